@@ -1,0 +1,106 @@
+# What contributors run. `make help` lists the targets; everything lands in .venv, target and build.
+
+PYTHON ?= python3
+FUZZ_SECONDS ?= 60
+TAMIS_FUZZ_CASES ?= 10000
+
+VENV := .venv
+BIN := $(VENV)/bin
+CARGO_FUZZ := $(or $(shell command -v cargo-fuzz),build/tools/bin/cargo-fuzz)
+# Directories are named too, so that a removed file is noticed.
+RUST_SOURCES := $(shell find crates -type d -o -name '*.rs' -o -name Cargo.toml)
+
+export PYTHON
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
+unexport CONDA_PREFIX
+
+NEEDS := python rust
+demo test check: NEEDS += java
+fuzz: NEEDS += nightly
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.SILENT:
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint types docs format fuzz bench clean require build
+
+help: ## list the targets
+	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: require build $(VENV)/.extra-spark ## match events on a local Spark session
+	$(BIN)/python examples/demo.py
+
+test: require build ## run the Rust and Python tests
+	echo "-- Rust tests"
+	cargo test --locked --workspace --quiet
+	echo "-- Python tests"
+	$(BIN)/pytest -q -n 2
+
+check: require lint types test docs ## everything that must pass before a merge
+
+lint: require $(VENV)/.extra-dev
+	echo "-- format and lints"
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/ruff check --quiet .
+
+types: require build
+	echo "-- types and stub"
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/python -m mypy.stubtest --concise --mypy-config-file pyproject.toml tamis._tamis
+
+docs: require build $(VENV)/.extra-docs ## build the site into build/site, and the Rust docs
+	echo "-- docs"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+
+format: require $(VENV)/.extra-dev ## format the sources, and fix what lints can fix
+	cargo fmt --all
+	$(BIN)/ruff check --quiet --fix-only .
+	$(BIN)/ruff format --quiet .
+
+fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targets
+	echo "-- $(TAMIS_FUZZ_CASES) cases per property"
+	PROPTEST_CASES=$(TAMIS_FUZZ_CASES) cargo test --locked --workspace --quiet
+	TAMIS_FUZZ_CASES=$(TAMIS_FUZZ_CASES) $(BIN)/pytest -q -n 2 --hypothesis-profile=fuzz
+	for target in parse event; do \
+		echo "-- fuzz target $$target, $(FUZZ_SECONDS) s"; \
+		PATH="$(CURDIR)/build/tools/bin:$$PATH" cargo +nightly fuzz run $$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
+	done
+
+bench: require ## measure the engine
+	cargo bench --locked -p tamis
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) build target fuzz/target python/tamis/*.so
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+require:
+	scripts/require.sh $(NEEDS)
+
+build: $(VENV)/.native
+
+# Stamps live in the environment they describe: without it they are gone as well.
+
+$(VENV)/.native: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/.extra-dev $(VENV)/.extra-cli
+	echo "-- building the native module"
+	$(BIN)/maturin develop --release --quiet
+	touch $@
+
+$(VENV)/.extra-%: pyproject.toml scripts/extras.py | $(BIN)/python
+	echo "-- installing the tools for $*"
+	$(BIN)/python scripts/extras.py $* > $(VENV)/$*.txt
+	$(BIN)/python -m pip install --requirement $(VENV)/$*.txt
+	touch $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv --clear $(VENV)
+
+build/tools/bin/cargo-fuzz:
+	echo "-- installing cargo-fuzz into build/tools"
+	cargo install --quiet --locked --root build/tools cargo-fuzz

@@ -1,0 +1,110 @@
+//! How do the engine's errors reach Python? As the exceptions of `tamis.errors`, made here alone.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+
+/// The exception for an error of the engine.
+pub fn raise(py: Python<'_>, error: &tamis::Error) -> PyErr {
+    let details = PyDict::new(py);
+    match build(py, error, &details) {
+        Ok(exception) => exception,
+        Err(failure) => failure,
+    }
+}
+
+fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict>) -> PyResult<PyErr> {
+    if let tamis::Error::Item { position, .. } = error {
+        details.set_item("item", position)?;
+    }
+    let class = match error.root() {
+        tamis::Error::Syntax(error) => {
+            details.set_item("line", error.line)?;
+            details.set_item("column", error.column)?;
+            details.set_item("found", &error.found)?;
+            details.set_item("expected", &error.expected)?;
+            details.set_item("suggestion", &error.suggestion)?;
+            "ExpressionSyntaxError"
+        }
+        tamis::Error::Limit { name, found, allowed, .. } => {
+            details.set_item("limit", name)?;
+            details.set_item("found", found)?;
+            details.set_item("allowed", allowed)?;
+            "LimitError"
+        }
+        tamis::Error::Event(_) => "EventError",
+        _ => "ExpressionError",
+    };
+    exception(py, class, &error.to_string(), Some(details))
+}
+
+/// An exception of `tamis.errors` by the name of its class.
+fn exception(
+    py: Python<'_>,
+    class: &str,
+    message: &str,
+    details: Option<&Bound<'_, PyDict>>,
+) -> PyResult<PyErr> {
+    let class = py.import("tamis.errors")?.getattr(class)?.cast_into::<PyType>().map_err(PyErr::from)?;
+    Ok(PyErr::from_value(class.call((message,), details)?))
+}
+
+fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    exception(py, class, message, None).unwrap_or_else(|failure| failure)
+}
+
+/// An event that cannot be used.
+pub fn event(py: Python<'_>, message: &str) -> PyErr {
+    named(py, "EventError", message)
+}
+
+/// An expression that cannot be used.
+pub fn expression(py: Python<'_>, message: &str) -> PyErr {
+    named(py, "ExpressionError", message)
+}
+
+/// An id or metadata that cannot be used, or a batch of the wrong shape.
+pub fn subscription(py: Python<'_>, message: &str) -> PyErr {
+    named(py, "SubscriptionError", message)
+}
+
+/// An id that no subscription has.
+pub fn unknown_id(py: Python<'_>, id: &Bound<'_, PyAny>) -> PyErr {
+    let shown = id.repr().map_or_else(|_| "?".to_owned(), |text| shorten(&text.to_string()));
+    named(py, "UnknownIdError", &format!("no subscription has the id {shown}"))
+}
+
+/// The name of an object's type.
+pub fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
+/// At most 60 characters of a text.
+pub fn shorten(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+/// Python's own error for an expression used as a truth value.
+pub fn no_truth() -> PyErr {
+    PyTypeError::new_err(
+        "an expression is neither true nor false by itself: combine expressions with & | ^ ~ (in \
+         parentheses), and write a range as attr.x.between(low, high)",
+    )
+}
+
+/// Adds to an error the item of a batch it is about.
+pub fn at_item(py: Python<'_>, failure: PyErr, position: usize, name: &str) -> PyErr {
+    let tamis_error = py.import("tamis.errors").and_then(|module| module.getattr("TamisError"));
+    match tamis_error {
+        Ok(class) if failure.matches(py, &class).unwrap_or(false) => {
+            match failure.value(py).call_method1("at_item", (position, name)) {
+                Ok(located) => PyErr::from_value(located),
+                Err(failure) => failure,
+            }
+        }
+        _ => failure,
+    }
+}

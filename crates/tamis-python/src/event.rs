@@ -1,0 +1,216 @@
+//! Events: mappings, and JSON as text or bytes.
+
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyByteArray, PyBytes, PyDict, PyFrozenSet, PyList, PyMapping, PyMemoryView, PySet, PyString, PyTuple,
+};
+use tamis::{AttributeId, Attributes, Event, Limits};
+
+use crate::error::{self, shorten, type_name};
+use crate::value::with_value;
+
+/// The JSON in a Python object: text, or bytes; `None` for objects that hold none.
+pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Cow<'a, [u8]>>> {
+    if let Ok(text) = object.cast::<PyString>() {
+        let text = text.to_str().map_err(|_| {
+            error::event(object.py(), "the event's text holds a lone surrogate, which is not Unicode text")
+        })?;
+        Ok(Some(text.as_bytes().into()))
+    } else if let Ok(bytes) = object.cast::<PyBytes>() {
+        Ok(Some(bytes.as_bytes().into()))
+    } else if let Ok(bytes) = object.cast::<PyByteArray>() {
+        Ok(Some(bytes.to_vec().into()))
+    } else if object.is_instance_of::<PyMemoryView>() {
+        let bytes = object.call_method0("tobytes")?.cast_into::<PyBytes>().map_err(PyErr::from)?;
+        Ok(Some(bytes.as_bytes().to_vec().into()))
+    } else {
+        Ok(None)
+    }
+}
+
+/// Fills `event` from a Python object of any form an event may have.
+pub fn decode(
+    object: &Bound<'_, PyAny>,
+    event: &mut Event,
+    attributes: &Attributes,
+    limits: &Limits,
+) -> PyResult<()> {
+    let py = object.py();
+    match json(object)? {
+        Some(json) => event.decode_json(&json, attributes, limits).map_err(|error| error::raise(py, &error)),
+        None => decode_mapping(object, event, attributes, limits),
+    }
+}
+
+/// A mapping, or an object of unknown kind, that waits to be decoded.
+struct Waiting<'py> {
+    /// The dotted name it stands under, without an end dot; empty for the event itself.
+    path: String,
+    depth: usize,
+    attribute: Option<AttributeId>,
+    object: Bound<'py, PyAny>,
+}
+
+fn decode_mapping(
+    object: &Bound<'_, PyAny>,
+    event: &mut Event,
+    attributes: &Attributes,
+    limits: &Limits,
+) -> PyResult<()> {
+    let py = object.py();
+    if !object.is_instance_of::<PyDict>() && object.cast::<PyMapping>().is_err() {
+        return Err(error::event(
+            py,
+            &format!("an event is a mapping, or JSON as str or bytes, not {}", shorten(&type_name(object))),
+        ));
+    }
+    event.clear();
+    let mut decoder = Decoder { event, attributes, limits, waiting: Vec::new() };
+    decoder.waiting.push(Waiting { path: String::new(), depth: 1, attribute: None, object: object.clone() });
+    while let Some(next) = decoder.waiting.pop() {
+        decoder.visit(next)?;
+    }
+    event.finish(attributes).map_err(|error| error::raise(py, &error))
+}
+
+struct Decoder<'e, 'py> {
+    event: &'e mut Event,
+    attributes: &'e Attributes,
+    limits: &'e Limits,
+    /// What could run Python code, and so change a mapping under iteration, is put off until the
+    /// iteration is over.
+    waiting: Vec<Waiting<'py>>,
+}
+
+impl<'py> Decoder<'_, 'py> {
+    fn visit(&mut self, waiting: Waiting<'py>) -> PyResult<()> {
+        let Waiting { mut path, depth, attribute, object } = waiting;
+        let py = object.py();
+        if depth > self.limits.event_depth {
+            let limit = tamis::Error::Limit {
+                what: "nesting of an event",
+                name: "event_depth",
+                found: depth,
+                allowed: self.limits.event_depth,
+            };
+            return Err(error::raise(py, &limit));
+        }
+        let base = path.len();
+        if let Ok(dict) = object.cast::<PyDict>() {
+            for (key, value) in dict {
+                self.member(&mut path, base, depth, &key, value)?;
+            }
+            Ok(())
+        } else if let Ok(mapping) = object.cast::<PyMapping>() {
+            for item in mapping.items()? {
+                let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
+                self.member(&mut path, base, depth, &key, value)?;
+            }
+            Ok(())
+        } else if let Some(attribute) = attribute {
+            self.event.begin(attribute);
+            self.scalar(&path, &object)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn member(
+        &mut self,
+        path: &mut String,
+        base: usize,
+        depth: usize,
+        key: &Bound<'py, PyAny>,
+        value: Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let py = value.py();
+        let Ok(name) = key.cast::<PyString>() else {
+            return Err(error::event(
+                py,
+                &format!(
+                    "an attribute's name is a string, not {} of type {}",
+                    shorten(&key.repr()?.to_string_lossy()),
+                    type_name(key)
+                ),
+            ));
+        };
+        let name = name.to_str().map_err(|_| {
+            error::event(py, "an attribute's name holds a lone surrogate, which is not Unicode text")
+        })?;
+        path.truncate(base);
+        if depth > 1 {
+            path.push('.');
+        }
+        path.push_str(name);
+        let Some(mention) = self.attributes.mention(path) else {
+            return Ok(());
+        };
+        if value.is_none() {
+            if let Some(attribute) = mention.attribute {
+                self.event.begin(attribute);
+                self.event.null();
+            }
+            return Ok(());
+        }
+        if is_list(&value) {
+            if let Some(attribute) = mention.attribute {
+                self.event.begin(attribute);
+            }
+            return self.list(path, &value, mention.attribute.is_some());
+        }
+        let built_in = value.is_instance_of::<PyString>()
+            || value.is_instance_of::<pyo3::types::PyInt>()
+            || value.is_instance_of::<pyo3::types::PyFloat>();
+        match mention.attribute {
+            Some(attribute) if built_in => {
+                self.event.begin(attribute);
+                self.scalar(path, &value)
+            }
+            None if built_in => Ok(()),
+            attribute => {
+                self.waiting.push(Waiting { path: path.clone(), depth: depth + 1, attribute, object: value });
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a list; one that is not wanted itself stands where mentioned attributes could hide in
+    /// objects, and is only looked through for those.
+    fn list(&mut self, path: &str, list: &Bound<'py, PyAny>, wanted: bool) -> PyResult<()> {
+        for item in list.try_iter()? {
+            let item = item?;
+            if item.is_none() {
+                continue;
+            }
+            if is_list(&item) || item.is_instance_of::<PyDict>() {
+                let message = format!(
+                    "a {} inside the list `{}`; lists hold strings, numbers and booleans",
+                    type_name(&item),
+                    shorten(path)
+                );
+                return Err(error::event(list.py(), &message));
+            }
+            if wanted {
+                self.scalar(path, &item)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, path: &str, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        match with_value(value, |value| self.event.push(value, self.limits)) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(error::raise(value.py(), &error)),
+            Err(reason) => {
+                Err(error::event(value.py(), &format!("the attribute `{}`: {reason}", shorten(path))))
+            }
+        }
+    }
+}
+
+fn is_list(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>()
+}

@@ -1,0 +1,80 @@
+//! `tamis.Explanation`: why a subscription matched an event, or not.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use tamis::{Seen, Truth};
+
+use crate::value;
+
+/// The truth of every part of an expression on one event, with the values seen.
+#[pyclass(module = "tamis", frozen)]
+pub struct Explanation(pub tamis::Explanation);
+
+#[pymethods]
+impl Explanation {
+    /// `"true"`, `"false"` or `"unknown"`.
+    #[getter]
+    fn truth(&self) -> &'static str {
+        self.0.truth().word()
+    }
+
+    /// Whether the subscription matched, which is when its expression is true.
+    #[getter]
+    fn matched(&self) -> bool {
+        self.0.truth() == Truth::True
+    }
+
+    /// The explanation as nested dicts: `text` and `truth` for every node, `operands` for a
+    /// connective, `attribute` and `seen` for a predicate.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let root = PyDict::new(py);
+        // For every open connective, its list of operands and how many are still to come.
+        let mut open: Vec<(Bound<'py, PyList>, usize)> = Vec::new();
+        for (position, step) in self.0.steps().iter().enumerate() {
+            let node = if position == 0 { root.clone() } else { PyDict::new(py) };
+            node.set_item("text", &step.text)?;
+            node.set_item("truth", step.truth.word())?;
+            if let Some((attribute, seen)) = step.seen {
+                node.set_item("attribute", attribute)?;
+                node.set_item("seen", write_seen(py, seen)?)?;
+            }
+            while open.last().is_some_and(|(_, remaining)| *remaining == 0) {
+                open.pop();
+            }
+            if let Some((siblings, remaining)) = open.last_mut() {
+                siblings.append(&node)?;
+                *remaining -= 1;
+            }
+            if step.operands > 0 {
+                let operands = PyList::empty(py);
+                node.set_item("operands", &operands)?;
+                open.push((operands, step.operands));
+            }
+        }
+        Ok(root)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Explanation: {}>", self.0.truth().word())
+    }
+}
+
+/// A list of the values, `None` for a null, `"missing"` where there was nothing.
+fn write_seen<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyAny>> {
+    match seen {
+        Seen::Missing => "missing".into_bound_py_any(py),
+        Seen::Null => Ok(py.None().into_bound(py)),
+        Seen::Values(values) => {
+            let list = PyList::empty(py);
+            for item in values {
+                list.append(value::write(py, item)?)?;
+            }
+            Ok(list.into_any())
+        }
+    }
+}

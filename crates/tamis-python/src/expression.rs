@@ -1,0 +1,181 @@
+//! `tamis.Expression`: what a subscription asks.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::error;
+use crate::limits::{Limits, or_default};
+use crate::value;
+
+/// A Boolean expression over predicates. Made by `Expression.parse`, `Expression.from_json` and
+/// `tamis.attr`; combined with `& | ^ ~`.
+#[pyclass(module = "tamis", frozen, eq, hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Expression(pub tamis::Expression);
+
+#[pymethods]
+impl Expression {
+    /// Read an expression from its text.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, limits=None))]
+    fn parse(py: Python<'_>, text: &Bound<'_, PyAny>, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
+        parse_text(py, text, &or_default(limits)).map(Expression)
+    }
+
+    /// Read an expression from its JSON form, given as text or bytes.
+    #[staticmethod]
+    #[pyo3(signature = (json, *, limits=None))]
+    fn from_json(
+        py: Python<'_>,
+        json: &Bound<'_, PyAny>,
+        limits: Option<&Bound<'_, Limits>>,
+    ) -> PyResult<Self> {
+        let limits = or_default(limits);
+        let parsed = if let Ok(bytes) = json.cast::<PyBytes>() {
+            match std::str::from_utf8(bytes.as_bytes()) {
+                Ok(text) => tamis::from_json(text, &limits),
+                Err(_) => return Err(error::expression(py, "the JSON form is not UTF-8")),
+            }
+        } else {
+            tamis::from_json(text_of(py, json, "the JSON form of an expression")?, &limits)
+        };
+        parsed.map(Expression).map_err(|error| error::raise(py, &error))
+    }
+
+    /// The expression `true` or `false`.
+    #[staticmethod]
+    fn constant(value: bool) -> Self {
+        Expression(tamis::Expression::constant(value))
+    }
+
+    /// One predicate; `operator` is spelled as in text, `operands` are its values in order, and
+    /// `weights` is empty or has one weight per value of a set and one for other operands.
+    #[staticmethod]
+    fn predicate(
+        py: Python<'_>,
+        attribute: &Bound<'_, PyAny>,
+        operator: &str,
+        operands: Vec<Bound<'_, PyAny>>,
+        weights: Vec<f64>,
+    ) -> PyResult<Self> {
+        let attribute = text_of(py, attribute, "an attribute's name")?;
+        let Some((kind, negated)) = tamis::Operator::from_spelling(operator) else {
+            return Err(error::expression(py, &format!("`{operator}` is no operator")));
+        };
+        let values = operands.iter().map(value::read).collect::<Result<Vec<_>, _>>();
+        let mut values =
+            values.map_err(|reason| error::expression(py, &format!("`{attribute} {operator}`: {reason}")))?;
+        let operand = match (kind, values.len()) {
+            (tamis::Operator::In, _) => tamis::Operand::Set(values),
+            (_, 0) => tamis::Operand::Nothing,
+            (_, 1) => tamis::Operand::One(values.remove(0)),
+            _ => {
+                let high = values.remove(1);
+                tamis::Operand::Range(values.remove(0), high)
+            }
+        };
+        // A builder's limits are those of the index it ends up in.
+        let limits = tamis::Limits { pattern: tamis::Limits::default().pattern, ..tamis::Limits::none() };
+        tamis::Predicate::new(attribute, kind, negated, operand, &weights, &limits)
+            .map(|predicate| Expression(predicate.into()))
+            .map_err(|error| error::raise(py, &error))
+    }
+
+    /// All of the expressions; without any, `true`.
+    #[staticmethod]
+    fn all_of(expressions: Vec<Bound<'_, Expression>>) -> Self {
+        Expression(tamis::Expression::all(expressions.iter().map(|expression| &expression.get().0)))
+    }
+
+    /// Some of the expressions; without any, `false`.
+    #[staticmethod]
+    fn any_of(expressions: Vec<Bound<'_, Expression>>) -> Self {
+        Expression(tamis::Expression::any(expressions.iter().map(|expression| &expression.get().0)))
+    }
+
+    /// The JSON form, as text.
+    fn to_json(&self) -> String {
+        tamis::to_json(&self.0)
+    }
+
+    /// The names of the attributes it asks about, each once, in the order of their first mention.
+    #[getter]
+    fn attributes(&self) -> Vec<&str> {
+        let mut seen = std::collections::HashSet::new();
+        let names = self.0.predicates().map(|predicate| &**predicate.attribute());
+        names.filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// Both or neither of the two.
+    fn xnor(&self, other: &Bound<'_, Expression>) -> Self {
+        Expression(tamis::Expression::xnor(&self.0, &other.get().0))
+    }
+
+    fn __and__(&self, other: &Bound<'_, Expression>) -> Self {
+        Expression(tamis::Expression::all([&self.0, &other.get().0]))
+    }
+
+    fn __or__(&self, other: &Bound<'_, Expression>) -> Self {
+        Expression(tamis::Expression::any([&self.0, &other.get().0]))
+    }
+
+    fn __xor__(&self, other: &Bound<'_, Expression>) -> Self {
+        Expression(tamis::Expression::xor(&self.0, &other.get().0))
+    }
+
+    fn __invert__(&self) -> Self {
+        Expression(tamis::Expression::negate(&self.0))
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        Err(error::no_truth())
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Expression {}>", self.0)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        let restore = slf.py().import("tamis.builder")?.getattr("_restore")?;
+        Ok((restore, (slf.get().0.to_string(),)))
+    }
+}
+
+fn text_of<'a>(py: Python<'_>, object: &'a Bound<'_, PyAny>, what: &str) -> PyResult<&'a str> {
+    let Ok(text) = object.cast::<PyString>() else {
+        let found = error::type_name(object);
+        return Err(error::expression(py, &format!("{what} is a string, not {found}")));
+    };
+    text.to_str().map_err(|_| {
+        error::expression(py, &format!("{what} holds a lone surrogate, which is not Unicode text"))
+    })
+}
+
+fn parse_text(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    limits: &tamis::Limits,
+) -> PyResult<tamis::Expression> {
+    let text = text_of(py, text, "an expression's text")?;
+    tamis::parse(text, limits).map_err(|error| error::raise(py, &error))
+}
+
+/// The expression in a Python object: an `Expression`, or text.
+pub fn read(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+    limits: &tamis::Limits,
+) -> PyResult<tamis::Expression> {
+    if let Ok(expression) = object.cast::<Expression>() {
+        return Ok(expression.get().0.clone());
+    }
+    if object.is_instance_of::<PyString>() {
+        return parse_text(py, object, limits);
+    }
+    let found = error::type_name(object);
+    Err(error::expression(py, &format!("an expression is text or a tamis.Expression, not {found}")))
+}

@@ -1,0 +1,38 @@
+//! Ids of subscriptions: Python strings and integers.
+
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyString};
+
+use crate::error;
+
+/// The id that a Python object stands for; `None` where its type is none of an id.
+pub fn try_read(object: &Bound<'_, PyAny>) -> Option<tamis::Id> {
+    if let Ok(text) = object.cast::<PyString>() {
+        text.to_str().ok().map(tamis::Id::from)
+    } else if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
+        object.extract::<i64>().ok().map(tamis::Id::from)
+    } else {
+        None
+    }
+}
+
+/// The id that a Python object stands for.
+pub fn read(object: &Bound<'_, PyAny>) -> PyResult<tamis::Id> {
+    try_read(object).ok_or_else(|| {
+        let shown =
+            object.repr().map_or_else(|_| "?".to_owned(), |text| error::shorten(&text.to_string_lossy()));
+        error::subscription(
+            object.py(),
+            &format!("an id is a string of Unicode text or a 64-bit integer, not {shown}"),
+        )
+    })
+}
+
+/// The Python object for an id.
+pub fn write<'py>(py: Python<'py>, id: &tamis::Id) -> PyResult<Bound<'py, PyAny>> {
+    match id {
+        tamis::Id::Integer(number) => number.into_bound_py_any(py),
+        tamis::Id::String(text) => text.into_bound_py_any(py),
+    }
+}

@@ -1,0 +1,367 @@
+//! `tamis.Index` and `tamis.Subscription`: what a user holds.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
+use tamis::{Event, MatchScratch, Missing, Snapshot};
+
+use crate::error;
+use crate::event;
+use crate::explanation::Explanation;
+use crate::expression::{self, Expression};
+use crate::id;
+use crate::limits::{Limits, or_default};
+
+/// Events decoded before they are matched together, without the interpreter's lock.
+const CHUNK: usize = 256;
+
+#[derive(Default)]
+struct Working {
+    events: Vec<Event>,
+    scratch: MatchScratch,
+}
+
+thread_local! {
+    /// Working memory, reused from call to call.
+    static WORKING: RefCell<Working> = RefCell::default();
+}
+
+/// Runs `use_it` with this thread's working memory, or with new memory where Python code that
+/// decoding runs calls back into an index.
+fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
+    WORKING.with(|working| match working.try_borrow_mut() {
+        Ok(mut working) => use_it(&mut working),
+        Err(_) => use_it(&mut Working::default()),
+    })
+}
+
+/// A set of subscriptions that can be matched while it changes.
+#[pyclass(module = "tamis", frozen)]
+pub struct Index {
+    index: tamis::Index,
+}
+
+#[pymethods]
+impl Index {
+    #[new]
+    #[pyo3(signature = (*, matcher="auto", missing="unknown", limits=None))]
+    fn new(matcher: &str, missing: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
+        if !matches!(matcher, "auto" | "scan") {
+            let message = format!("matcher is \"auto\" or \"scan\", not {matcher:?}");
+            return Err(PyValueError::new_err(message));
+        }
+        let missing = match missing {
+            "unknown" => Missing::Unknown,
+            "false" => Missing::False,
+            other => {
+                let message = format!("missing is \"unknown\" or \"false\", not {other:?}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        Ok(Index { index: tamis::Index::new(missing, or_default(limits)) })
+    }
+
+    /// Add a subscription, replacing the one of the same id.
+    #[pyo3(signature = (id, expression, *, metadata=None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        expression: &Bound<'_, PyAny>,
+        metadata: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let id = id::read(id)?;
+        let expression = expression::read(py, expression, self.index.limits())?;
+        let metadata = metadata.map(write_metadata).transpose()?;
+        py.detach(|| self.index.add(id, expression, metadata)).map_err(|error| error::raise(py, &error))
+    }
+
+    /// Add all subscriptions, given as (id, expression) or (id, expression, metadata), or as a
+    /// mapping of ids to expressions; where one fails, none is added.
+    fn add_many(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<()> {
+        let items = match items.cast::<PyMapping>() {
+            Ok(mapping) => mapping.items()?.try_iter()?,
+            Err(_) => iterate(items, "add_many takes an iterable of (id, expression) pairs")?,
+        };
+        let mut subscriptions = Vec::new();
+        for (position, item) in items.enumerate() {
+            if position % 1024 == 0 {
+                py.check_signals()?;
+            }
+            subscriptions.push(self.read_item(py, position, &item?)?);
+        }
+        py.detach(|| self.index.add_many(subscriptions)).map_err(|error| error::raise(py, &error))
+    }
+
+    /// Remove a subscription.
+    fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
+        match id::try_read(id) {
+            Some(known) if py.detach(|| self.index.remove(&known)) => Ok(()),
+            _ => Err(error::unknown_id(py, id)),
+        }
+    }
+
+    /// The ids of the subscriptions that an event matches, in insertion order.
+    #[pyo3(name = "match")]
+    fn match_event<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let snapshot = self.index.snapshot();
+        with_working(|working| {
+            let Working { events, scratch } = working;
+            if events.is_empty() {
+                events.push(Event::default());
+            }
+            let decoded = &mut events[0];
+            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
+            let mut found = Vec::new();
+            py.detach(|| snapshot.matches(decoded, scratch, |subscription| found.push(subscription)));
+            write_ids(py, &found)
+        })
+    }
+
+    /// The ids of the subscriptions that each event matches: one list per event. Events are given as
+    /// an iterable, or as JSON lines in one text; all are matched against the index of one moment.
+    fn match_batch<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let snapshot = self.index.snapshot();
+        let results = PyList::empty(py);
+        if let Some(text) = event::json(events)? {
+            let lines = text.split(|&byte| byte == b'\n').enumerate();
+            let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+            loop {
+                let chunk: Vec<(usize, &[u8])> = lines.by_ref().take(CHUNK).collect();
+                if chunk.is_empty() {
+                    return Ok(results);
+                }
+                let decode = |working: &mut Working| {
+                    for (event, (line, json)) in working.events.iter_mut().zip(&chunk) {
+                        let decoded = event.decode_json(json, snapshot.attributes(), self.index.limits());
+                        decoded.map_err(|error| tamis::Error::Item {
+                            position: *line,
+                            name: format!("line {}", line + 1),
+                            cause: Box::new(error),
+                        })?;
+                    }
+                    Ok(())
+                };
+                self.match_chunk(py, &snapshot, chunk.len(), decode, &results)?;
+            }
+        }
+        let mut events =
+            iterate(events, "match_batch takes an iterable of events, or JSON lines")?.enumerate();
+        loop {
+            let chunk = events.by_ref().take(CHUNK).map(|(_, event)| event).collect::<PyResult<Vec<_>>>()?;
+            if chunk.is_empty() {
+                return Ok(results);
+            }
+            let done = results.len();
+            with_working(|working| {
+                working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
+                for (position, (event, object)) in working.events.iter_mut().zip(&chunk).enumerate() {
+                    event::decode(object, event, snapshot.attributes(), self.index.limits())
+                        .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
+                }
+                let count = chunk.len();
+                let found = py.detach(|| match_all(&snapshot, working, count));
+                append(py, &results, &found)
+            })?;
+            py.check_signals()?;
+        }
+    }
+
+    /// Why a subscription matches an event, or not.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        event: &Bound<'_, PyAny>,
+    ) -> PyResult<Explanation> {
+        let subscription = self.find(py, id)?;
+        let mut decoded = Event::default();
+        event::decode(event, &mut decoded, self.index.snapshot().attributes(), self.index.limits())?;
+        Ok(Explanation(self.index.explain(&subscription, &decoded)))
+    }
+
+    /// Figures about the index.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.index.snapshot().stats();
+        let dict = PyDict::new(py);
+        dict.set_item("subscriptions", stats.subscriptions)?;
+        dict.set_item("removed", stats.removed)?;
+        dict.set_item("segments", stats.segments)?;
+        dict.set_item("attributes", stats.attributes)?;
+        dict.set_item("predicates", stats.predicates)?;
+        dict.set_item("matcher", stats.matcher)?;
+        Ok(dict)
+    }
+
+    /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
+    #[getter]
+    fn missing(&self) -> &'static str {
+        match self.index.missing() {
+            Missing::Unknown => "unknown",
+            Missing::False => "false",
+        }
+    }
+
+    /// The bounds on expressions and events.
+    #[getter]
+    fn limits(&self) -> Limits {
+        Limits(self.index.limits().clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.index.snapshot().len()
+    }
+
+    fn __contains__(&self, id: &Bound<'_, PyAny>) -> bool {
+        id::try_read(id).is_some_and(|id| self.index.get(&id).is_some())
+    }
+
+    fn __getitem__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Subscription> {
+        self.find(py, id).map(Subscription)
+    }
+
+    /// The ids, in insertion order, as they are now.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let snapshot = self.index.snapshot();
+        write_ids(py, &snapshot.subscriptions().collect::<Vec<_>>())?.try_iter()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Index of {} subscriptions>", self.index.snapshot().len())
+    }
+}
+
+impl Index {
+    fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Arc<tamis::Subscription>> {
+        let found = id::try_read(id).and_then(|id| self.index.get(&id));
+        found.ok_or_else(|| error::unknown_id(py, id))
+    }
+
+    fn read_item(
+        &self,
+        py: Python<'_>,
+        position: usize,
+        item: &Bound<'_, PyAny>,
+    ) -> PyResult<tamis::Subscription> {
+        let parts = item.cast::<PyTuple>().map(|tuple| tuple.iter().collect::<Vec<_>>());
+        let parts = parts.or_else(|_| item.cast::<PyList>().map(|list| list.iter().collect()));
+        let (id, expression, metadata) = match parts.as_deref() {
+            Ok([id, expression]) => (id, expression, None),
+            Ok([id, expression, metadata]) => (id, expression, Some(metadata)),
+            _ => {
+                let message = "an item is (id, expression) or (id, expression, metadata)";
+                return Err(error::at_item(py, error::subscription(py, message), position, "item"));
+            }
+        };
+        let read = || {
+            let expression = expression::read(py, expression, self.index.limits())?;
+            let metadata = metadata.filter(|metadata| !metadata.is_none());
+            let metadata = metadata.map(write_metadata).transpose()?;
+            Ok(tamis::Subscription::new(id::read(id)?, expression, metadata))
+        };
+        read().map_err(|failure: PyErr| {
+            let name =
+                id.repr().map_or_else(|_| "?".to_owned(), |text| error::shorten(&text.to_string_lossy()));
+            error::at_item(py, failure, position, &format!("id {name}"))
+        })
+    }
+
+    /// Decodes and matches `count` events without the interpreter's lock.
+    fn match_chunk<'py>(
+        &self,
+        py: Python<'py>,
+        snapshot: &Snapshot,
+        count: usize,
+        decode: impl FnOnce(&mut Working) -> tamis::Result<()> + Send,
+        results: &Bound<'py, PyList>,
+    ) -> PyResult<()> {
+        let found = py.detach(|| {
+            with_working(|working| {
+                working.events.resize_with(working.events.len().max(count), Event::default);
+                decode(working)?;
+                Ok(match_all(snapshot, working, count))
+            })
+        });
+        let found = found.map_err(|error: tamis::Error| error::raise(py, &error))?;
+        append(py, results, &found)?;
+        py.check_signals()
+    }
+}
+
+/// The subscriptions of one event each.
+type Found<'s> = Vec<Vec<&'s Arc<tamis::Subscription>>>;
+
+fn match_all<'s>(snapshot: &'s Snapshot, working: &mut Working, count: usize) -> Found<'s> {
+    let Working { events, scratch } = working;
+    let matches = |event: &Event| {
+        let mut found = Vec::new();
+        snapshot.matches(event, scratch, |subscription| found.push(subscription));
+        found
+    };
+    events[..count].iter().map(matches).collect()
+}
+
+fn append(py: Python<'_>, results: &Bound<'_, PyList>, found: &Found<'_>) -> PyResult<()> {
+    found.iter().try_for_each(|found| results.append(write_ids(py, found)?))
+}
+
+fn write_ids<'py>(py: Python<'py>, found: &[&Arc<tamis::Subscription>]) -> PyResult<Bound<'py, PyList>> {
+    let ids = found.iter().map(|subscription| id::write(py, subscription.id()));
+    PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+        return Err(error::subscription(object.py(), &format!("{expected}, not text")));
+    }
+    object.try_iter().map_err(|_| {
+        error::subscription(object.py(), &format!("{expected}, not {}", error::type_name(object)))
+    })
+}
+
+/// Metadata as the JSON that the index keeps.
+fn write_metadata(metadata: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
+    let py = metadata.py();
+    let options = PyDict::new(py);
+    options.set_item("allow_nan", false)?;
+    let text = py.import("json")?.getattr("dumps")?.call((metadata,), Some(&options));
+    let text = text.map_err(|failure| {
+        error::subscription(py, &format!("metadata is what JSON can hold: {}", failure.value(py)))
+    })?;
+    Ok(text.cast::<PyString>().map_err(PyErr::from)?.to_str()?.into())
+}
+
+/// An id with an expression and, optionally, metadata.
+#[pyclass(module = "tamis", frozen)]
+pub struct Subscription(Arc<tamis::Subscription>);
+
+#[pymethods]
+impl Subscription {
+    /// What it is called: a string or an integer.
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        id::write(py, self.0.id())
+    }
+
+    /// What it asks.
+    #[getter]
+    fn expression(&self) -> Expression {
+        Expression(self.0.expression().clone())
+    }
+
+    /// What was given as its metadata.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.0.metadata() {
+            None => Ok(py.None().into_bound(py)),
+            Some(text) => py.import("json")?.call_method1("loads", (&**text,)),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Subscription {}: {}>", self.0.id(), self.0.expression())
+    }
+}

@@ -1,0 +1,25 @@
+//! The seam between Python and the engine: the module `tamis._tamis`.
+//!
+//! One file per class. Nothing here decides anything about expressions or events; it converts, calls
+//! the engine and converts back. `error` is the only place where engine errors become exceptions.
+
+mod error;
+mod event;
+mod explanation;
+mod expression;
+mod id;
+mod index;
+mod limits;
+mod value;
+
+#[pyo3::pymodule]
+mod _tamis {
+    #[pymodule_export]
+    use crate::explanation::Explanation;
+    #[pymodule_export]
+    use crate::expression::Expression;
+    #[pymodule_export]
+    use crate::index::{Index, Subscription};
+    #[pymodule_export]
+    use crate::limits::Limits;
+}

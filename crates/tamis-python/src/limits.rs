@@ -1,0 +1,98 @@
+//! `tamis.Limits`: the bounds on expressions and events.
+
+use pyo3::prelude::*;
+
+/// Bounds on expressions and events; what is not given keeps its default.
+#[pyclass(module = "tamis", frozen, eq)]
+#[derive(Clone, PartialEq)]
+pub struct Limits(pub tamis::Limits);
+
+#[pymethods]
+impl Limits {
+    #[new]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, event=None, event_depth=None, event_values=None))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
+    fn new(
+        text: Option<usize>,
+        depth: Option<usize>,
+        nodes: Option<usize>,
+        set: Option<usize>,
+        pattern: Option<usize>,
+        event: Option<usize>,
+        event_depth: Option<usize>,
+        event_values: Option<usize>,
+    ) -> Self {
+        let default = tamis::Limits::default();
+        Limits(tamis::Limits {
+            text: text.unwrap_or(default.text),
+            depth: depth.unwrap_or(default.depth),
+            nodes: nodes.unwrap_or(default.nodes),
+            set: set.unwrap_or(default.set),
+            pattern: pattern.unwrap_or(default.pattern),
+            event: event.unwrap_or(default.event),
+            event_depth: event_depth.unwrap_or(default.event_depth),
+            event_values: event_values.unwrap_or(default.event_values),
+        })
+    }
+
+    /// Bytes of an expression's text or JSON form.
+    #[getter]
+    fn text(&self) -> usize {
+        self.0.text
+    }
+
+    /// Nesting of an expression, parentheses included.
+    #[getter]
+    fn depth(&self) -> usize {
+        self.0.depth
+    }
+
+    /// Operators and predicates of an expression.
+    #[getter]
+    fn nodes(&self) -> usize {
+        self.0.nodes
+    }
+
+    /// Values of one set.
+    #[getter]
+    fn set(&self) -> usize {
+        self.0.set
+    }
+
+    /// Bytes of the compiled form of a regular expression.
+    #[getter]
+    fn pattern(&self) -> usize {
+        self.0.pattern
+    }
+
+    /// Bytes of an event's JSON, or of the text a mapping holds.
+    #[getter]
+    fn event(&self) -> usize {
+        self.0.event
+    }
+
+    /// Nesting of an event's objects.
+    #[getter]
+    fn event_depth(&self) -> usize {
+        self.0.event_depth
+    }
+
+    /// Values of an event that subscriptions mention.
+    #[getter]
+    fn event_values(&self) -> usize {
+        self.0.event_values
+    }
+
+    fn __repr__(&self) -> String {
+        let tamis::Limits { text, depth, nodes, set, pattern, event, event_depth, event_values } = &self.0;
+        format!(
+            "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, \
+             event={event}, event_depth={event_depth}, event_values={event_values})"
+        )
+    }
+}
+
+/// The given limits, or the default ones.
+pub fn or_default(limits: Option<&Bound<'_, Limits>>) -> tamis::Limits {
+    limits.map_or_else(tamis::Limits::default, |limits| limits.get().0.clone())
+}

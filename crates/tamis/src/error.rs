@@ -1,0 +1,181 @@
+//! What can go wrong, and how is it said?
+//!
+//! One error for the whole engine. Parsing and building fail with it; matching does not fail.
+
+use std::fmt;
+
+/// The engine's result.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, where, and what would be right.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Error {
+    /// Text that is no expression.
+    Syntax(Box<SyntaxError>),
+    /// An expression that is well formed but means nothing, such as `a < true`.
+    Expression(String),
+    /// An event that cannot be decoded.
+    Event(String),
+    /// Input beyond a bound of [`Limits`](crate::Limits).
+    Limit {
+        /// What was counted.
+        what: &'static str,
+        /// The field of [`Limits`](crate::Limits) that sets the bound.
+        name: &'static str,
+        /// How much there was when counting stopped.
+        found: usize,
+        /// How much is allowed.
+        allowed: usize,
+    },
+    /// An item of a batch failed; nothing of the batch was taken.
+    Item {
+        /// Position in the batch, from 0.
+        position: usize,
+        /// The item, as a reader would name it.
+        name: String,
+        /// What was wrong with it.
+        cause: Box<Error>,
+    },
+}
+
+/// Where text stops being an expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Byte offset of the offending text.
+    pub offset: usize,
+    /// What stands there.
+    pub found: String,
+    /// What could stand there.
+    pub expected: String,
+    /// A keyword that may have been meant.
+    pub suggestion: Option<String>,
+    /// The line, shortened around the place, and beneath it a line that marks the place.
+    pub excerpt: [String; 2],
+}
+
+impl Error {
+    pub(crate) fn expression(message: impl Into<String>) -> Error {
+        Error::Expression(message.into())
+    }
+
+    pub(crate) fn event(message: impl Into<String>) -> Error {
+        Error::Event(message.into())
+    }
+
+    /// The error itself, without the position in a batch.
+    pub fn root(&self) -> &Error {
+        match self {
+            Error::Item { cause, .. } => cause.root(),
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Syntax(error) => error.fmt(f),
+            Error::Expression(message) | Error::Event(message) => f.write_str(message),
+            Error::Limit { what, name, found, allowed } => {
+                write!(f, "{what}: {found} exceeds the limit of {allowed} (limit `{name}`)")
+            }
+            Error::Item { position, name, cause } => write!(f, "item {position} ({name}): {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SyntaxError { line, column, found, expected, excerpt, .. } = self;
+        write!(f, "line {line}, column {column}: expected {expected}, found {found}")?;
+        if let Some(suggestion) = &self.suggestion {
+            write!(f, "; did you mean `{suggestion}`?")?;
+        }
+        write!(f, "\n  {}\n  {}", excerpt[0], excerpt[1])
+    }
+}
+
+impl Error {
+    /// Locates `range` (in bytes, on character boundaries) in `text` and draws the excerpt.
+    pub(crate) fn syntax(
+        text: &str,
+        range: std::ops::Range<usize>,
+        found: String,
+        expected: String,
+        suggestion: Option<&str>,
+    ) -> Error {
+        /// Characters of the line shown on either side of the place.
+        const AROUND: usize = 60;
+        let before = &text[..range.start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line_end = text[range.start..].find('\n').map_or(text.len(), |end| range.start + end);
+        let column = text[line_start..range.start].chars().count();
+
+        let shown_start = text[line_start..range.start]
+            .char_indices()
+            .rev()
+            .nth(AROUND - 1)
+            .map_or(line_start, |(index, _)| line_start + index);
+        let marked_end = range.end.clamp(range.start, line_end);
+        let shown_end = text[range.start..line_end]
+            .char_indices()
+            .nth(AROUND)
+            .map_or(line_end, |(index, _)| range.start + index);
+        let cut_left = if shown_start > line_start { "..." } else { "" };
+        let cut_right = if shown_end < line_end { "..." } else { "" };
+        let shown = |part: &str| part.replace(|c: char| c.is_control(), " ");
+
+        let width = text[range.start..marked_end.min(shown_end)].chars().count().max(1);
+        let indent = cut_left.len() + text[shown_start..range.start].chars().count();
+        Error::Syntax(Box::new(SyntaxError {
+            line: before.matches('\n').count() + 1,
+            column: column + 1,
+            offset: range.start,
+            found,
+            expected,
+            suggestion: suggestion.map(str::to_owned),
+            excerpt: [
+                format!("{cut_left}{}{cut_right}", shown(&text[shown_start..shown_end])),
+                format!("{}{}", " ".repeat(indent), "^".repeat(width)),
+            ],
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locate(text: &str, range: std::ops::Range<usize>) -> SyntaxError {
+        match Error::syntax(text, range, "x".into(), "y".into(), None) {
+            Error::Syntax(error) => *error,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn the_place_is_marked() {
+        let text = "a = 1\nand ünder betwen 3";
+        let start = text.find("betwen").unwrap();
+        let error = locate(text, start..start + 6);
+        assert_eq!((error.line, error.column), (2, 11));
+        assert_eq!(error.excerpt, ["and ünder betwen 3", "          ^^^^^^"]);
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_place() {
+        let text = format!("{} ? {}", "ä".repeat(500), "b".repeat(500));
+        let start = text.find('?').unwrap();
+        let error = locate(&text, start..start + 1);
+        assert_eq!(error.column, 502);
+        assert!(error.excerpt[0].chars().count() < 140);
+        let mark = error.excerpt[1].chars().count() - 1;
+        assert_eq!(error.excerpt[0].chars().nth(mark), Some('?'));
+    }
+}

@@ -1,0 +1,99 @@
+//! Which attributes do subscriptions mention?
+//!
+//! Names are numbered once and keep their number. Readers look names up without waiting for writers;
+//! a reader may see an attribute that a newer subscription brought, which costs it a look at a value
+//! that no matcher of its moment asks about.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The number of an attribute.
+pub type AttributeId = u32;
+
+/// What is known of a name that stands in an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mention {
+    /// The attribute of that name, where a subscription mentions it.
+    pub attribute: Option<AttributeId>,
+    /// Whether a mentioned attribute lies below the name, as `user.age` lies below `user`.
+    pub prefix: bool,
+}
+
+/// The attributes that subscriptions mention.
+#[derive(Debug, Default)]
+pub struct Attributes {
+    mentions: papaya::HashMap<Arc<str>, Mention, ahash::RandomState>,
+    names: Mutex<Vec<Arc<str>>>,
+}
+
+impl Attributes {
+    /// The number of an attribute, given to it now if it has none.
+    pub fn intern(&self, name: &Arc<str>) -> AttributeId {
+        if let Some(Mention { attribute: Some(attribute), .. }) = self.mention(name) {
+            return attribute;
+        }
+        let mut names = self.names();
+        if let Some(Mention { attribute: Some(attribute), .. }) = self.mention(name) {
+            return attribute;
+        }
+        let attribute = names.len() as AttributeId;
+        names.push(name.clone());
+        let mentions = self.mentions.pin();
+        for (dot, _) in name.match_indices('.') {
+            let above = self.mention(&name[..dot]);
+            if above.is_none_or(|mention| !mention.prefix) {
+                let attribute = above.and_then(|mention| mention.attribute);
+                mentions.insert(name[..dot].into(), Mention { attribute, prefix: true });
+            }
+        }
+        let prefix = self.mention(name).is_some_and(|mention| mention.prefix);
+        mentions.insert(name.clone(), Mention { attribute: Some(attribute), prefix });
+        attribute
+    }
+
+    /// What is known of a name.
+    pub fn mention(&self, name: &str) -> Option<Mention> {
+        self.mentions.pin().get(name).copied()
+    }
+
+    /// The attribute's name.
+    pub fn name(&self, attribute: AttributeId) -> Arc<str> {
+        self.names()[attribute as usize].clone()
+    }
+
+    /// How many attributes are mentioned.
+    pub fn len(&self) -> usize {
+        self.names().len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn names(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
+        // The list is only pushed to, so it is sound whatever its last holder did.
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_known() {
+        let attributes = Attributes::default();
+        let state = attributes.intern(&"user.geo.state".into());
+        let geo = attributes.intern(&"user.geo".into());
+        assert_eq!(attributes.intern(&"user.geo.state".into()), state);
+        assert_eq!(attributes.mention("user"), Some(Mention { attribute: None, prefix: true }));
+        assert_eq!(attributes.mention("user.geo"), Some(Mention { attribute: Some(geo), prefix: true }));
+        assert_eq!(
+            attributes.mention("user.geo.state"),
+            Some(Mention { attribute: Some(state), prefix: false })
+        );
+        assert_eq!(attributes.mention("use"), None);
+        assert_eq!(&*attributes.name(geo), "user.geo");
+        assert_eq!(attributes.len(), 2);
+    }
+}

@@ -1,0 +1,219 @@
+//! How is an event read from JSON?
+//!
+//! One pass over the text; nested objects become dotted names, and whatever no subscription
+//! mentions is skipped, checked only for being well formed.
+
+use jiter::{Jiter, JiterError, JsonErrorType, Peek};
+
+use super::{Attributes, Event};
+use crate::error::{Error, Result};
+use crate::expression::shorten;
+use crate::limits::{self, Limits};
+use crate::value::ValueRef;
+
+impl Event {
+    /// Reads one JSON object, replacing what the event held.
+    ///
+    /// On an error the event holds nothing of use until it is filled again.
+    pub fn decode_json(&mut self, json: &[u8], attributes: &Attributes, limits: &Limits) -> Result<()> {
+        limits::check("bytes of an event", "event", json.len(), limits.event)?;
+        if let Err(error) = std::str::from_utf8(json) {
+            return Err(Error::event(format!(
+                "the event is not UTF-8: invalid byte 0x{:02x} at offset {}",
+                json[error.valid_up_to()],
+                error.valid_up_to()
+            )));
+        }
+        self.clear();
+        let mut reader = Reader {
+            json: Jiter::with_tape(json, std::mem::take(&mut self.tape)),
+            path: std::mem::take(&mut self.path),
+            event: self,
+            attributes,
+            limits,
+        };
+        let result = reader.object();
+        let Reader { json, path, .. } = reader;
+        (self.tape, self.path) = (json.into_tape(), path);
+        result?;
+        self.finish(attributes)
+    }
+}
+
+struct Reader<'e, 'j> {
+    event: &'e mut Event,
+    json: Jiter<'j>,
+    /// The dotted name of the member being read.
+    path: String,
+    attributes: &'e Attributes,
+    limits: &'e Limits,
+}
+
+impl Reader<'_, '_> {
+    fn object(&mut self) -> Result<()> {
+        if self.peek()? != Peek::Object {
+            return Err(self.wrong("an event is a JSON object"));
+        }
+        // For every open object, the length of its name in `path`.
+        let mut open = vec![0];
+        self.path.clear();
+        let mut first = true;
+        while let Some(&base) = open.last() {
+            if !self.key(first, base, open.len() > 1)? {
+                open.pop();
+                first = false;
+            } else if self.member()? {
+                limits::check("nesting of an event", "event_depth", open.len() + 1, self.limits.event_depth)?;
+                open.push(self.path.len());
+                first = true;
+            } else {
+                first = false;
+            }
+        }
+        self.json.finish().map_err(|error| self.malformed(&error))
+    }
+
+    /// Reads the next key of the object whose name has `base` bytes, and appends it to the path.
+    fn key(&mut self, first: bool, base: usize, nested: bool) -> Result<bool> {
+        self.path.truncate(base);
+        let key = if first { self.json.known_object() } else { self.json.next_key() };
+        match key {
+            Ok(Some(key)) => {
+                if nested {
+                    self.path.push('.');
+                }
+                self.path.push_str(key);
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(error) => Err(self.malformed(&error)),
+        }
+    }
+
+    /// Reads the value of the member; true where it is an object to be entered.
+    fn member(&mut self) -> Result<bool> {
+        let mention = self.attributes.mention(&self.path);
+        let peek = self.peek()?;
+        let Some(mention) = mention else {
+            self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
+            return Ok(false);
+        };
+        if peek == Peek::Object && mention.prefix {
+            return Ok(true);
+        }
+        let Some(attribute) = mention.attribute else {
+            if peek == Peek::Array {
+                self.list(false)?;
+            } else {
+                self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
+            }
+            return Ok(false);
+        };
+        match peek {
+            Peek::Object => {
+                self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
+            }
+            Peek::Null => {
+                self.json.known_null().map_err(|error| self.malformed(&error))?;
+                self.event.begin(attribute);
+                self.event.null();
+            }
+            Peek::Array => {
+                self.event.begin(attribute);
+                self.list(true)?;
+            }
+            _ => {
+                self.event.begin(attribute);
+                self.scalar(peek)?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads a list; one that is not wanted itself stands where mentioned attributes could hide in
+    /// objects, and is only looked through for those.
+    fn list(&mut self, wanted: bool) -> Result<()> {
+        let mut next = self.json.known_array().map_err(|error| self.malformed(&error))?;
+        while let Some(peek) = next {
+            match peek {
+                Peek::Null => self.json.known_null().map_err(|error| self.malformed(&error))?,
+                Peek::Array | Peek::Object => {
+                    let inner = if peek == Peek::Array { "a list" } else { "an object" };
+                    let message = format!(
+                        "{inner} inside the list `{}`; lists hold strings, numbers and booleans",
+                        shorten(&self.path)
+                    );
+                    return Err(self.wrong(&message));
+                }
+                _ if wanted => self.scalar(peek)?,
+                _ => self.json.known_skip(peek).map_err(|error| self.malformed(&error))?,
+            }
+            next = self.json.array_step().map_err(|error| self.malformed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, peek: Peek) -> Result<()> {
+        match peek {
+            Peek::String => match self.json.known_str() {
+                Ok(text) => self.event.push(ValueRef::String(text), self.limits),
+                Err(error) => Err(self.malformed(&error)),
+            },
+            Peek::True | Peek::False => {
+                let value = self.json.known_bool(peek).map_err(|error| self.malformed(&error))?;
+                self.event.push(ValueRef::Boolean(value), self.limits)
+            }
+            Peek::NaN | Peek::Infinity => Err(self.wrong(&format!(
+                "the attribute `{}` is NaN or infinite, which is no value",
+                shorten(&self.path)
+            ))),
+            _ => {
+                let value = match self.json.known_number_bytes(peek) {
+                    Ok(bytes) => number(bytes),
+                    Err(error) => return Err(self.malformed(&error)),
+                };
+                match value {
+                    Ok(value) => self.event.push(value, self.limits),
+                    Err(reason) => {
+                        Err(self.wrong(&format!("the attribute `{}`: {reason}", shorten(&self.path))))
+                    }
+                }
+            }
+        }
+    }
+
+    fn peek(&mut self) -> Result<Peek> {
+        self.json.peek().map_err(|error| self.malformed(&error))
+    }
+
+    fn wrong(&self, message: &str) -> Error {
+        let place = self.json.current_position();
+        Error::event(format!("line {}, column {}: {message}", place.line, place.column))
+    }
+
+    fn malformed(&self, error: &JiterError) -> Error {
+        let place = self.json.error_position(error.index);
+        let reason = match &error.error_type {
+            jiter::JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded) => {
+                "nested too deeply".to_owned()
+            }
+            other => other.to_string(),
+        };
+        Error::event(format!("the event is no JSON: line {}, column {}: {reason}", place.line, place.column))
+    }
+}
+
+/// The value of a number's JSON text.
+fn number(bytes: &[u8]) -> std::result::Result<ValueRef<'static>, String> {
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    if !bytes.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+        return text
+            .parse()
+            .map(ValueRef::Integer)
+            .map_err(|_| format!("the integer {} does not fit 64 bits; send it as a string", shorten(text)));
+    }
+    text.parse::<f64>()
+        .ok()
+        .and_then(ValueRef::number)
+        .ok_or_else(|| format!("the number {} is too large for a 64-bit float", shorten(text)))
+}

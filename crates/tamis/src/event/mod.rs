@@ -1,0 +1,162 @@
+//! What does an event say about the attributes that subscriptions mention?
+//!
+//! An [`Event`] holds the values of those attributes and nothing else. Its memory is reused from
+//! one event to the next. It is filled from JSON here, and by other layers through
+//! [`Event::begin`], [`Event::push`], [`Event::null`] and [`Event::finish`].
+
+mod attributes;
+mod json;
+
+pub use attributes::{AttributeId, Attributes, Mention};
+
+use crate::error::{Error, Result};
+use crate::expression::shorten;
+use crate::limits::{self, Limits};
+use crate::value::{Float, ValueRef};
+
+/// The pairs of one event.
+#[derive(Debug, Default)]
+pub struct Event {
+    /// In the order of their attributes once finished.
+    fields: Vec<Field>,
+    values: Vec<Stored>,
+    /// The text of all string values, one behind the other.
+    text: String,
+    /// Kept for its memory: the name being decoded, and the parser's own buffer.
+    path: String,
+    tape: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    attribute: AttributeId,
+    null: bool,
+    start: u32,
+    end: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stored {
+    Boolean(bool),
+    Integer(i64),
+    Float(Float),
+    /// Where the string stands in the event's text.
+    String(u32, u32),
+}
+
+/// What an event has for an attribute.
+#[derive(Debug, Clone)]
+pub enum Presence<'a> {
+    /// Nothing: absent, or an empty list.
+    Missing,
+    /// A null.
+    Null,
+    /// One value or more.
+    Values(Values<'a>),
+}
+
+/// The values of one attribute.
+#[derive(Debug, Clone)]
+pub struct Values<'a> {
+    stored: std::slice::Iter<'a, Stored>,
+    text: &'a str,
+}
+
+impl<'a> Iterator for Values<'a> {
+    type Item = ValueRef<'a>;
+
+    fn next(&mut self) -> Option<ValueRef<'a>> {
+        Some(match *self.stored.next()? {
+            Stored::Boolean(value) => ValueRef::Boolean(value),
+            Stored::Integer(value) => ValueRef::Integer(value),
+            Stored::Float(value) => ValueRef::Float(value),
+            Stored::String(start, end) => ValueRef::String(&self.text[start as usize..end as usize]),
+        })
+    }
+}
+
+impl Event {
+    /// Forgets everything but the memory it took.
+    pub fn clear(&mut self) {
+        self.fields.clear();
+        self.values.clear();
+        self.text.clear();
+    }
+
+    /// Begins an attribute; the values that follow are its values.
+    pub fn begin(&mut self, attribute: AttributeId) {
+        let start = self.values.len() as u32;
+        self.fields.push(Field { attribute, null: false, start, end: start });
+    }
+
+    /// Adds a value to the attribute begun last.
+    pub fn push(&mut self, value: ValueRef<'_>, limits: &Limits) -> Result<()> {
+        // Positions are 32-bit numbers, whatever the limits say.
+        const MOST: usize = u32::MAX as usize;
+        limits::check(
+            "values of an event",
+            "event_values",
+            self.values.len() + 1,
+            limits.event_values.min(MOST),
+        )?;
+        self.values.push(match value {
+            ValueRef::Boolean(value) => Stored::Boolean(value),
+            ValueRef::Integer(value) => Stored::Integer(value),
+            ValueRef::Float(value) => Stored::Float(value),
+            ValueRef::String(text) => {
+                let start = self.text.len();
+                limits::check("bytes of an event", "event", start + text.len(), limits.event.min(MOST))?;
+                self.text.push_str(text);
+                Stored::String(start as u32, self.text.len() as u32)
+            }
+        });
+        if let Some(field) = self.fields.last_mut() {
+            field.end = self.values.len() as u32;
+        }
+        Ok(())
+    }
+
+    /// Makes the attribute begun last null.
+    pub fn null(&mut self) {
+        if let Some(field) = self.fields.last_mut() {
+            field.null = true;
+        }
+    }
+
+    /// Completes the event: an attribute given twice is an error.
+    pub fn finish(&mut self, attributes: &Attributes) -> Result<()> {
+        if !self.fields.is_sorted_by(|a, b| a.attribute < b.attribute) {
+            self.fields.sort_unstable_by_key(|field| field.attribute);
+            for pair in self.fields.windows(2) {
+                if pair[0].attribute == pair[1].attribute {
+                    let name = attributes.name(pair[0].attribute);
+                    return Err(Error::event(format!(
+                        "the attribute `{}` is given twice; write several values as a list",
+                        shorten(&name)
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the event has for an attribute.
+    pub fn get(&self, attribute: AttributeId) -> Presence<'_> {
+        match self.fields.binary_search_by_key(&attribute, |field| field.attribute) {
+            Err(_) => Presence::Missing,
+            Ok(position) => {
+                let field = self.fields[position];
+                if field.null {
+                    Presence::Null
+                } else if field.start == field.end {
+                    Presence::Missing
+                } else {
+                    Presence::Values(Values {
+                        stored: self.values[field.start as usize..field.end as usize].iter(),
+                        text: &self.text,
+                    })
+                }
+            }
+        }
+    }
+}

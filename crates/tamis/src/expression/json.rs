@@ -1,0 +1,443 @@
+//! How is an expression written as JSON, for programs to make and read?
+//!
+//! The form: `true` or `false`; `{"and": [..]}`, `{"or": [..]}`, `{"not": x}`, `{"xor": [x, y]}`,
+//! `{"xnor": [x, y]}`; and a predicate as an object with `attribute`, `operator` (spelled as in
+//! text), `value` or `values`, and `weight` or `weights` where they differ from 1.
+
+use std::fmt::Write;
+
+use jiter::{Jiter, JiterError, Peek};
+
+use super::parse::number;
+use super::predicate::{Operand, Operator, Predicate, Test, shorten};
+use super::tree::{Assembler, Connective, Expression, Node};
+use crate::error::{Error, Result};
+use crate::limits::{self, Limits};
+use crate::value::{Value, ValueRef};
+
+/// Writes the JSON form of an expression.
+pub fn to_json(expression: &Expression) -> String {
+    enum Piece {
+        Node(usize),
+        Text(&'static str),
+    }
+    let nodes = expression.nodes();
+    let starts = expression.starts();
+    let mut out = String::new();
+    let mut pieces = vec![Piece::Node(nodes.len() - 1)];
+    while let Some(piece) = pieces.pop() {
+        let index = match piece {
+            Piece::Text(text) => {
+                out.push_str(text);
+                continue;
+            }
+            Piece::Node(index) => index,
+        };
+        let (open, close) = match &nodes[index] {
+            Node::Constant(value) => {
+                out.push_str(if *value { "true" } else { "false" });
+                continue;
+            }
+            Node::Predicate(predicate) => {
+                write_predicate(&mut out, predicate);
+                continue;
+            }
+            Node::Not => (r#"{"not":"#, "}"),
+            Node::And(_) => (r#"{"and":["#, "]}"),
+            Node::Or(_) => (r#"{"or":["#, "]}"),
+            Node::Xor => (r#"{"xor":["#, "]}"),
+            Node::Xnor => (r#"{"xnor":["#, "]}"),
+        };
+        out.push_str(open);
+        pieces.push(Piece::Text(close));
+        for (position, operand) in expression.operands_reversed(index, &starts).enumerate() {
+            if position > 0 {
+                pieces.push(Piece::Text(","));
+            }
+            pieces.push(Piece::Node(operand));
+        }
+    }
+    out
+}
+
+fn write_predicate(out: &mut String, predicate: &Predicate) {
+    out.push_str(r#"{"attribute":"#);
+    write_string(out, predicate.attribute());
+    let _ = write!(out, r#","operator":"{}""#, predicate.spelling());
+    let (key, values): (_, &[&Value]) = match predicate.test() {
+        Test::Exists | Test::IsNull => ("", &[]),
+        Test::Equal(value)
+        | Test::Less(value)
+        | Test::AtMost(value)
+        | Test::Greater(value)
+        | Test::AtLeast(value) => ("value", &[value]),
+        Test::Between(low, high) => ("values", &[low, high]),
+        Test::In(values) => ("values", &values.iter().collect::<Vec<_>>()),
+        Test::Like(text) | Test::StartsWith(text) | Test::EndsWith(text) | Test::Contains(text) => {
+            ("value", &[&Value::String(text.clone())])
+        }
+        Test::Matches(pattern) => ("value", &[&Value::String(pattern.text().clone())]),
+    };
+    match key {
+        "value" => {
+            out.push_str(r#","value":"#);
+            write_value(out, values[0].as_ref());
+        }
+        "values" => {
+            out.push_str(r#","values":["#);
+            for (position, value) in values.iter().enumerate() {
+                out.push_str(if position > 0 { "," } else { "" });
+                write_value(out, value.as_ref());
+            }
+            out.push(']');
+        }
+        _ => {}
+    }
+    match predicate.weights() {
+        None => {}
+        Some(weights) if matches!(predicate.test(), Test::In(_)) => {
+            out.push_str(r#","weights":["#);
+            for (position, weight) in weights.iter().enumerate() {
+                let _ = write!(out, "{}{weight:?}", if position > 0 { "," } else { "" });
+            }
+            out.push(']');
+        }
+        Some(weights) => {
+            let _ = write!(out, r#","weight":{:?}"#, weights[0]);
+        }
+    }
+    out.push('}');
+}
+
+/// Writes a value as JSON.
+pub(crate) fn write_value(out: &mut String, value: ValueRef<'_>) {
+    match value {
+        ValueRef::String(text) => write_string(out, text),
+        other => {
+            let _ = write!(out, "{other}");
+        }
+    }
+}
+
+/// Writes a JSON string.
+pub(crate) fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            control if control < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(control));
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+}
+
+/// Reads an expression from its JSON form.
+pub fn from_json(text: &str, limits: &Limits) -> Result<Expression> {
+    limits::check("bytes of an expression's JSON form", "text", text.len(), limits.text)?;
+    let mut reader = Reader {
+        json: Jiter::new(text.as_bytes()),
+        limits,
+        assembler: Assembler::default(),
+        frames: Vec::new(),
+    };
+    reader.expression()?;
+    reader.json.finish().map_err(|error| reader.malformed(&error))?;
+    let expression = reader.assembler.finish();
+    expression.check(limits)?;
+    Ok(expression)
+}
+
+/// A connective whose operands are being read.
+enum Frame {
+    Not,
+    Many { connective: Connective, operands: usize, count: u32 },
+}
+
+struct Reader<'a> {
+    json: Jiter<'a>,
+    limits: &'a Limits,
+    assembler: Assembler,
+    frames: Vec<Frame>,
+}
+
+/// The members of a predicate's object as they are read.
+#[derive(Default)]
+struct Members {
+    attribute: Option<String>,
+    operator: Option<String>,
+    value: Option<Value>,
+    values: Option<Vec<Value>>,
+    weight: Option<f64>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Reader<'_> {
+    fn expression(&mut self) -> Result<()> {
+        'operand: loop {
+            limits::check("operators and predicates", "nodes", self.assembler.len(), self.limits.nodes)?;
+            limits::check("nesting of an expression", "depth", self.frames.len(), self.limits.depth)?;
+            let peek = self.peek()?;
+            match peek {
+                Peek::True | Peek::False => {
+                    let value = self.json.known_bool(peek).map_err(|error| self.malformed(&error))?;
+                    self.assembler.constant(value);
+                }
+                Peek::Object => {
+                    let key = self.json.known_object().map(|key| key.map(str::to_owned));
+                    let key = key.map_err(|error| self.malformed(&error))?;
+                    let connective = match key.as_deref() {
+                        Some("not") => {
+                            self.frames.push(Frame::Not);
+                            continue 'operand;
+                        }
+                        Some("and") => Some(Connective::And),
+                        Some("or") => Some(Connective::Or),
+                        Some("xor") => Some(Connective::Xor),
+                        Some("xnor") => Some(Connective::Xnor),
+                        _ => None,
+                    };
+                    match (connective, key) {
+                        (Some(connective), _) => {
+                            if self.peek()? != Peek::Array {
+                                return Err(self.wrong("an array of operands"));
+                            }
+                            let first = self.json.known_array().map_err(|error| self.malformed(&error))?;
+                            self.frames.push(Frame::Many { connective, operands: 0, count: 0 });
+                            if first.is_some() {
+                                continue 'operand;
+                            }
+                            self.close(connective, 0, 0)?;
+                        }
+                        (None, Some(key)) => self.predicate(key)?,
+                        (None, None) => {
+                            return Err(
+                                self.wrong("an object with `attribute` and `operator`, or one connective")
+                            );
+                        }
+                    }
+                }
+                _ => return Err(self.wrong("an object, `true` or `false`")),
+            }
+            // An operand is complete: give it to the connectives it may complete in turn.
+            loop {
+                match self.frames.last_mut() {
+                    None => return Ok(()),
+                    Some(Frame::Not) => {
+                        self.frames.pop();
+                        self.assembler.not();
+                        self.end_object()?;
+                    }
+                    Some(Frame::Many { connective, operands, count }) => {
+                        *operands += 1;
+                        *count += self.assembler.absorb(*connective);
+                        let (connective, operands, count) = (*connective, *operands, *count);
+                        let next = self.json.array_step().map_err(|error| self.malformed(&error))?;
+                        if next.is_some() {
+                            continue 'operand;
+                        }
+                        self.close(connective, operands, count)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends a connective: its array is read, its operands are absorbed.
+    fn close(&mut self, connective: Connective, operands: usize, count: u32) -> Result<()> {
+        self.frames.pop();
+        match (connective, operands, count) {
+            (Connective::Xor | Connective::Xnor, given, _) if given != 2 => {
+                let message = format!("exactly two operands of `xor` or `xnor`, not {given}");
+                return Err(self.wrong(&message));
+            }
+            (Connective::And, 0, _) => self.assembler.constant(true),
+            (Connective::Or, 0, _) => self.assembler.constant(false),
+            (_, _, 1) => {}
+            _ => self.assembler.connect(connective, count),
+        }
+        self.end_object()
+    }
+
+    fn end_object(&mut self) -> Result<()> {
+        let key = self.json.next_key().map(|key| key.map(shorten));
+        match key.map_err(|error| self.malformed(&error))? {
+            None => Ok(()),
+            Some(key) => Err(self.wrong(&format!("one connective in an object, not `{key}` beside it"))),
+        }
+    }
+
+    fn predicate(&mut self, first: String) -> Result<()> {
+        let mut members = Members::default();
+        let mut key = Some(first);
+        while let Some(name) = key {
+            let repeated = match name.as_str() {
+                "attribute" => {
+                    let text = self.string("the attribute's name as a string")?;
+                    members.attribute.replace(text).is_some()
+                }
+                "operator" => {
+                    let text = self.string("the operator as a string")?;
+                    members.operator.replace(text).is_some()
+                }
+                "value" => {
+                    let value = self.value()?;
+                    members.value.replace(value).is_some()
+                }
+                "values" => {
+                    let values = self.array(Self::value)?;
+                    members.values.replace(values).is_some()
+                }
+                "weight" => {
+                    let weight = self.weight()?;
+                    members.weight.replace(weight).is_some()
+                }
+                "weights" => {
+                    let weights = self.array(Self::weight)?;
+                    members.weights.replace(weights).is_some()
+                }
+                other => {
+                    return Err(self.wrong(&format!(
+                        "`attribute`, `operator`, `value`, `values`, `weight`, `weights` or a connective, not `{}`",
+                        shorten(other)
+                    )));
+                }
+            };
+            if repeated {
+                return Err(self.wrong(&format!("`{name}` only once")));
+            }
+            key = self
+                .json
+                .next_key()
+                .map(|key| key.map(str::to_owned))
+                .map_err(|error| self.malformed(&error))?;
+        }
+        let place = self.place();
+        let predicate = members.into_predicate(self.limits).map_err(|error| match error {
+            Error::Expression(message) => Error::Expression(format!("{message} (before {place})")),
+            other => other,
+        })?;
+        self.assembler.predicate(predicate);
+        Ok(())
+    }
+
+    fn peek(&mut self) -> Result<Peek> {
+        self.json.peek().map_err(|error| self.malformed(&error))
+    }
+
+    fn string(&mut self, expected: &str) -> Result<String> {
+        if self.peek()? != Peek::String {
+            return Err(self.wrong(expected));
+        }
+        let text = self.json.known_str().map(str::to_owned);
+        text.map_err(|error| self.malformed(&error))
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        let peek = self.peek()?;
+        match peek {
+            Peek::String => self.string("a string").map(|text| Value::String(text.into())),
+            Peek::True | Peek::False => {
+                self.json.known_bool(peek).map(Value::Boolean).map_err(|error| self.malformed(&error))
+            }
+            _ if peek.is_num() => {
+                let text = self.number_text(peek)?;
+                number(&text)
+                    .map_err(|reason| Error::expression(format!("{reason} (before {})", self.place())))
+            }
+            _ => Err(self.wrong("a string, a number, `true` or `false`")),
+        }
+    }
+
+    fn weight(&mut self) -> Result<f64> {
+        let peek = self.peek()?;
+        if !peek.is_num() {
+            return Err(self.wrong("a weight, which is a number of at least 0"));
+        }
+        let text = self.number_text(peek)?;
+        text.parse().map_err(|_| self.wrong("a weight, which is a number of at least 0"))
+    }
+
+    fn number_text(&mut self, peek: Peek) -> Result<String> {
+        let text =
+            self.json.known_number_bytes(peek).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        text.map_err(|error| self.malformed(&error))
+    }
+
+    fn array<T>(&mut self, item: fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        if self.peek()? != Peek::Array {
+            return Err(self.wrong("an array"));
+        }
+        let mut items = Vec::new();
+        let mut next = self.json.known_array().map_err(|error| self.malformed(&error))?;
+        while next.is_some() {
+            items.push(item(self)?);
+            limits::check("values of a set", "set", items.len(), self.limits.set)?;
+            next = self.json.array_step().map_err(|error| self.malformed(&error))?;
+        }
+        Ok(items)
+    }
+
+    fn place(&self) -> String {
+        let place = self.json.current_position();
+        format!("line {}, column {}", place.line, place.column)
+    }
+
+    fn wrong(&self, expected: &str) -> Error {
+        Error::expression(format!("JSON form of an expression, {}: expected {expected}", self.place()))
+    }
+
+    fn malformed(&self, error: &JiterError) -> Error {
+        let place = self.json.error_position(error.index);
+        Error::expression(format!(
+            "JSON form of an expression, line {}, column {}: {}",
+            place.line, place.column, error.error_type
+        ))
+    }
+}
+
+impl Members {
+    fn into_predicate(self, limits: &Limits) -> Result<Predicate> {
+        let attribute = self.attribute.ok_or_else(|| Error::expression("a predicate lacks `attribute`"))?;
+        let operator = self.operator.ok_or_else(|| Error::expression("a predicate lacks `operator`"))?;
+        let Some((operator, negated)) = Operator::from_spelling(&operator) else {
+            let known: Vec<_> = Operator::spellings().collect();
+            let operator = shorten(&operator);
+            return Err(Error::expression(format!(
+                "`{operator}` is no operator; there are {}",
+                known.join(", ")
+            )));
+        };
+        let operand = match (self.value, self.values, operator) {
+            (None, None, _) => Operand::Nothing,
+            (Some(value), None, _) => Operand::One(value),
+            (None, Some(values), Operator::Between) => {
+                let count = values.len();
+                let [low, high] = <[Value; 2]>::try_from(values)
+                    .map_err(|_| Error::expression(format!("`between` takes two values, not {count}")))?;
+                Operand::Range(low, high)
+            }
+            (None, Some(values), _) => Operand::Set(values),
+            (Some(_), Some(_), _) => {
+                return Err(Error::expression("a predicate has `value` and `values`; it takes one of them"));
+            }
+        };
+        let weights = match (self.weight, self.weights) {
+            (None, None) => Vec::new(),
+            (Some(weight), None) if operator != Operator::In => vec![weight],
+            (None, Some(weights)) if operator == Operator::In => weights,
+            _ => {
+                return Err(Error::expression(
+                    "`in` takes `weights`, one per value; every other operator takes `weight`",
+                ));
+            }
+        };
+        Predicate::new(attribute, operator, negated, operand, &weights, limits)
+    }
+}

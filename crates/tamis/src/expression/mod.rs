@@ -1,0 +1,20 @@
+//! What is a subscription's question, and how is it written, read and simplified?
+//!
+//! Text or JSON comes in, an [`Expression`] is what it says, a [`NormalForm`] is what matchers
+//! compile. Nothing here knows of events.
+
+mod json;
+mod lex;
+mod normalise;
+mod parse;
+mod predicate;
+mod print;
+mod tree;
+
+pub use json::{from_json, to_json};
+pub use normalise::{Literal, NormalForm, NormalNode, normalise};
+pub use parse::parse;
+pub use predicate::{Operand, Operator, Pattern, Predicate, Test};
+pub use tree::{Connective, Expression, Node};
+
+pub(crate) use predicate::shorten;

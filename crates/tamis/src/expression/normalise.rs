@@ -1,0 +1,355 @@
+//! What is the simplest form of an expression that every matcher can compile?
+//!
+//! Negation is pushed to the predicates (Ji & Jacobsen 2021, section 5.2.1), so that only `and` and
+//! `or` over signed predicates remain. `xor` and `xnor` need both polarities of their operands; each
+//! is built once and shared, so the form grows linearly with the expression. Equal parts are one
+//! part, nested equal operators are flattened, constants are folded, and the order is canonical:
+//! two expressions that differ in the order or repetition of operands have the same form.
+//!
+//! Every rule preserves the three-valued result. In particular `a and not a` stays as it is: it is
+//! unknown, not false, where `a` is.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::predicate::Test;
+use super::tree::{Expression, Node};
+use crate::value::Value;
+
+/// A predicate with its sign.
+#[derive(Debug, Clone)]
+pub struct Literal {
+    /// The attribute's name.
+    pub attribute: Arc<str>,
+    /// The question put to it, in the simplest equivalent form.
+    pub test: Test,
+    /// Whether the literal is true when the test fails.
+    pub negated: bool,
+    /// One weight per value of a set, one for any other test; `None` where all are 1 or the literal
+    /// is negated, which scores nothing.
+    pub weights: Option<Box<[f64]>>,
+}
+
+impl Literal {
+    fn compare(&self, other: &Literal) -> Ordering {
+        let weights = |literal: &Literal| -> Vec<u64> {
+            literal.weights.iter().flatten().map(|weight| weight.to_bits()).collect()
+        };
+        (&self.attribute, &self.test, self.negated)
+            .cmp(&(&other.attribute, &other.test, other.negated))
+            .then_with(|| weights(self).cmp(&weights(other)))
+    }
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Self) -> bool {
+        self.compare(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Literal {}
+
+impl Hash for Literal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.attribute.hash(state);
+        self.test.hash(state);
+        self.negated.hash(state);
+    }
+}
+
+/// A node of a [`NormalForm`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum NormalNode {
+    /// `true` or `false`; stands only alone, as the root.
+    Constant(bool),
+    /// A signed predicate.
+    Literal(Literal),
+    /// All of the nodes at these positions: two or more, ascending.
+    And(Box<[u32]>),
+    /// Some of the nodes at these positions: two or more, ascending.
+    Or(Box<[u32]>),
+}
+
+/// A directed acyclic graph of `and` and `or` over signed predicates.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NormalForm {
+    nodes: Vec<NormalNode>,
+}
+
+impl NormalForm {
+    /// The nodes, operands before the nodes that use them; the last is the root.
+    pub fn nodes(&self) -> &[NormalNode] {
+        &self.nodes
+    }
+}
+
+/// Brings an expression into its normal form, in time linear in its size but for sorting.
+pub fn normalise(expression: &Expression) -> NormalForm {
+    let mut builder = Builder::default();
+    let root = builder.expression(expression);
+    builder.canonical(root)
+}
+
+const POSITIVE: usize = 0;
+const NEGATIVE: usize = 1;
+
+/// The polarities in which each node is needed, as bits.
+fn needed_polarities(nodes: &[Node], starts: &[u32], expression: &Expression) -> Vec<u8> {
+    let mut needed = vec![0u8; nodes.len()];
+    needed[nodes.len() - 1] = 1 << POSITIVE;
+    // A node follows its operands, so going backwards settles a node before its operands.
+    for index in (0..nodes.len()).rev() {
+        let mine = needed[index];
+        let theirs = match nodes[index] {
+            Node::Not => (mine & 1) << 1 | mine >> 1,
+            Node::Xor | Node::Xnor => 0b11,
+            _ => mine,
+        };
+        for operand in expression.operands_reversed(index, starts) {
+            needed[operand] |= theirs;
+        }
+    }
+    needed
+}
+
+/// Builds nodes bottom-up; equal nodes are one node.
+#[derive(Default)]
+struct Builder {
+    nodes: Vec<NormalNode>,
+    positions: HashMap<NormalNode, u32, ahash::RandomState>,
+}
+
+impl Builder {
+    fn expression(&mut self, expression: &Expression) -> u32 {
+        let nodes = expression.nodes();
+        let starts = expression.starts();
+        let needed = needed_polarities(nodes, &starts, expression);
+        let mut built: Vec<[u32; 2]> = Vec::with_capacity(nodes.len());
+        let mut operands = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            operands.clear();
+            operands.extend(expression.operands_reversed(index, &starts));
+            let mut both = [u32::MAX; 2];
+            for polarity in [POSITIVE, NEGATIVE] {
+                if needed[index] & 1 << polarity == 0 {
+                    continue;
+                }
+                let negative = polarity == NEGATIVE;
+                let of = |polarity: usize| operands.iter().map(move |&operand: &usize| (operand, polarity));
+                both[polarity] = match node {
+                    Node::Constant(value) => self.intern(NormalNode::Constant(*value != negative)),
+                    Node::Predicate(predicate) => {
+                        let negated = predicate.negated() != negative;
+                        let weights = if negated { None } else { predicate.weights().map(Box::from) };
+                        self.intern(NormalNode::Literal(Literal {
+                            attribute: predicate.attribute().clone(),
+                            test: simplest(predicate.test()),
+                            negated,
+                            weights,
+                        }))
+                    }
+                    Node::Not => built[operands[0]][1 - polarity],
+                    Node::And(_) | Node::Or(_) => {
+                        let children = of(polarity).map(|(operand, sign)| built[operand][sign]).collect();
+                        self.join(matches!(node, Node::And(_)) != negative, children)
+                    }
+                    Node::Xor | Node::Xnor => {
+                        // The operands differ (xor) or agree (xnor); negating one gives the other.
+                        let differ = matches!(node, Node::Xor) != negative;
+                        let (left, right) = (built[operands[1]], built[operands[0]]);
+                        let with = usize::from(differ);
+                        let first = self.join(true, vec![left[POSITIVE], right[with]]);
+                        let second = self.join(true, vec![left[NEGATIVE], right[1 - with]]);
+                        self.join(false, vec![first, second])
+                    }
+                };
+            }
+            built.push(both);
+        }
+        built[nodes.len() - 1][POSITIVE]
+    }
+
+    fn intern(&mut self, node: NormalNode) -> u32 {
+        if let Some(&position) = self.positions.get(&node) {
+            return position;
+        }
+        let position = self.nodes.len() as u32;
+        self.nodes.push(node.clone());
+        self.positions.insert(node, position);
+        position
+    }
+
+    /// The conjunction or disjunction of nodes, flattened, deduplicated, constants folded.
+    fn join(&mut self, conjunction: bool, operands: Vec<u32>) -> u32 {
+        let mut children = Vec::with_capacity(operands.len());
+        for operand in operands {
+            match (&self.nodes[operand as usize], conjunction) {
+                // The neutral constant adds nothing; the other decides.
+                (NormalNode::Constant(value), _) if *value == conjunction => {}
+                (NormalNode::Constant(_), _) => return operand,
+                (NormalNode::And(nested), true) | (NormalNode::Or(nested), false) => {
+                    children.extend_from_slice(nested);
+                }
+                _ => children.push(operand),
+            }
+        }
+        children.sort_unstable();
+        children.dedup();
+        match (children.len(), conjunction) {
+            (0, _) => self.intern(NormalNode::Constant(conjunction)),
+            (1, _) => children[0],
+            (_, true) => self.intern(NormalNode::And(children.into())),
+            (_, false) => self.intern(NormalNode::Or(children.into())),
+        }
+    }
+
+    /// The nodes below `root`, lower levels first and each level in an order that depends on
+    /// nothing but what the nodes mean.
+    fn canonical(self, root: u32) -> NormalForm {
+        let children = |position: u32| match &self.nodes[position as usize] {
+            NormalNode::And(children) | NormalNode::Or(children) => &children[..],
+            _ => &[],
+        };
+        // Operands were made before the nodes that use them, so one pass down finds what is used
+        // and one pass up the level of each.
+        let mut used = vec![false; self.nodes.len()];
+        used[root as usize] = true;
+        for position in (0..=root).rev() {
+            if used[position as usize] {
+                for &child in children(position) {
+                    used[child as usize] = true;
+                }
+            }
+        }
+        let mut levels = vec![0u32; self.nodes.len()];
+        let mut order: Vec<u32> = Vec::new();
+        for position in 0..=root {
+            if used[position as usize] {
+                let highest = children(position).iter().map(|&child| levels[child as usize] + 1).max();
+                levels[position as usize] = highest.unwrap_or(0);
+                order.push(position);
+            }
+        }
+        order.sort_by_key(|&position| levels[position as usize]);
+        let mut ranks = vec![u32::MAX; self.nodes.len()];
+        let mut nodes: Vec<NormalNode> = Vec::with_capacity(order.len());
+        for level in order.chunk_by(|a, b| levels[*a as usize] == levels[*b as usize]) {
+            let mut ranked: Vec<(u32, NormalNode)> = level
+                .iter()
+                .map(|&position| {
+                    let rank = |children: &[u32]| {
+                        let mut ranked: Box<[u32]> =
+                            children.iter().map(|&child| ranks[child as usize]).collect();
+                        ranked.sort_unstable();
+                        ranked
+                    };
+                    let node = match &self.nodes[position as usize] {
+                        NormalNode::And(children) => NormalNode::And(rank(children)),
+                        NormalNode::Or(children) => NormalNode::Or(rank(children)),
+                        leaf => leaf.clone(),
+                    };
+                    (position, node)
+                })
+                .collect();
+            ranked.sort_unstable_by(|a, b| compare_within_level(&a.1, &b.1));
+            for (position, node) in ranked {
+                ranks[position as usize] = nodes.len() as u32;
+                nodes.push(node);
+            }
+        }
+        NormalForm { nodes }
+    }
+}
+
+fn compare_within_level(a: &NormalNode, b: &NormalNode) -> Ordering {
+    match (a, b) {
+        (NormalNode::Literal(a), NormalNode::Literal(b)) => a.compare(b),
+        (NormalNode::And(a), NormalNode::And(b)) | (NormalNode::Or(a), NormalNode::Or(b)) => a.cmp(b),
+        (NormalNode::And(_), NormalNode::Or(_)) => Ordering::Less,
+        (NormalNode::Or(_), NormalNode::And(_)) => Ordering::Greater,
+        // A constant is the only node of its form, and literals are the only others of level 0.
+        _ => Ordering::Equal,
+    }
+}
+
+/// The simplest test that every value answers alike, so that more predicates are shared.
+fn simplest(test: &Test) -> Test {
+    match test {
+        Test::In(values) if values.len() == 1 => Test::Equal(values[0].clone()),
+        Test::Between(low, high) if low == high => Test::Equal(low.clone()),
+        Test::Like(pattern) => simplest_like(pattern),
+        other => other.clone(),
+    }
+}
+
+/// A pattern whose only wildcards are `%` at its ends asks for a prefix, a suffix, a part or the
+/// whole of a string.
+fn simplest_like(pattern: &Arc<str>) -> Test {
+    let plain = |part: &str| !part.contains(['%', '_', '\\']);
+    let bare = pattern.trim_matches('%');
+    if !plain(bare) || bare.is_empty() {
+        return Test::Like(pattern.clone());
+    }
+    match (pattern.starts_with('%'), pattern.ends_with('%')) {
+        (false, false) => Test::Equal(Value::String(pattern.clone())),
+        (false, true) => Test::StartsWith(bare.into()),
+        (true, false) => Test::EndsWith(bare.into()),
+        (true, true) => Test::Contains(bare.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, parse};
+
+    fn form(text: &str) -> NormalForm {
+        normalise(&parse(text, &Limits::default()).unwrap())
+    }
+
+    #[test]
+    fn order_and_repetition_do_not_matter() {
+        let expected = form("a and b and (c or d)");
+        assert_eq!(form("(d or c or d) and (b and a) and a"), expected);
+        assert_eq!(form("not (not a or not b or not (c or d))"), expected);
+        assert_eq!(form("a xor b"), form("b xor a"));
+        assert_eq!(form("not (a xor b)"), form("a xnor b"));
+        assert_eq!(form("a in (1)"), form("a = 1"));
+        assert_eq!(form("a like 'x%'"), form("a starts with 'x'"));
+    }
+
+    #[test]
+    fn constants_are_folded() {
+        assert_eq!(form("a and true"), form("a"));
+        assert_eq!(form("a or false"), form("a"));
+        assert_eq!(form("a and false").nodes(), [NormalNode::Constant(false)]);
+        assert_eq!(form("a or not false").nodes(), [NormalNode::Constant(true)]);
+        assert_eq!(form("a xor true"), form("not a"));
+        assert_eq!(form("a xnor true"), form("a"));
+    }
+
+    #[test]
+    fn a_contradiction_is_not_folded() {
+        assert_eq!(form("a and not a").nodes().len(), 3);
+    }
+
+    #[test]
+    fn weights_distinguish_positive_literals_only() {
+        assert_ne!(form("a = 1^2"), form("a = 1"));
+        assert_eq!(form("not a = 1^2"), form("a != 1"));
+        assert_eq!(form("a = 1^2 and a = 1^2"), form("a = 1^2"));
+    }
+
+    #[test]
+    fn nested_xor_stays_linear() {
+        let size = |count: usize| {
+            let text: Vec<_> = (0..count).map(|i| format!("(a{i} and b{i} or c{i})")).collect();
+            let limits = Limits::none();
+            normalise(&parse(&text.join(" xor "), &limits).unwrap()).nodes().len()
+        };
+        let (small, large) = (size(100), size(1000));
+        assert!(large <= 10 * small + 100, "{small} nodes for 100, {large} for 1000");
+    }
+}

@@ -1,0 +1,452 @@
+//! What does one predicate of an expression ask of one attribute?
+//!
+//! A predicate is checked when it is made ([`Predicate::new`]), whichever way it was written (text,
+//! JSON form, builder), and is in canonical form from then on: sets sorted and without repetition,
+//! weights absent where all are 1.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::limits::{self, Limits};
+use crate::value::{Value, ValueRef};
+
+/// The operators of the language in their positive form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Operator {
+    Equal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+    In,
+    Between,
+    Like,
+    StartsWith,
+    EndsWith,
+    Contains,
+    Matches,
+    Exists,
+    IsNull,
+}
+
+/// Every operator with its spelling and that of its negation; orderings have none, because
+/// `not (a < 3)` is not `a >= 3` on a list.
+const SPELLINGS: [(Operator, &str, Option<&str>); 14] = [
+    (Operator::Equal, "=", Some("!=")),
+    (Operator::Less, "<", None),
+    (Operator::AtMost, "<=", None),
+    (Operator::Greater, ">", None),
+    (Operator::AtLeast, ">=", None),
+    (Operator::In, "in", Some("not in")),
+    (Operator::Between, "between", Some("not between")),
+    (Operator::Like, "like", Some("not like")),
+    (Operator::StartsWith, "starts with", Some("not starts with")),
+    (Operator::EndsWith, "ends with", Some("not ends with")),
+    (Operator::Contains, "contains", Some("not contains")),
+    (Operator::Matches, "matches", Some("not matches")),
+    (Operator::Exists, "exists", Some("missing")),
+    (Operator::IsNull, "is null", Some("is not null")),
+];
+
+impl Operator {
+    /// The operator with this spelling, and whether it is the negated form.
+    pub fn from_spelling(spelling: &str) -> Option<(Operator, bool)> {
+        SPELLINGS.iter().find_map(|&(operator, positive, negative)| {
+            if positive == spelling {
+                Some((operator, false))
+            } else if negative == Some(spelling) {
+                Some((operator, true))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The spelling of the operator or of its negation; an ordering is always spelled positively.
+    pub fn spelling(self, negated: bool) -> &'static str {
+        let (_, positive, negative) = SPELLINGS[self as usize];
+        if negated { negative.unwrap_or(positive) } else { positive }
+    }
+
+    /// Every spelling, for messages.
+    pub fn spellings() -> impl Iterator<Item = &'static str> {
+        SPELLINGS.iter().flat_map(|&(_, positive, negative)| Some(positive).into_iter().chain(negative))
+    }
+}
+
+/// What stands right of the operator.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand {
+    /// Nothing: `exists`, `is null`.
+    Nothing,
+    /// One value.
+    One(Value),
+    /// The two ends of `between`.
+    Range(Value, Value),
+    /// The values of a set, in any order.
+    Set(Vec<Value>),
+}
+
+/// A regular expression, equal to another when its text is.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    text: Arc<str>,
+    regex: regex::Regex,
+}
+
+impl Pattern {
+    fn new(text: Arc<str>, limits: &Limits) -> Result<Pattern> {
+        let regex = regex::RegexBuilder::new(&text).size_limit(limits.pattern).build();
+        match regex {
+            Ok(regex) => Ok(Pattern { text, regex }),
+            Err(regex::Error::CompiledTooBig(allowed)) => Err(Error::expression(format!(
+                "the regular expression {} compiles to more than {allowed} bytes (limit `pattern`)",
+                ValueRef::String(&shorten(&text))
+            ))),
+            Err(error) => {
+                let reason = error.to_string();
+                let reason = reason.lines().last().unwrap_or_default();
+                Err(Error::expression(format!(
+                    "{} is no regular expression: {}",
+                    ValueRef::String(&shorten(&text)),
+                    reason.trim_start_matches("error: ")
+                )))
+            }
+        }
+    }
+
+    /// The text it was made from.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Whether the pattern is found anywhere in `text`, in time linear in it.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
+
+impl PartialOrd for Pattern {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pattern {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.text.cmp(&other.text)
+    }
+}
+
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+/// The question put to the values of one attribute.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Test {
+    Equal(Value),
+    Less(Value),
+    AtMost(Value),
+    Greater(Value),
+    AtLeast(Value),
+    /// Sorted, without repetition.
+    In(Arc<[Value]>),
+    Between(Value, Value),
+    Like(Arc<str>),
+    StartsWith(Arc<str>),
+    EndsWith(Arc<str>),
+    Contains(Arc<str>),
+    Matches(Pattern),
+    Exists,
+    IsNull,
+}
+
+/// One attribute, one test, and what a match of it is worth.
+#[derive(Debug, Clone)]
+pub struct Predicate {
+    attribute: Arc<str>,
+    test: Test,
+    negated: bool,
+    /// One weight per value of a set, one for any other operand; `None` where all are 1.
+    weights: Option<Box<[f64]>>,
+}
+
+impl PartialEq for Predicate {
+    fn eq(&self, other: &Self) -> bool {
+        self.attribute == other.attribute
+            && self.test == other.test
+            && self.negated == other.negated
+            && self.weights == other.weights
+    }
+}
+
+// Weights are finite, so their equality is an equivalence.
+impl Eq for Predicate {}
+
+impl Hash for Predicate {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.attribute.hash(state);
+        self.test.hash(state);
+        self.negated.hash(state);
+    }
+}
+
+impl Predicate {
+    /// Checks the operand against the operator and brings both into canonical form.
+    ///
+    /// `weights` is empty, or holds one weight per value of a set and one for any other operand.
+    pub fn new(
+        attribute: impl Into<Arc<str>>,
+        operator: Operator,
+        negated: bool,
+        operand: Operand,
+        weights: &[f64],
+        limits: &Limits,
+    ) -> Result<Predicate> {
+        let attribute = attribute.into();
+        if attribute.is_empty() {
+            return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
+        }
+        let spelling = operator.spelling(negated);
+        if negated && operator.spelling(false) == spelling {
+            return Err(Error::expression(format!(
+                "`{spelling}` has no negated form; write `not` before it"
+            )));
+        }
+        if !weights.is_empty() {
+            check_weights(weights, &operand, spelling, negated)?;
+        }
+        let mut weights: Box<[f64]> = weights.iter().map(|weight| weight + 0.0).collect();
+        let test = match (operator, operand) {
+            (Operator::Exists, Operand::Nothing) => Test::Exists,
+            (Operator::IsNull, Operand::Nothing) => Test::IsNull,
+            (Operator::Equal, Operand::One(value)) => Test::Equal(value),
+            (Operator::Less, Operand::One(value)) => Test::Less(ordered(value, spelling)?),
+            (Operator::AtMost, Operand::One(value)) => Test::AtMost(ordered(value, spelling)?),
+            (Operator::Greater, Operand::One(value)) => Test::Greater(ordered(value, spelling)?),
+            (Operator::AtLeast, Operand::One(value)) => Test::AtLeast(ordered(value, spelling)?),
+            (Operator::Between, Operand::Range(low, high)) => {
+                if low.as_ref().order(high.as_ref()).is_none() {
+                    return Err(Error::expression(format!(
+                        "`{spelling}` needs two numbers or two strings, not {low} and {high}"
+                    )));
+                }
+                Test::Between(low, high)
+            }
+            (Operator::In, Operand::Set(values)) => {
+                limits::check("values of a set", "set", values.len(), limits.set)?;
+                Test::In(canonical_set(values, &mut weights)?)
+            }
+            (Operator::Like, Operand::One(Value::String(text))) => {
+                if ends_in_escape(&text) {
+                    return Err(Error::expression(format!(
+                        "the pattern {} ends in a lone backslash; write two for a backslash",
+                        ValueRef::String(&shorten(&text))
+                    )));
+                }
+                Test::Like(text)
+            }
+            (Operator::StartsWith, Operand::One(Value::String(text))) => Test::StartsWith(text),
+            (Operator::EndsWith, Operand::One(Value::String(text))) => Test::EndsWith(text),
+            (Operator::Contains, Operand::One(Value::String(text))) => Test::Contains(text),
+            (Operator::Matches, Operand::One(Value::String(text))) => {
+                Test::Matches(Pattern::new(text, limits)?)
+            }
+            (_, operand) => return Err(wrong_operand(operator, spelling, &operand)),
+        };
+        let weights = weights.iter().any(|&weight| weight != 1.0).then_some(weights);
+        Ok(Predicate { attribute, test, negated, weights })
+    }
+
+    /// The attribute's name.
+    pub fn attribute(&self) -> &Arc<str> {
+        &self.attribute
+    }
+
+    /// The question put to it.
+    pub fn test(&self) -> &Test {
+        &self.test
+    }
+
+    /// Whether the predicate is the negation of its test (`!=`, `not in`, `missing` ...).
+    pub fn negated(&self) -> bool {
+        self.negated
+    }
+
+    /// One weight per value of a set, one for any other operand; `None` where all are 1.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The operator in its positive form.
+    pub fn operator(&self) -> Operator {
+        match self.test {
+            Test::Equal(_) => Operator::Equal,
+            Test::Less(_) => Operator::Less,
+            Test::AtMost(_) => Operator::AtMost,
+            Test::Greater(_) => Operator::Greater,
+            Test::AtLeast(_) => Operator::AtLeast,
+            Test::In(_) => Operator::In,
+            Test::Between(..) => Operator::Between,
+            Test::Like(_) => Operator::Like,
+            Test::StartsWith(_) => Operator::StartsWith,
+            Test::EndsWith(_) => Operator::EndsWith,
+            Test::Contains(_) => Operator::Contains,
+            Test::Matches(_) => Operator::Matches,
+            Test::Exists => Operator::Exists,
+            Test::IsNull => Operator::IsNull,
+        }
+    }
+
+    /// The operator as it is spelled in text and in the JSON form.
+    pub fn spelling(&self) -> &'static str {
+        self.operator().spelling(self.negated)
+    }
+}
+
+fn check_weights(weights: &[f64], operand: &Operand, spelling: &str, negated: bool) -> Result<()> {
+    if let Some(weight) = weights.iter().find(|weight| !weight.is_finite() || **weight < 0.0) {
+        return Err(Error::expression(format!("the weight {weight} is not a finite number of at least 0")));
+    }
+    if negated {
+        return Err(Error::expression(format!(
+            "a weight has no meaning with `{spelling}`: a negated predicate scores 0"
+        )));
+    }
+    let expected = match operand {
+        Operand::Nothing => 0,
+        Operand::One(_) | Operand::Range(..) => 1,
+        Operand::Set(values) => values.len(),
+    };
+    if weights.len() != expected {
+        return Err(Error::expression(format!(
+            "`{spelling}` takes {expected} weights here, not {}",
+            weights.len()
+        )));
+    }
+    Ok(())
+}
+
+fn ordered(value: Value, spelling: &str) -> Result<Value> {
+    match value {
+        Value::Boolean(value) => Err(Error::expression(format!(
+            "`{spelling}` needs a number or a string, not {value}: booleans have no order"
+        ))),
+        value => Ok(value),
+    }
+}
+
+/// Sorts the values with their weights and drops repetitions.
+fn canonical_set(mut values: Vec<Value>, weights: &mut Box<[f64]>) -> Result<Arc<[Value]>> {
+    if weights.is_empty() {
+        if !values.is_sorted_by(|a, b| a < b) {
+            values.sort_unstable();
+            values.dedup();
+        }
+        return Ok(values.into());
+    }
+    let mut weighted: Vec<(Value, f64)> = values.into_iter().zip(weights.iter().copied()).collect();
+    weighted.sort_by(|a, b| a.0.cmp(&b.0));
+    for pair in weighted.windows(2) {
+        if pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1 {
+            return Err(Error::expression(format!(
+                "the value {} has two weights, {} and {}",
+                pair[0].0, pair[0].1, pair[1].1
+            )));
+        }
+    }
+    weighted.dedup_by(|a, b| a.0 == b.0);
+    let (values, canonical): (Vec<_>, Vec<_>) = weighted.into_iter().unzip();
+    *weights = canonical.into();
+    Ok(values.into())
+}
+
+fn wrong_operand(operator: Operator, spelling: &str, operand: &Operand) -> Error {
+    let needs = match operator {
+        Operator::Exists | Operator::IsNull => "no value",
+        Operator::In => "a set of values",
+        Operator::Between => "two values",
+        Operator::Equal => "one value",
+        Operator::Less | Operator::AtMost | Operator::Greater | Operator::AtLeast => "one value",
+        _ => "one string",
+    };
+    let given = match operand {
+        Operand::Nothing => "none".to_owned(),
+        Operand::One(value) => {
+            format!("the {} {}", value.as_ref().type_name(), shorten(&value.to_string()))
+        }
+        Operand::Range(..) => "two values".to_owned(),
+        Operand::Set(_) => "a set".to_owned(),
+    };
+    Error::expression(format!("`{spelling}` takes {needs}, not {given}"))
+}
+
+/// Whether the last backslash of a `like` pattern has nothing to escape.
+fn ends_in_escape(pattern: &str) -> bool {
+    let backslashes = pattern.bytes().rev().take_while(|&byte| byte == b'\\').count();
+    backslashes % 2 == 1
+}
+
+/// At most 60 characters of `text`, for messages.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(values: Vec<Value>, weights: &[f64]) -> Result<Predicate> {
+        Predicate::new("a", Operator::In, false, Operand::Set(values), weights, &Limits::default())
+    }
+
+    #[test]
+    fn spellings_stand_in_the_order_of_the_operators() {
+        for (position, (operator, positive, negative)) in SPELLINGS.into_iter().enumerate() {
+            assert_eq!(operator as usize, position);
+            assert_eq!(Operator::from_spelling(positive), Some((operator, false)));
+            if let Some(negative) = negative {
+                assert_eq!(Operator::from_spelling(negative), Some((operator, true)));
+            }
+        }
+    }
+
+    #[test]
+    fn sets_are_canonical() {
+        let predicate = set(vec!["b".into(), 2.into(), "a".into(), 2.into()], &[]).unwrap();
+        assert_eq!(predicate.test, Test::In([2.into(), "a".into(), "b".into()].into()));
+        assert_eq!(predicate.weights(), None);
+        let weighted = set(vec!["b".into(), "a".into(), "b".into()], &[2.0, 1.0, 2.0]).unwrap();
+        assert_eq!(weighted.weights(), Some(&[1.0, 2.0][..]));
+        assert_eq!(set(vec!["a".into()], &[1.0]).unwrap().weights(), None);
+    }
+
+    #[test]
+    fn weights_are_checked() {
+        assert!(set(vec!["a".into(), "a".into()], &[1.0, 2.0]).is_err());
+        assert!(set(vec!["a".into()], &[1.0, 2.0]).is_err());
+        assert!(set(vec!["a".into()], &[-1.0]).is_err());
+        assert!(set(vec!["a".into()], &[f64::NAN]).is_err());
+        let negated =
+            Predicate::new("a", Operator::Equal, true, Operand::One(1.into()), &[2.0], &Limits::default());
+        assert!(negated.is_err());
+    }
+}

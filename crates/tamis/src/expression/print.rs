@@ -1,0 +1,138 @@
+//! How is an expression written, so that reading it gives the same expression?
+
+use std::fmt;
+
+use super::lex::word_length;
+use super::parse::is_keyword;
+use super::predicate::{Predicate, Test};
+use super::tree::{Expression, Node};
+use crate::value::{Value, write_quoted};
+
+/// Prints the canonical text of the expression.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        enum Piece {
+            Node(usize),
+            Text(&'static str),
+        }
+        let nodes = self.nodes();
+        let starts = self.starts();
+        let mut pieces = vec![Piece::Node(nodes.len() - 1)];
+        while let Some(piece) = pieces.pop() {
+            let index = match piece {
+                Piece::Text(text) => {
+                    f.write_str(text)?;
+                    continue;
+                }
+                Piece::Node(index) => index,
+            };
+            let between = match &nodes[index] {
+                Node::Constant(value) => {
+                    write!(f, "{value}")?;
+                    continue;
+                }
+                Node::Predicate(predicate) => {
+                    predicate.fmt(f)?;
+                    continue;
+                }
+                Node::Not => {
+                    f.write_str("not ")?;
+                    ""
+                }
+                Node::And(_) => " and ",
+                Node::Or(_) => " or ",
+                Node::Xor => " xor ",
+                Node::Xnor => " xnor ",
+            };
+            // Pieces are taken from the end, so the operands are laid down from last to first.
+            let operands = nodes[index].operands();
+            let mine = precedence(&nodes[index]);
+            for (position, operand) in self.operands_reversed(index, &starts).enumerate() {
+                let first = position + 1 == operands;
+                let theirs = precedence(&nodes[operand]);
+                // `a xor b xor c` is read from the left; only that leftmost operand needs no mark.
+                let bare = theirs > mine || (theirs == mine && (first || nodes[index] == Node::Not));
+                if bare {
+                    pieces.push(Piece::Node(operand));
+                } else {
+                    pieces.push(Piece::Text(")"));
+                    pieces.push(Piece::Node(operand));
+                    pieces.push(Piece::Text("("));
+                }
+                if !first {
+                    pieces.push(Piece::Text(between));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn precedence(node: &Node) -> u8 {
+    match node {
+        Node::Or(_) => 0,
+        Node::Xor | Node::Xnor => 1,
+        Node::And(_) => 2,
+        Node::Not => 3,
+        Node::Constant(_) | Node::Predicate(_) => 4,
+    }
+}
+
+/// Prints the canonical text of the predicate.
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let spelling = self.spelling();
+        let weight = |position: usize| Weight(self.weights().map_or(1.0, |weights| weights[position]));
+        let name = Name(self.attribute());
+        match self.test() {
+            Test::Exists => write!(f, "{spelling}({name})"),
+            Test::IsNull => write!(f, "{name} {spelling}"),
+            Test::Equal(value)
+            | Test::Less(value)
+            | Test::AtMost(value)
+            | Test::Greater(value)
+            | Test::AtLeast(value) => write!(f, "{name} {spelling} {value}{}", weight(0)),
+            Test::Between(low, high) => {
+                write!(f, "{name} {spelling} {low} and {high}{}", weight(0))
+            }
+            Test::In(values) => {
+                write!(f, "{name} {spelling} (")?;
+                for (position, value) in values.iter().enumerate() {
+                    let separator = if position > 0 { ", " } else { "" };
+                    write!(f, "{separator}{value}{}", weight(position))?;
+                }
+                f.write_str(")")
+            }
+            Test::Like(text) | Test::StartsWith(text) | Test::EndsWith(text) | Test::Contains(text) => {
+                write!(f, "{name} {spelling} {}{}", Value::String(text.clone()), weight(0))
+            }
+            Test::Matches(pattern) => {
+                write!(f, "{name} {spelling} {}{}", Value::String(pattern.text().clone()), weight(0))
+            }
+        }
+    }
+}
+
+/// An attribute's name, quoted where it must be.
+struct Name<'a>(&'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if word_length(self.0) == self.0.len() && !is_keyword(self.0) {
+            f.write_str(self.0)
+        } else {
+            write_quoted(f, self.0, '"')
+        }
+    }
+}
+
+struct Weight(f64);
+
+impl fmt::Display for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Value::number(self.0) {
+            Some(Value::Integer(1)) | None => Ok(()),
+            Some(weight) => write!(f, "^{weight}"),
+        }
+    }
+}

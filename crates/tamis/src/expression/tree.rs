@@ -1,0 +1,279 @@
+//! What is an expression, as it was written?
+//!
+//! The tree is stored flat, in postfix order: a node follows its operands. Copying, comparing,
+//! dropping and evaluating are then loops over a vector, and no depth of nesting can exhaust the
+//! stack. `and` and `or` take two or more operands and never stand directly below themselves;
+//! `xor` and `xnor` take two. This module knows neither text nor events.
+
+use std::sync::Arc;
+
+use super::predicate::{Predicate, Test};
+use crate::error::Result;
+use crate::limits::{self, Limits};
+use crate::truth::Truth;
+use crate::value::Value;
+
+/// One node of an [`Expression`]; its operands precede it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// `true` or `false`.
+    Constant(bool),
+    /// A predicate.
+    Predicate(Arc<Predicate>),
+    /// The negation of one operand.
+    Not,
+    /// All of two or more operands.
+    And(u32),
+    /// Some of two or more operands.
+    Or(u32),
+    /// Exactly one of two operands.
+    Xor,
+    /// Both or neither of two operands.
+    Xnor,
+}
+
+/// The connectives that join operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Connective {
+    And,
+    Or,
+    Xor,
+    Xnor,
+}
+
+impl Node {
+    /// How many operands the node has.
+    pub fn operands(&self) -> usize {
+        match self {
+            Node::Constant(_) | Node::Predicate(_) => 0,
+            Node::Not => 1,
+            Node::Xor | Node::Xnor => 2,
+            Node::And(count) | Node::Or(count) => *count as usize,
+        }
+    }
+}
+
+impl Node {
+    /// The truth of a connective or constant whose operands have these truths. That of a predicate
+    /// is for an event to say, so here it is unknown.
+    pub(crate) fn combine(&self, operands: &[Truth]) -> Truth {
+        let operands = operands.iter().copied();
+        match self {
+            Node::Not => !operands.fold(Truth::False, Truth::or),
+            Node::Or(_) => operands.fold(Truth::False, Truth::or),
+            Node::And(_) => operands.fold(Truth::True, Truth::and),
+            Node::Xor => operands.fold(Truth::False, Truth::xor),
+            Node::Xnor => !operands.fold(Truth::False, Truth::xor),
+            Node::Constant(value) => Truth::from(*value),
+            Node::Predicate(_) => Truth::Unknown,
+        }
+    }
+}
+
+/// A Boolean expression over predicates.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Expression {
+    nodes: Vec<Node>,
+}
+
+impl Expression {
+    /// The constant `true` or `false`.
+    pub fn constant(value: bool) -> Expression {
+        Expression { nodes: vec![Node::Constant(value)] }
+    }
+
+    /// The nodes in postfix order; the last is the root.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The predicates, from left to right.
+    pub fn predicates(&self) -> impl Iterator<Item = &Arc<Predicate>> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Predicate(predicate) => Some(predicate),
+            _ => None,
+        })
+    }
+
+    /// The negation of `operand`.
+    pub fn negate(operand: &Expression) -> Expression {
+        let mut assembler = Assembler::default();
+        assembler.append(operand);
+        assembler.not();
+        assembler.finish()
+    }
+
+    /// All of the operands; without any, `true`.
+    pub fn all<'a>(operands: impl IntoIterator<Item = &'a Expression>) -> Expression {
+        Expression::join(Connective::And, operands, true)
+    }
+
+    /// Some of the operands; without any, `false`.
+    pub fn any<'a>(operands: impl IntoIterator<Item = &'a Expression>) -> Expression {
+        Expression::join(Connective::Or, operands, false)
+    }
+
+    fn join<'a>(
+        connective: Connective,
+        operands: impl IntoIterator<Item = &'a Expression>,
+        empty: bool,
+    ) -> Expression {
+        let mut assembler = Assembler::default();
+        let mut count = 0;
+        for operand in operands {
+            assembler.append(operand);
+            count += assembler.absorb(connective);
+        }
+        match count {
+            0 => return Expression::constant(empty),
+            1 => {}
+            _ => assembler.connect(connective, count),
+        }
+        assembler.finish()
+    }
+
+    /// Exactly one of the two.
+    pub fn xor(left: &Expression, right: &Expression) -> Expression {
+        Expression::pair(Connective::Xor, left, right)
+    }
+
+    /// Both or neither of the two.
+    pub fn xnor(left: &Expression, right: &Expression) -> Expression {
+        Expression::pair(Connective::Xnor, left, right)
+    }
+
+    fn pair(connective: Connective, left: &Expression, right: &Expression) -> Expression {
+        let mut assembler = Assembler::default();
+        assembler.append(left);
+        assembler.append(right);
+        assembler.connect(connective, 2);
+        assembler.finish()
+    }
+
+    /// The longest way from the root to a leaf, counted in nodes.
+    pub fn depth(&self) -> usize {
+        let mut depths: Vec<usize> = Vec::new();
+        for node in &self.nodes {
+            let operands = depths.len() - node.operands();
+            let deepest = depths.drain(operands..).max().unwrap_or(0);
+            depths.push(deepest + 1);
+        }
+        depths[0]
+    }
+
+    /// Fails when the expression exceeds a limit on its shape.
+    pub fn check(&self, limits: &Limits) -> Result<()> {
+        limits::check("operators and predicates", "nodes", self.nodes.len(), limits.nodes)?;
+        // Depth cannot exceed the number of nodes, so small expressions are not measured.
+        if self.nodes.len() > limits.depth {
+            limits::check("nesting of an expression", "depth", self.depth(), limits.depth)?;
+        }
+        for predicate in self.predicates() {
+            if let Test::In(values) = predicate.test() {
+                limits::check("values of a set", "set", values.len(), limits.set)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// For every node, where its operands begin: the index of the first node below it.
+    pub(crate) fn starts(&self) -> Vec<u32> {
+        let mut starts: Vec<u32> = Vec::with_capacity(self.nodes.len());
+        let mut open: Vec<u32> = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let first = open.len() - node.operands();
+            let start = open.get(first).copied().unwrap_or(index as u32);
+            open.truncate(first);
+            open.push(start);
+            starts.push(start);
+        }
+        starts
+    }
+
+    /// The operands of the node at `index`, from last to first, given [`Expression::starts`].
+    pub(crate) fn operands_reversed<'a>(
+        &self,
+        index: usize,
+        starts: &'a [u32],
+    ) -> impl Iterator<Item = usize> + use<'a> {
+        let mut next = index;
+        (0..self.nodes[index].operands()).map(move |_| {
+            let operand = next - 1;
+            next = starts[operand] as usize;
+            operand
+        })
+    }
+}
+
+impl From<Predicate> for Expression {
+    fn from(predicate: Predicate) -> Self {
+        Expression { nodes: vec![Node::Predicate(Arc::new(predicate))] }
+    }
+}
+
+/// Puts an expression together in postfix order; used by every reader of expressions.
+#[derive(Debug, Default)]
+pub(crate) struct Assembler {
+    nodes: Vec<Node>,
+}
+
+impl Assembler {
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether the operand completed last is the attribute `name` standing alone, read as `= true`.
+    pub fn ends_in_bare_attribute(&self, name: &str) -> bool {
+        match self.nodes.iter().rev().find(|node| **node != Node::Not) {
+            Some(Node::Predicate(predicate)) => {
+                !name.is_empty()
+                    && predicate.attribute().ends_with(name)
+                    && *predicate.test() == Test::Equal(Value::Boolean(true))
+            }
+            _ => false,
+        }
+    }
+
+    pub fn constant(&mut self, value: bool) {
+        self.nodes.push(Node::Constant(value));
+    }
+
+    pub fn predicate(&mut self, predicate: Predicate) {
+        self.nodes.push(Node::Predicate(Arc::new(predicate)));
+    }
+
+    pub fn append(&mut self, expression: &Expression) {
+        self.nodes.extend_from_slice(&expression.nodes);
+    }
+
+    pub fn not(&mut self) {
+        self.nodes.push(Node::Not);
+    }
+
+    /// How many operands the operand completed last contributes to a `connective` above it: its own
+    /// operands where it is the same `and` or `or`, whose node is then dropped, and itself otherwise.
+    pub fn absorb(&mut self, connective: Connective) -> u32 {
+        match (connective, self.nodes.last()) {
+            (Connective::And, Some(&Node::And(count))) | (Connective::Or, Some(&Node::Or(count))) => {
+                self.nodes.pop();
+                count
+            }
+            _ => 1,
+        }
+    }
+
+    /// Joins the last `count` operands, which were absorbed before.
+    pub fn connect(&mut self, connective: Connective, count: u32) {
+        self.nodes.push(match connective {
+            Connective::And => Node::And(count),
+            Connective::Or => Node::Or(count),
+            Connective::Xor => Node::Xor,
+            Connective::Xnor => Node::Xnor,
+        });
+    }
+
+    pub fn finish(self) -> Expression {
+        Expression { nodes: self.nodes }
+    }
+}

@@ -1,0 +1,49 @@
+//! Tamis finds, for every event of a stream, which of many standing Boolean expressions it satisfies.
+//!
+//! ```
+//! use tamis::{Index, Limits, Missing, parse};
+//!
+//! let index = Index::new(Missing::Unknown, Limits::default());
+//! let expression = parse("category = 'sports' and not source in ('espn')", index.limits())?;
+//! index.add("no-espn".into(), expression, None)?;
+//! assert_eq!(index.match_json(br#"{"category": "sports", "source": "bbc"}"#)?, ["no-espn".into()]);
+//! assert_eq!(index.match_json(br#"{"category": "sports"}"#)?, []);   // unknown is not true
+//! # Ok::<(), tamis::Error>(())
+//! ```
+//!
+//! Data flows one way, and a module knows only the ones above it:
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | `value` | what is a value, and when are two equal or ordered? |
+//! | `truth` | how do true, false and unknown combine? |
+//! | `expression` | what is asked, and how is it written, read and simplified? |
+//! | `event` | what does an event say about the attributes that are asked about? |
+//! | `predicate` | which predicates does an event make true? |
+//! | `matcher` | which of a set of expressions does an event satisfy? |
+//! | `explain` | why, or why not? |
+//! | `index` | how does all of it change while it is being read? |
+
+mod error;
+mod event;
+mod explain;
+mod expression;
+mod index;
+mod limits;
+mod matcher;
+mod predicate;
+mod truth;
+mod value;
+
+pub use error::{Error, Result, SyntaxError};
+pub use event::{AttributeId, Attributes, Event, Mention, Presence, Values};
+pub use explain::{Explanation, Seen, Step, explain};
+pub use expression::{
+    Connective, Expression, Literal, Node, NormalForm, NormalNode, Operand, Operator, Pattern, Predicate,
+    Test, from_json, normalise, parse, to_json,
+};
+pub use index::{Id, Index, MatchScratch, Snapshot, Stats, Subscription};
+pub use limits::Limits;
+pub use matcher::{Matcher, Scan, Scratch, Slot};
+pub use truth::{Missing, Truth};
+pub use value::{Float, Value, ValueRef};

@@ -1,0 +1,65 @@
+//! How much may one expression or one event ask for?
+//!
+//! Every bound has a default that protects a service and can be raised by whoever trusts the input.
+
+use crate::error::{Error, Result};
+
+/// Bounds on expressions and events; exceeding one is an [`Error::Limit`] with both numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of an expression's text or JSON form.
+    pub text: usize,
+    /// Nesting of an expression, parentheses included.
+    pub depth: usize,
+    /// Operators and predicates of an expression.
+    pub nodes: usize,
+    /// Values of one set.
+    pub set: usize,
+    /// Bytes of the compiled form of a regular expression.
+    pub pattern: usize,
+    /// Bytes of an event's JSON, or of the text a mapping holds.
+    pub event: usize,
+    /// Nesting of an event's objects.
+    pub event_depth: usize,
+    /// Attributes and list items of an event that subscriptions mention.
+    pub event_values: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            text: 4 << 20,
+            depth: 500,
+            nodes: 100_000,
+            set: 250_000,
+            pattern: 1 << 20,
+            event: 16 << 20,
+            event_depth: 100,
+            event_values: 1_000_000,
+        }
+    }
+}
+
+impl Limits {
+    /// Bounds that bound nothing, for input one wrote oneself.
+    pub fn none() -> Self {
+        Limits {
+            text: usize::MAX,
+            depth: usize::MAX,
+            nodes: usize::MAX,
+            set: usize::MAX,
+            pattern: usize::MAX,
+            event: usize::MAX,
+            event_depth: usize::MAX,
+            event_values: usize::MAX,
+        }
+    }
+}
+
+/// Fails when `found` exceeds `allowed`; `name` is the field of [`Limits`] to raise.
+pub(crate) fn check(what: &'static str, name: &'static str, found: usize, allowed: usize) -> Result<()> {
+    if found > allowed {
+        return Err(Error::Limit { what, name, found, allowed });
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Which of a set of expressions does an event satisfy?
+//!
+//! A matcher is one algorithm compiled over one set of expressions. It is immutable; what it writes
+//! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
+//! everything and is the judge of every other matcher.
+
+mod scan;
+
+pub use scan::Scan;
+
+use crate::event::Event;
+use crate::truth::Truth;
+
+/// The position of an expression in the set that a matcher was compiled over.
+pub type Slot = u32;
+
+/// One algorithm, compiled over a set of expressions.
+pub trait Matcher: Send + Sync + std::fmt::Debug {
+    /// The algorithm's name, as users select it.
+    fn name(&self) -> &'static str;
+
+    /// Appends the slots of the expressions that are true on the event, ascending.
+    fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>);
+
+    /// How many distinct predicates the expressions have.
+    fn predicates(&self) -> usize;
+}
+
+/// Per-thread working memory of a match; any matcher can use any scratch.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Truths of predicates on the current event, each valid where its stamp is the current one, so
+    /// that nothing is cleared between events.
+    memo: Vec<(u32, Truth)>,
+    stamp: u32,
+    /// Truths of operands waiting for their operator.
+    stack: Vec<Truth>,
+}
+
+impl Scratch {
+    /// Makes room for the truths of `predicates` predicates and forgets those of the last event.
+    fn begin(&mut self, predicates: usize) {
+        if self.stamp == u32::MAX {
+            self.memo.clear();
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+        if self.memo.len() < predicates {
+            self.memo.resize(predicates, (0, Truth::Unknown));
+        }
+    }
+}

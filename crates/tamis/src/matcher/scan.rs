@@ -1,0 +1,102 @@
+//! The oracle: every expression is evaluated on every event, as it was written.
+//!
+//! Nothing is skipped, reordered or normalised, so that this matcher depends on as little as
+//! possible of what it judges. A predicate that several expressions share is evaluated once.
+
+use super::{Matcher, Scratch, Slot};
+use crate::event::{Attributes, Event};
+use crate::expression::{Expression, Node};
+use crate::predicate::{PredicateId, Predicates};
+use crate::truth::{Missing, Truth};
+
+/// Evaluates every expression.
+#[derive(Debug)]
+pub struct Scan {
+    missing: Missing,
+    predicates: Predicates,
+    /// All expressions, one behind the other, each in postfix order.
+    steps: Vec<Step>,
+    /// Where each expression ends in `steps`.
+    ends: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Predicate {
+        predicate: PredicateId,
+        negated: bool,
+    },
+    /// A connective or constant.
+    Combine(Node),
+}
+
+impl Scan {
+    /// Compiles expressions, whose slots are their positions.
+    pub fn new<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+    ) -> Scan {
+        let mut predicates = Predicates::default();
+        let (mut steps, mut ends) = (Vec::new(), Vec::new());
+        for expression in expressions {
+            steps.extend(expression.nodes().iter().map(|node| match node {
+                Node::Predicate(predicate) => {
+                    let attribute = attributes.intern(predicate.attribute());
+                    let negated = predicate.negated();
+                    Step::Predicate { predicate: predicates.intern(attribute, predicate.test()), negated }
+                }
+                other => Step::Combine(other.clone()),
+            }));
+            ends.push(steps.len());
+        }
+        Scan { missing, predicates, steps, ends }
+    }
+
+    fn truth(&self, predicate: PredicateId, event: &Event, scratch: &mut Scratch) -> Truth {
+        let (stamp, known) = scratch.memo[predicate as usize];
+        if stamp == scratch.stamp {
+            return known;
+        }
+        let truth = self.predicates.truth(predicate, event, self.missing);
+        scratch.memo[predicate as usize] = (scratch.stamp, truth);
+        truth
+    }
+}
+
+impl Matcher for Scan {
+    fn name(&self) -> &'static str {
+        "scan"
+    }
+
+    fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        scratch.begin(self.predicates.len());
+        let mut start = 0;
+        for (slot, &end) in self.ends.iter().enumerate() {
+            scratch.stack.clear();
+            for step in &self.steps[start..end] {
+                let truth = match step {
+                    Step::Predicate { predicate, negated } => {
+                        let truth = self.truth(*predicate, event, scratch);
+                        if *negated { !truth } else { truth }
+                    }
+                    Step::Combine(node) => {
+                        let first = scratch.stack.len() - node.operands();
+                        let truth = node.combine(&scratch.stack[first..]);
+                        scratch.stack.truncate(first);
+                        truth
+                    }
+                };
+                scratch.stack.push(truth);
+            }
+            start = end;
+            if scratch.stack.last() == Some(&Truth::True) {
+                found.push(slot as Slot);
+            }
+        }
+    }
+
+    fn predicates(&self) -> usize {
+        self.predicates.len()
+    }
+}

@@ -1,0 +1,122 @@
+//! Which predicates does an event make true?
+//!
+//! Equal predicates of a matcher are one predicate, interned in [`Predicates`]. A predicate here has
+//! no sign: negation belongs to the expressions that use it.
+
+mod glob;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::event::{AttributeId, Event, Presence};
+use crate::expression::{Pattern, Test};
+use crate::truth::{Missing, Truth};
+use crate::value::{Value, ValueRef};
+use glob::Glob;
+
+/// The number of a predicate in its [`Predicates`].
+pub type PredicateId = u32;
+
+/// A test made ready to be put to values.
+#[derive(Debug, Clone)]
+pub(crate) enum Check {
+    Equal(Value),
+    Less(Value),
+    AtMost(Value),
+    Greater(Value),
+    AtLeast(Value),
+    In(Arc<[Value]>),
+    Between(Value, Value),
+    Like(Glob),
+    StartsWith(Arc<str>),
+    EndsWith(Arc<str>),
+    Contains(Arc<str>),
+    Matches(Pattern),
+    Exists,
+    IsNull,
+}
+
+impl Check {
+    pub fn new(test: &Test) -> Check {
+        match test.clone() {
+            Test::Equal(value) => Check::Equal(value),
+            Test::Less(value) => Check::Less(value),
+            Test::AtMost(value) => Check::AtMost(value),
+            Test::Greater(value) => Check::Greater(value),
+            Test::AtLeast(value) => Check::AtLeast(value),
+            Test::In(values) => Check::In(values),
+            Test::Between(low, high) => Check::Between(low, high),
+            Test::Like(pattern) => Check::Like(Glob::new(&pattern)),
+            Test::StartsWith(text) => Check::StartsWith(text),
+            Test::EndsWith(text) => Check::EndsWith(text),
+            Test::Contains(text) => Check::Contains(text),
+            Test::Matches(pattern) => Check::Matches(pattern),
+            Test::Exists => Check::Exists,
+            Test::IsNull => Check::IsNull,
+        }
+    }
+
+    /// The truth of the test on what an event has for the attribute.
+    pub fn truth(&self, presence: Presence<'_>, missing: Missing) -> Truth {
+        match (self, presence) {
+            (Check::Exists, presence) => (!matches!(presence, Presence::Missing)).into(),
+            (Check::IsNull, presence) => (!matches!(presence, Presence::Values(_))).into(),
+            (_, Presence::Missing | Presence::Null) => missing.truth(),
+            (_, Presence::Values(mut values)) => values.any(|value| self.holds(value)).into(),
+        }
+    }
+
+    /// Whether one value satisfies the test; a value of another type than the operand does not.
+    fn holds(&self, value: ValueRef<'_>) -> bool {
+        let order = |operand: &Value| value.order(operand.as_ref());
+        match (self, value) {
+            (Check::Equal(operand), _) => value == operand.as_ref(),
+            (Check::Less(operand), _) => order(operand).is_some_and(|order| order.is_lt()),
+            (Check::AtMost(operand), _) => order(operand).is_some_and(|order| order.is_le()),
+            (Check::Greater(operand), _) => order(operand).is_some_and(|order| order.is_gt()),
+            (Check::AtLeast(operand), _) => order(operand).is_some_and(|order| order.is_ge()),
+            (Check::Between(low, high), _) => {
+                order(low).is_some_and(|order| order.is_ge())
+                    && order(high).is_some_and(|order| order.is_le())
+            }
+            (Check::In(operands), _) => {
+                operands.binary_search_by(|operand| operand.as_ref().canonical_order(value)).is_ok()
+            }
+            (Check::Like(glob), ValueRef::String(text)) => glob.is_match(text),
+            (Check::StartsWith(operand), ValueRef::String(text)) => text.starts_with(&**operand),
+            (Check::EndsWith(operand), ValueRef::String(text)) => text.ends_with(&**operand),
+            (Check::Contains(operand), ValueRef::String(text)) => text.contains(&**operand),
+            (Check::Matches(pattern), ValueRef::String(text)) => pattern.is_match(text),
+            _ => false,
+        }
+    }
+}
+
+/// The distinct predicates of a matcher.
+#[derive(Debug, Default)]
+pub(crate) struct Predicates {
+    ids: HashMap<(AttributeId, Test), PredicateId, ahash::RandomState>,
+    checks: Vec<(AttributeId, Check)>,
+}
+
+impl Predicates {
+    /// The number of a predicate, given to it now if it has none.
+    pub fn intern(&mut self, attribute: AttributeId, test: &Test) -> PredicateId {
+        let next = self.checks.len() as PredicateId;
+        *self.ids.entry((attribute, test.clone())).or_insert_with(|| {
+            self.checks.push((attribute, Check::new(test)));
+            next
+        })
+    }
+
+    /// The truth of a predicate on an event.
+    pub fn truth(&self, predicate: PredicateId, event: &Event, missing: Missing) -> Truth {
+        let (attribute, check) = &self.checks[predicate as usize];
+        check.truth(event.get(*attribute), missing)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.checks.len()
+    }
+}

@@ -1,0 +1,82 @@
+//! How do three truth values combine?
+//!
+//! Kleene's logic, as in SQL's WHERE (Table 2 of Ji & Jacobsen 2021): `and` is the lesser, `or` the
+//! greater of two values ordered false, unknown, true.
+
+use std::ops::Not;
+
+/// True, false, or unknown for want of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Truth {
+    False,
+    Unknown,
+    True,
+}
+
+impl Truth {
+    /// True where both are.
+    pub fn and(self, other: Truth) -> Truth {
+        self.min(other)
+    }
+
+    /// True where either is.
+    pub fn or(self, other: Truth) -> Truth {
+        self.max(other)
+    }
+
+    /// True where the two differ; unknown where either is.
+    pub fn xor(self, other: Truth) -> Truth {
+        match (self, other) {
+            (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
+            (a, b) => Truth::from(a != b),
+        }
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Truth::False => "false",
+            Truth::Unknown => "unknown",
+            Truth::True => "true",
+        }
+    }
+}
+
+impl Not for Truth {
+    type Output = Truth;
+
+    fn not(self) -> Truth {
+        match self {
+            Truth::False => Truth::True,
+            Truth::Unknown => Truth::Unknown,
+            Truth::True => Truth::False,
+        }
+    }
+}
+
+impl From<bool> for Truth {
+    fn from(value: bool) -> Truth {
+        if value { Truth::True } else { Truth::False }
+    }
+}
+
+/// What a predicate answers on an attribute without a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Missing {
+    /// Unknown, and so is its negation: the strong negation of Whang et al. 2009, section 2.2.
+    #[default]
+    Unknown,
+    /// False, so its negation is true: weak negation.
+    False,
+}
+
+impl Missing {
+    /// The truth of a predicate, before its negation, on an attribute without a value.
+    pub fn truth(self) -> Truth {
+        match self {
+            Missing::Unknown => Truth::Unknown,
+            Missing::False => Truth::False,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+"""Tamis finds, for every event, which of many standing Boolean expressions it satisfies.
+
+>>> import tamis
+>>> from tamis import attr
+>>> index = tamis.Index()
+>>> index.add("young-west", "age between 18 and 25 and state in ('CA', 'OR', 'WA')")
+>>> index.add("no-espn", (attr.category == "sports") & ~attr.source.isin(["espn"]))
+>>> index.match({"age": 21, "state": "CA"})
+['young-west']
+>>> print(index.explain("young-west", {"age": 30, "state": "CA"}))
+false    and
+false      age between 18 and 25    -- age is 30
+true       state in ('CA', 'OR', 'WA')    -- state is 'CA'
+
+An `Index` holds subscriptions: an id with an `Expression`, written as text, put together with `attr`,
+or read from JSON. Events are mappings, or JSON as text or bytes. What goes wrong is a `TamisError`.
+"""
+
+from tamis._tamis import Explanation, Expression, Index, Limits, Subscription
+from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted
+from tamis.errors import (
+    EventError,
+    ExpressionError,
+    ExpressionSyntaxError,
+    LimitError,
+    SubscriptionError,
+    TamisError,
+    UnknownIdError,
+)
+
+__all__ = [
+    "Attribute",
+    "EventError",
+    "Explanation",
+    "Expression",
+    "ExpressionError",
+    "ExpressionSyntaxError",
+    "Index",
+    "LimitError",
+    "Limits",
+    "Subscription",
+    "SubscriptionError",
+    "TamisError",
+    "UnknownIdError",
+    "all_of",
+    "any_of",
+    "attr",
+    "parse",
+    "weighted",
+]

@@ -1,0 +1,222 @@
+"""The native engine; everything public is re-exported by `tamis`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, final
+
+from tamis.builder import Scalar
+
+__all__ = ["Explanation", "Expression", "Index", "Limits", "Subscription"]
+
+_Json = str | bytes | bytearray | memoryview
+_Event = Mapping[str, Any] | _Json
+_Id = str | int
+_Expression = str | Expression
+_Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any]
+
+@final
+class Limits:
+    """Bounds on expressions and events; what is not given keeps its default.
+
+    Input beyond a bound is a `LimitError` that carries both numbers.
+    """
+
+    def __new__(
+        cls,
+        *,
+        text: int | None = None,
+        depth: int | None = None,
+        nodes: int | None = None,
+        set: int | None = None,
+        pattern: int | None = None,
+        event: int | None = None,
+        event_depth: int | None = None,
+        event_values: int | None = None,
+    ) -> Limits: ...
+    @property
+    def text(self) -> int:
+        """Bytes of an expression's text or JSON form."""
+    @property
+    def depth(self) -> int:
+        """Nesting of an expression, parentheses included."""
+    @property
+    def nodes(self) -> int:
+        """Operators and predicates of an expression."""
+    @property
+    def set(self) -> int:
+        """Values of one set."""
+    @property
+    def pattern(self) -> int:
+        """Bytes of the compiled form of a regular expression."""
+    @property
+    def event(self) -> int:
+        """Bytes of an event's JSON, or of the text a mapping holds."""
+    @property
+    def event_depth(self) -> int:
+        """Nesting of an event's objects."""
+    @property
+    def event_values(self) -> int:
+        """Values of an event that subscriptions mention."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    __hash__ = None  # type: ignore[assignment]
+
+@final
+class Expression:
+    """A Boolean expression over predicates.
+
+    Made by `parse`, `from_json` and `tamis.attr`, and combined with `& | ^ ~`. Its text, `str(x)`, is
+    canonical: reading it again gives an equal expression.
+    """
+
+    @staticmethod
+    def parse(text: str, *, limits: Limits | None = None) -> Expression:
+        """Read an expression from its text.
+
+        Raises:
+            ExpressionSyntaxError: The text is no expression; says where, and what was expected.
+            ExpressionError: It is well formed but means nothing, such as `a < true`.
+            LimitError: It is longer, deeper or larger than the limits allow.
+        """
+    @staticmethod
+    def from_json(json: str | bytes, *, limits: Limits | None = None) -> Expression:
+        """Read an expression from its JSON form, given as text or bytes."""
+    @staticmethod
+    def constant(value: bool) -> Expression:
+        """The expression `true` or `false`."""
+    @staticmethod
+    def predicate(
+        attribute: str, operator: str, operands: list[Scalar], weights: list[float]
+    ) -> Expression:
+        """One predicate; `tamis.attr` is the pleasant way to make one."""
+    @staticmethod
+    def all_of(expressions: list[Expression]) -> Expression:
+        """All of the expressions; without any, `true`."""
+    @staticmethod
+    def any_of(expressions: list[Expression]) -> Expression:
+        """Some of the expressions; without any, `false`."""
+    def to_json(self) -> str:
+        """The JSON form, as text."""
+    @property
+    def attributes(self) -> list[str]:
+        """The names of the attributes it asks about, in the order of their first mention."""
+    def xnor(self, other: Expression) -> Expression:
+        """Both or neither of the two."""
+    def __and__(self, other: Expression, /) -> Expression: ...
+    def __rand__(self, other: Expression, /) -> Expression: ...
+    def __or__(self, other: Expression, /) -> Expression: ...
+    def __ror__(self, other: Expression, /) -> Expression: ...
+    def __xor__(self, other: Expression, /) -> Expression: ...
+    def __rxor__(self, other: Expression, /) -> Expression: ...
+    def __invert__(self) -> Expression: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
+@final
+class Explanation:
+    """Why a subscription matched an event, or not: `print` it, or take `to_dict`."""
+
+    @property
+    def truth(self) -> Literal["true", "false", "unknown"]:
+        """The truth of the whole expression."""
+    @property
+    def matched(self) -> bool:
+        """Whether the subscription matched, which is when its expression is true."""
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as nested dicts.
+
+        Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute` and
+        `seen`: a list of the values, None for a null, `"missing"` where there was nothing.
+        """
+
+@final
+class Subscription:
+    """An id with an expression and, optionally, metadata."""
+
+    @property
+    def id(self) -> str | int:
+        """What it is called."""
+    @property
+    def expression(self) -> Expression:
+        """What it asks."""
+    @property
+    def metadata(self) -> Any:
+        """What was given as its metadata."""
+
+@final
+class Index:
+    """A set of subscriptions that can be matched while it changes.
+
+    Any number of threads may match while others add and remove: a match sees all of a change or
+    nothing of it, and never waits.
+
+    Args:
+        matcher: The algorithm: `"auto"` chooses, `"scan"` evaluates every expression.
+        missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
+            negation, or `"false"`, and its negation is true.
+        limits: Bounds on expressions and events.
+    """
+
+    def __new__(
+        cls,
+        *,
+        matcher: Literal["auto", "scan"] = "auto",
+        missing: Literal["unknown", "false"] = "unknown",
+        limits: Limits | None = None,
+    ) -> Index: ...
+    def add(self, id: _Id, expression: _Expression, *, metadata: Any = None) -> None:
+        """Add a subscription, replacing the one of the same id.
+
+        Args:
+            id: A string or a 64-bit integer.
+            expression: Text, or an `Expression`.
+            metadata: Anything JSON can hold, given back by `index[id].metadata`.
+        """
+    def add_many(self, items: Iterable[_Item] | Mapping[Any, _Expression]) -> None:
+        """Add all subscriptions, or none.
+
+        Args:
+            items: (id, expression) or (id, expression, metadata) each, or a mapping of ids to expressions. Of
+                equal ids the last counts.
+
+        Raises:
+            TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
+        """
+    def remove(self, id: _Id) -> None:
+        """Remove a subscription.
+
+        Raises:
+            UnknownIdError: There is none of that id.
+        """
+    def match(self, event: _Event) -> list[Any]:
+        """The ids of the subscriptions that an event matches, in insertion order.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+
+        Raises:
+            EventError: The event cannot be decoded.
+        """
+    def match_batch(self, events: Iterable[_Event] | _Json) -> list[list[Any]]:
+        """The ids of the subscriptions that each event matches: one list per event.
+
+        Args:
+            events: An iterable of events, or JSON lines in one text, whose blank lines are skipped. All are
+                matched against the index of one moment.
+        """
+    def explain(self, id: _Id, event: _Event) -> Explanation:
+        """Why a subscription matches an event, or not."""
+    def stats(self) -> dict[str, Any]:
+        """Figures about the index: subscriptions, segments, attributes, predicates, the matcher."""
+    @property
+    def missing(self) -> Literal["unknown", "false"]:
+        """What a predicate is on an attribute without a value."""
+    @property
+    def limits(self) -> Limits:
+        """The bounds on expressions and events."""
+    def __len__(self) -> int: ...
+    def __contains__(self, id: object, /) -> bool: ...
+    def __getitem__(self, id: _Id, /) -> Subscription: ...
+    def __iter__(self) -> Iterator[Any]: ...

@@ -1,0 +1,105 @@
+"""What can go wrong: every error of Tamis is a `TamisError`."""
+
+from typing import Self
+
+
+class TamisError(Exception):
+    """Base of every error that Tamis raises on purpose.
+
+    Attributes:
+        message: What was wrong, where, and what would be right.
+        item: The position, from 0, of the item of a batch that failed; None outside a batch.
+    """
+
+    def __init__(self, message: str, *, item: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.item = item
+
+    def __str__(self) -> str:
+        return self.message
+
+    def at_item(self, item: int, name: str) -> Self:
+        """Say that the error is about an item of a batch.
+
+        Args:
+            item: The position of the item, from 0.
+            name: What a reader calls it, such as its id.
+
+        Returns:
+            The error itself.
+        """
+        self.item = item
+        self.message = f"item {item} ({name}): {self.message}"
+        self.args = (self.message,)
+        return self
+
+
+class ExpressionError(TamisError, ValueError):
+    """An expression that means nothing, such as `a < true`, or of the wrong type."""
+
+
+class ExpressionSyntaxError(ExpressionError):
+    """Text that is no expression.
+
+    Attributes:
+        line: The line of the offending text, from 1.
+        column: Its column in characters, from 1.
+        found: What stands there.
+        expected: What could stand there.
+        suggestion: A keyword that may have been meant.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int = 1,
+        column: int = 1,
+        found: str = "",
+        expected: str = "",
+        suggestion: str | None = None,
+        item: int | None = None,
+    ) -> None:
+        super().__init__(message, item=item)
+        self.line = line
+        self.column = column
+        self.found = found
+        self.expected = expected
+        self.suggestion = suggestion
+
+
+class LimitError(TamisError, ValueError):
+    """Input beyond one of the `Limits`.
+
+    Attributes:
+        limit: The name of the limit.
+        found: How much there was when counting stopped.
+        allowed: How much is allowed.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limit: str = "",
+        found: int = 0,
+        allowed: int = 0,
+        item: int | None = None,
+    ) -> None:
+        super().__init__(message, item=item)
+        self.limit = limit
+        self.found = found
+        self.allowed = allowed
+
+
+class EventError(TamisError, ValueError):
+    """An event that cannot be decoded."""
+
+
+class SubscriptionError(TamisError, ValueError):
+    """An id or metadata that cannot be used, or a batch of the wrong shape."""
+
+
+class UnknownIdError(TamisError, KeyError):
+    """An id that no subscription has."""
