@@ -12,8 +12,9 @@ false    and
 false      age between 18 and 25    -- age is 30
 true       state in ('CA', 'OR', 'WA')    -- state is 'CA'
 
-An `Index` holds subscriptions: an id with an `Expression`, written as text, put together with `attr`,
-or read from JSON. Events are mappings, or JSON as text or bytes. What goes wrong is a `TamisError`.
+An `Index` holds subscriptions: an id with an `Expression`, written as text, put together with
+`attr`, or read from JSON. Events are mappings, or JSON as text or bytes. What goes wrong is a
+`TamisError`.
 """
 
 from tamis._tamis import Explanation, Expression, Index, Limits, Subscription

@@ -1,7 +1,7 @@
 """The native engine; everything public is re-exported by `tamis`."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, final
+from typing import Any, Literal, TypeAlias, final
 
 from tamis.builder import Scalar
 
@@ -10,7 +10,7 @@ __all__ = ["Explanation", "Expression", "Index", "Limits", "Subscription"]
 _Json = str | bytes | bytearray | memoryview
 _Event = Mapping[str, Any] | _Json
 _Id = str | int
-_Expression = str | Expression
+_Expression: TypeAlias = "str | Expression"
 _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any]
 
 @final
@@ -64,8 +64,8 @@ class Limits:
 class Expression:
     """A Boolean expression over predicates.
 
-    Made by `parse`, `from_json` and `tamis.attr`, and combined with `& | ^ ~`. Its text, `str(x)`, is
-    canonical: reading it again gives an equal expression.
+    Made by `parse`, `from_json` and `tamis.attr`, and combined with `& | ^ ~`. Its text, `str(x)`,
+    is canonical: reading it again gives an equal expression.
     """
 
     @staticmethod
@@ -127,8 +127,8 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The explanation as nested dicts.
 
-        Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute` and
-        `seen`: a list of the values, None for a null, `"missing"` where there was nothing.
+        Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
+        and `seen`: a list of the values, None for a null, `"missing"` where there was nothing.
         """
 
 @final
@@ -178,8 +178,8 @@ class Index:
         """Add all subscriptions, or none.
 
         Args:
-            items: (id, expression) or (id, expression, metadata) each, or a mapping of ids to expressions. Of
-                equal ids the last counts.
+            items: (id, expression) or (id, expression, metadata) each, or a mapping of ids to
+                expressions. Of equal ids the last counts.
 
         Raises:
             TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
@@ -203,8 +203,8 @@ class Index:
         """The ids of the subscriptions that each event matches: one list per event.
 
         Args:
-            events: An iterable of events, or JSON lines in one text, whose blank lines are skipped. All are
-                matched against the index of one moment.
+            events: An iterable of events, or JSON lines in one text, whose blank lines are skipped.
+                All are matched against the index of one moment.
         """
     def explain(self, id: _Id, event: _Event) -> Explanation:
         """Why a subscription matches an event, or not."""

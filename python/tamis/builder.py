@@ -47,9 +47,7 @@ def _predicate(attribute: str, operator: str, *operands: Value) -> Expression:
     values = [operand.value if isinstance(operand, Weighted) else operand for operand in operands]
     weights: list[float] = []
     if any(isinstance(operand, Weighted) for operand in operands):
-        weights = [
-            operand.weight if isinstance(operand, Weighted) else 1.0 for operand in operands
-        ]
+        weights = [operand.weight if isinstance(operand, Weighted) else 1.0 for operand in operands]
         if "between" in operator:  # one predicate, one weight, written after the upper end
             weights = weights[1:]
     return Expression.predicate(attribute, operator, values, weights)
@@ -210,7 +208,7 @@ def parse(text: str, *, limits: Limits | None = None) -> Expression:
 
 
 def _restore(text: str) -> Expression:
-    """Read back an expression that was written by pickle; it was accepted once, so is not bounded."""
+    """Read back an expression that pickle wrote; it was accepted once, so it is not bounded."""
     unbounded = 2**63 - 1
     limits = Limits(
         text=unbounded, depth=unbounded, nodes=unbounded, set=unbounded, pattern=unbounded
