@@ -318,9 +318,8 @@ impl Reader<'_> {
                 .map(|key| key.map(str::to_owned))
                 .map_err(|error| self.malformed(&error))?;
         }
-        let place = self.place();
         let predicate = members.into_predicate(self.limits).map_err(|error| match error {
-            Error::Expression(message) => Error::Expression(format!("{message} (before {place})")),
+            Error::Expression(message) => Error::Expression(format!("{message} (before {})", self.place())),
             other => other,
         })?;
         self.assembler.predicate(predicate);

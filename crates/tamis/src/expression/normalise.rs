@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::predicate::Test;
 use super::tree::{Expression, Node};
+use crate::truth::Truth;
 use crate::value::Value;
 
 /// A predicate with its sign.
@@ -82,6 +83,25 @@ impl NormalForm {
     /// The nodes, operands before the nodes that use them; the last is the root.
     pub fn nodes(&self) -> &[NormalNode] {
         &self.nodes
+    }
+
+    /// The truth of the whole, given that of its literals.
+    pub fn truth(&self, mut literal: impl FnMut(&Literal) -> Truth) -> Truth {
+        let mut truths: Vec<Truth> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let truth = match node {
+                NormalNode::Constant(value) => Truth::from(*value),
+                NormalNode::Literal(found) => literal(found),
+                NormalNode::And(children) => {
+                    children.iter().map(|&child| truths[child as usize]).fold(Truth::True, Truth::and)
+                }
+                NormalNode::Or(children) => {
+                    children.iter().map(|&child| truths[child as usize]).fold(Truth::False, Truth::or)
+                }
+            };
+            truths.push(truth);
+        }
+        truths[truths.len() - 1]
     }
 }
 

@@ -13,10 +13,10 @@ use crate::limits::{self, Limits};
 use crate::value::Value;
 
 /// Words that are never attributes unless quoted.
-const RESERVED: [&str; 11] =
-    ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "true", "false"];
+const RESERVED: [&str; 12] =
+    ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false"];
 /// Words that are keywords only where the grammar asks for them.
-const CONTEXTUAL: [&str; 8] = ["starts", "ends", "with", "contains", "matches", "exists", "missing", "null"];
+const CONTEXTUAL: [&str; 7] = ["starts", "ends", "with", "contains", "matches", "exists", "missing"];
 
 /// Whether a name must be quoted to be read as an attribute everywhere.
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -411,7 +411,7 @@ impl Parser<'_> {
                 ));
             }
             Kind::Word => {
-                return Err(self.unexpected("a value; a string takes single quotes"));
+                return Err(self.unexpected_word("a value; a string takes single quotes", &["true", "false"]));
             }
             Kind::QuotedName => {
                 return Err(

@@ -19,7 +19,10 @@ pub type PredicateId = u32;
 
 /// A test made ready to be put to values.
 #[derive(Debug, Clone)]
-pub(crate) enum Check {
+pub struct Check(Ready);
+
+#[derive(Debug, Clone)]
+enum Ready {
     Equal(Value),
     Less(Value),
     AtMost(Value),
@@ -37,30 +40,31 @@ pub(crate) enum Check {
 }
 
 impl Check {
+    /// Compiles what the test needs.
     pub fn new(test: &Test) -> Check {
-        match test.clone() {
-            Test::Equal(value) => Check::Equal(value),
-            Test::Less(value) => Check::Less(value),
-            Test::AtMost(value) => Check::AtMost(value),
-            Test::Greater(value) => Check::Greater(value),
-            Test::AtLeast(value) => Check::AtLeast(value),
-            Test::In(values) => Check::In(values),
-            Test::Between(low, high) => Check::Between(low, high),
-            Test::Like(pattern) => Check::Like(Glob::new(&pattern)),
-            Test::StartsWith(text) => Check::StartsWith(text),
-            Test::EndsWith(text) => Check::EndsWith(text),
-            Test::Contains(text) => Check::Contains(text),
-            Test::Matches(pattern) => Check::Matches(pattern),
-            Test::Exists => Check::Exists,
-            Test::IsNull => Check::IsNull,
-        }
+        Check(match test.clone() {
+            Test::Equal(value) => Ready::Equal(value),
+            Test::Less(value) => Ready::Less(value),
+            Test::AtMost(value) => Ready::AtMost(value),
+            Test::Greater(value) => Ready::Greater(value),
+            Test::AtLeast(value) => Ready::AtLeast(value),
+            Test::In(values) => Ready::In(values),
+            Test::Between(low, high) => Ready::Between(low, high),
+            Test::Like(pattern) => Ready::Like(Glob::new(&pattern)),
+            Test::StartsWith(text) => Ready::StartsWith(text),
+            Test::EndsWith(text) => Ready::EndsWith(text),
+            Test::Contains(text) => Ready::Contains(text),
+            Test::Matches(pattern) => Ready::Matches(pattern),
+            Test::Exists => Ready::Exists,
+            Test::IsNull => Ready::IsNull,
+        })
     }
 
     /// The truth of the test on what an event has for the attribute.
     pub fn truth(&self, presence: Presence<'_>, missing: Missing) -> Truth {
-        match (self, presence) {
-            (Check::Exists, presence) => (!matches!(presence, Presence::Missing)).into(),
-            (Check::IsNull, presence) => (!matches!(presence, Presence::Values(_))).into(),
+        match (&self.0, presence) {
+            (Ready::Exists, presence) => (!matches!(presence, Presence::Missing)).into(),
+            (Ready::IsNull, presence) => (!matches!(presence, Presence::Values(_))).into(),
             (_, Presence::Missing | Presence::Null) => missing.truth(),
             (_, Presence::Values(mut values)) => values.any(|value| self.holds(value)).into(),
         }
@@ -69,24 +73,24 @@ impl Check {
     /// Whether one value satisfies the test; a value of another type than the operand does not.
     fn holds(&self, value: ValueRef<'_>) -> bool {
         let order = |operand: &Value| value.order(operand.as_ref());
-        match (self, value) {
-            (Check::Equal(operand), _) => value == operand.as_ref(),
-            (Check::Less(operand), _) => order(operand).is_some_and(|order| order.is_lt()),
-            (Check::AtMost(operand), _) => order(operand).is_some_and(|order| order.is_le()),
-            (Check::Greater(operand), _) => order(operand).is_some_and(|order| order.is_gt()),
-            (Check::AtLeast(operand), _) => order(operand).is_some_and(|order| order.is_ge()),
-            (Check::Between(low, high), _) => {
+        match (&self.0, value) {
+            (Ready::Equal(operand), _) => value == operand.as_ref(),
+            (Ready::Less(operand), _) => order(operand).is_some_and(|order| order.is_lt()),
+            (Ready::AtMost(operand), _) => order(operand).is_some_and(|order| order.is_le()),
+            (Ready::Greater(operand), _) => order(operand).is_some_and(|order| order.is_gt()),
+            (Ready::AtLeast(operand), _) => order(operand).is_some_and(|order| order.is_ge()),
+            (Ready::Between(low, high), _) => {
                 order(low).is_some_and(|order| order.is_ge())
                     && order(high).is_some_and(|order| order.is_le())
             }
-            (Check::In(operands), _) => {
+            (Ready::In(operands), _) => {
                 operands.binary_search_by(|operand| operand.as_ref().canonical_order(value)).is_ok()
             }
-            (Check::Like(glob), ValueRef::String(text)) => glob.is_match(text),
-            (Check::StartsWith(operand), ValueRef::String(text)) => text.starts_with(&**operand),
-            (Check::EndsWith(operand), ValueRef::String(text)) => text.ends_with(&**operand),
-            (Check::Contains(operand), ValueRef::String(text)) => text.contains(&**operand),
-            (Check::Matches(pattern), ValueRef::String(text)) => pattern.is_match(text),
+            (Ready::Like(glob), ValueRef::String(text)) => glob.is_match(text),
+            (Ready::StartsWith(operand), ValueRef::String(text)) => text.starts_with(&**operand),
+            (Ready::EndsWith(operand), ValueRef::String(text)) => text.ends_with(&**operand),
+            (Ready::Contains(operand), ValueRef::String(text)) => text.contains(&**operand),
+            (Ready::Matches(pattern), ValueRef::String(text)) => pattern.is_match(text),
             _ => false,
         }
     }

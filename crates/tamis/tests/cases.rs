@@ -1,0 +1,186 @@
+//! Every case of `testdata/` through the engine. The same files run through Python.
+
+use std::path::{Path, PathBuf};
+
+use tamis::{
+    Attributes, Error, Event, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, Truth, explain,
+    from_json, parse, to_json,
+};
+
+fn testdata(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder)
+}
+
+/// Runs `check` on every case of a file and reports all failures together.
+fn run(path: &Path, check: impl Fn(&toml::Table) -> Result<(), String>) {
+    let content = std::fs::read_to_string(path).unwrap();
+    let file: toml::Table = toml::from_str(&content).unwrap();
+    let cases = file["case"].as_array().unwrap();
+    let failures: Vec<String> = cases
+        .iter()
+        .filter_map(|case| {
+            let case = case.as_table().unwrap();
+            check(case).err().map(|reason| format!("{}: {reason}", text(case, "name")))
+        })
+        .collect();
+    let (failed, all) = (failures.len(), cases.len());
+    assert!(failures.is_empty(), "{}: {failed} of {all} cases:\n{}", path.display(), failures.join("\n"));
+    assert!(all > 0, "{} has no cases", path.display());
+}
+
+fn text<'a>(case: &'a toml::Table, key: &str) -> &'a str {
+    case[key].as_str().unwrap()
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{what}: found {found:?}, expected {expected:?}")) }
+}
+
+/// The truth of an expression on an event by explanation, checked against every matcher.
+fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, String> {
+    let limits = Limits::default();
+    let expression = parse(expression, &limits).map_err(|error| error.to_string())?;
+    let attributes = Attributes::default();
+    let scan = Scan::new([&expression], &attributes, missing);
+    let mut decoded = Event::default();
+    decoded.decode_json(event.as_bytes(), &attributes, &limits).map_err(|error| error.to_string())?;
+    let truth = explain(&expression, &decoded, &attributes, missing).truth();
+    let mut found = Vec::new();
+    scan.matches(&decoded, &mut Scratch::default(), &mut found);
+    expect("scan finds it", found.len() == 1, truth == Truth::True)?;
+    Ok(truth)
+}
+
+#[test]
+fn semantics() {
+    let mut files = 0;
+    for entry in std::fs::read_dir(testdata("semantics")).unwrap() {
+        files += 1;
+        run(&entry.unwrap().path(), |case| {
+            for (missing, key) in [(Missing::Unknown, "unknown"), (Missing::False, "false")] {
+                let found = truth(text(case, "expression"), text(case, "event"), missing)?;
+                expect(key, found.word(), text(case, key))?;
+            }
+            Ok(())
+        });
+    }
+    assert!(files > 10);
+}
+
+#[test]
+fn printing_and_json_form() {
+    let limits = Limits::default();
+    run(&testdata("language/print.toml"), |case| {
+        let expression = parse(text(case, "text"), &limits).map_err(|error| error.to_string())?;
+        let printed = expression.to_string();
+        expect("print", printed.as_str(), text(case, "print"))?;
+        expect("parse(print)", &parse(&printed, &limits).unwrap(), &expression)?;
+        let json = |text: &str| canonical(serde_json::from_str(text).unwrap());
+        expect("json", json(&to_json(&expression)), json(text(case, "json")))?;
+        let read = from_json(text(case, "json"), &limits).map_err(|error| error.to_string())?;
+        expect("from_json", &read, &expression)
+    });
+}
+
+/// JSON with every integer as a float, so that `1` equals `1.0`; large ones keep their digits.
+fn canonical(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value::{Array, Number, Object};
+    match value {
+        Number(number) => match number.as_f64() {
+            Some(float) if float.abs() < 1e15 => serde_json::json!(float),
+            _ => Number(number),
+        },
+        Array(items) => Array(items.into_iter().map(canonical).collect()),
+        Object(members) => Object(members.into_iter().map(|(key, value)| (key, canonical(value))).collect()),
+        other => other,
+    }
+}
+
+#[test]
+fn language_errors() {
+    run(&testdata("language/errors.toml"), |case| {
+        let Err(error) = parse(text(case, "text"), &Limits::default()) else {
+            return Err("is accepted".to_owned());
+        };
+        let kind = match &error {
+            Error::Syntax(_) => "syntax",
+            Error::Expression(_) => "expression",
+            Error::Limit { .. } => "limit",
+            _ => "other",
+        };
+        expect("kind", kind, text(case, "kind")).map_err(|reason| format!("{reason}: {error}"))?;
+        if let Error::Syntax(syntax) = &error {
+            for (key, found) in [("line", syntax.line), ("column", syntax.column)] {
+                if let Some(expected) = case.get(key) {
+                    expect(key, found as i64, expected.as_integer().unwrap())?;
+                }
+            }
+            let expected = case.get("suggestion").map(|suggestion| suggestion.as_str().unwrap());
+            if expected.is_some() {
+                expect("suggestion", syntax.suggestion.as_deref(), expected)?;
+            }
+        }
+        contains(case, &error)
+    });
+}
+
+fn contains(case: &toml::Table, error: &Error) -> Result<(), String> {
+    match case.get("message").map(|message| message.as_str().unwrap()) {
+        Some(part) if !error.to_string().contains(part) => Err(format!("{part:?} is not in: {error}")),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn event_errors() {
+    run(&testdata("events/errors.toml"), |case| {
+        let index = tamis::Index::new(Missing::Unknown, Limits::default());
+        let expression = parse(text(case, "expression"), index.limits()).unwrap();
+        index.add(1.into(), expression, None).unwrap();
+        match index.match_json(text(case, "event").as_bytes()) {
+            Err(error @ Error::Event(_)) => contains(case, &error),
+            Err(other) => Err(format!("another error: {other}")),
+            Ok(_) => Err("is accepted".to_owned()),
+        }
+    });
+}
+
+#[test]
+fn accepted_events() {
+    run(&testdata("events/accepted.toml"), |case| {
+        let found = truth(text(case, "expression"), text(case, "event"), Missing::Unknown)?;
+        expect("truth", found.word(), text(case, "truth"))
+    });
+}
+
+#[test]
+fn one_index_answers_every_semantic_case() {
+    // All expressions of a file in one index, so that predicates are shared and events see
+    // attributes of other cases.
+    for entry in std::fs::read_dir(testdata("semantics")).unwrap() {
+        let text_of_file = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let file: toml::Table = toml::from_str(&text_of_file).unwrap();
+        let cases = file["case"].as_array().unwrap();
+        for (missing, key) in [(Missing::Unknown, "unknown"), (Missing::False, "false")] {
+            let index = tamis::Index::new(missing, Limits::default());
+            for (position, case) in cases.iter().enumerate() {
+                let expression = parse(text(case.as_table().unwrap(), "expression"), index.limits()).unwrap();
+                index.add((position as i64).into(), expression, None).unwrap();
+            }
+            let snapshot = index.snapshot();
+            let mut scratch = MatchScratch::default();
+            for (position, case) in cases.iter().enumerate() {
+                let case = case.as_table().unwrap();
+                let mut event = Event::default();
+                event
+                    .decode_json(text(case, "event").as_bytes(), snapshot.attributes(), index.limits())
+                    .unwrap();
+                let mut found = false;
+                snapshot.matches(&event, &mut scratch, |subscription| {
+                    found |= *subscription.id() == (position as i64).into();
+                });
+                assert_eq!(found, text(case, key) == "true", "{}", text(case, "name"));
+            }
+        }
+    }
+}

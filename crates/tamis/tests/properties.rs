@@ -1,0 +1,242 @@
+//! The laws that hold for all expressions and events.
+
+mod common;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use tamis::{
+    Attributes, Check, Event, Expression, Id, Index, Limits, Matcher, Missing, NormalForm, NormalNode, Scan,
+    Scratch, Truth, explain, from_json, normalise, parse, to_json,
+};
+
+const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
+
+/// Attributes numbered as the expressions mention them.
+fn mentioned<'a>(expressions: impl IntoIterator<Item = &'a Expression>) -> Attributes {
+    let attributes = Attributes::default();
+    for expression in expressions {
+        expression.predicates().for_each(|predicate| {
+            attributes.intern(predicate.attribute());
+        });
+    }
+    attributes
+}
+
+fn decode(json: &str, attributes: &Attributes) -> Event {
+    let mut event = Event::default();
+    event.decode_json(json.as_bytes(), attributes, &Limits::default()).unwrap();
+    event
+}
+
+fn truth(expression: &Expression, json: &str, missing: Missing) -> Truth {
+    let attributes = mentioned([expression]);
+    explain(expression, &decode(json, &attributes), &attributes, missing).truth()
+}
+
+fn normal_truth(form: &NormalForm, json: &str, missing: Missing) -> Truth {
+    let attributes = Attributes::default();
+    for node in form.nodes() {
+        if let NormalNode::Literal(literal) = node {
+            attributes.intern(&literal.attribute);
+        }
+    }
+    let event = decode(json, &attributes);
+    form.truth(|literal| {
+        let attribute = attributes.intern(&literal.attribute);
+        let truth = Check::new(&literal.test).truth(event.get(attribute), missing);
+        if literal.negated { !truth } else { truth }
+    })
+}
+
+proptest! {
+    #[test]
+    fn printing_and_parsing_give_the_same_expression(expression in common::expression()) {
+        let text = expression.to_string();
+        prop_assert_eq!(parse(&text, &Limits::default()).unwrap(), expression, "{}", text);
+    }
+
+    #[test]
+    fn the_json_form_is_lossless(expression in common::expression()) {
+        let json = to_json(&expression);
+        prop_assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{}", json);
+        prop_assert_eq!(from_json(&json, &Limits::default()).unwrap(), expression, "{}", json);
+    }
+
+    #[test]
+    fn normalisation_preserves_the_truth(expression in common::expression(), event in common::event()) {
+        for missing in MODES {
+            let form = normalise(&expression);
+            prop_assert_eq!(normal_truth(&form, &event, missing), truth(&expression, &event, missing));
+        }
+    }
+
+    #[test]
+    fn normal_forms_are_canonical(expression in common::expression(), seed in any::<u64>()) {
+        // The operands of every node in another order.
+        let shuffled = shuffle(&expression, seed);
+        prop_assert_eq!(normalise(&shuffled), normalise(&expression));
+        let doubled = Expression::negate(&Expression::negate(&expression));
+        prop_assert_eq!(normalise(&doubled), normalise(&expression));
+        let repeated = Expression::all([&expression, &expression]);
+        prop_assert_eq!(normalise(&repeated), normalise(&expression));
+    }
+
+    #[test]
+    fn normal_forms_are_in_shape(expression in common::expression()) {
+        let form = normalise(&expression);
+        let nodes = form.nodes();
+        for (position, node) in nodes.iter().enumerate() {
+            match node {
+                NormalNode::Constant(_) => prop_assert_eq!(nodes.len(), 1),
+                NormalNode::Literal(_) => {}
+                NormalNode::And(children) | NormalNode::Or(children) => {
+                    prop_assert!(children.len() >= 2);
+                    prop_assert!(children.is_sorted_by(|a, b| a < b));
+                    for &child in children {
+                        prop_assert!((child as usize) < position);
+                        let same = matches!(
+                            (node, &nodes[child as usize]),
+                            (NormalNode::And(_), NormalNode::And(_)) | (NormalNode::Or(_), NormalNode::Or(_))
+                        );
+                        prop_assert!(!same, "nested equal operators");
+                    }
+                }
+            }
+        }
+        let used: std::collections::HashSet<_> = nodes.iter().flat_map(|node| match node {
+            NormalNode::And(children) | NormalNode::Or(children) => children.to_vec(),
+            _ => vec![],
+        }).collect();
+        prop_assert_eq!(used.len(), nodes.len() - 1);
+        prop_assert!(nodes.len() <= 6 * expression.nodes().len());
+    }
+
+    #[test]
+    fn kleene_laws(a in common::expression(), b in common::expression(), c in common::expression(), event in common::event()) {
+        for missing in MODES {
+            let truth = |expression: &Expression| truth(expression, &event, missing);
+            let not = Expression::negate;
+            prop_assert_eq!(truth(&not(&Expression::all([&a, &b]))), truth(&Expression::any([&not(&a), &not(&b)])));
+            prop_assert_eq!(truth(&not(&Expression::any([&a, &b]))), truth(&Expression::all([&not(&a), &not(&b)])));
+            prop_assert_eq!(truth(&Expression::all([&a, &Expression::any([&b, &c])])),
+                truth(&Expression::any([&Expression::all([&a, &b]), &Expression::all([&a, &c])])));
+            prop_assert_eq!(truth(&Expression::any([&a, &Expression::all([&a, &b])])), truth(&a));
+            prop_assert_eq!(truth(&Expression::xnor(&a, &b)), truth(&not(&Expression::xor(&a, &b))));
+            prop_assert_eq!(truth(&Expression::xor(&a, &b)), truth(&a).xor(truth(&b)));
+            prop_assert_eq!(truth(&Expression::xor(&Expression::xor(&a, &b), &c)), truth(&Expression::xor(&a, &Expression::xor(&b, &c))));
+            prop_assert_eq!(truth(&not(&not(&a))), truth(&a));
+        }
+    }
+
+    #[test]
+    fn scan_agrees_with_explain(expressions in vec(common::expression(), 1..12), events in vec(common::event(), 1..4)) {
+        for missing in MODES {
+            let attributes = mentioned(&expressions);
+            let scan = Scan::new(&expressions, &attributes, missing);
+            let mut scratch = Scratch::default();
+            for json in &events {
+                let event = decode(json, &attributes);
+                let mut found = Vec::new();
+                scan.matches(&event, &mut scratch, &mut found);
+                let expected: Vec<u32> = (0..).zip(&expressions)
+                    .filter(|(_, expression)| explain(expression, &event, &attributes, missing).truth() == Truth::True)
+                    .map(|(slot, _)| slot)
+                    .collect();
+                prop_assert_eq!(&found, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_equals_a_list_of_subscriptions(
+        changes in vec((0..12i64, prop::option::weighted(0.7, common::expression())), 0..60),
+        event in common::event(),
+    ) {
+        let index = Index::new(Missing::Unknown, Limits::default());
+        let mut model: Vec<(i64, Expression)> = Vec::new();
+        for (id, change) in changes {
+            let known = model.iter().position(|(known, _)| *known == id);
+            known.map(|position| model.remove(position));
+            match change {
+                Some(expression) => {
+                    index.add(id.into(), expression.clone(), None).unwrap();
+                    model.push((id, expression));
+                }
+                None => prop_assert_eq!(index.remove(&id.into()), known.is_some()),
+            }
+            let expected: Vec<Id> = model.iter()
+                .filter(|(_, expression)| truth(expression, &event, Missing::Unknown) == Truth::True)
+                .map(|(id, _)| (*id).into())
+                .collect();
+            prop_assert_eq!(index.match_json(event.as_bytes()).unwrap(), expected);
+        }
+        let ids: Vec<Id> = index.snapshot().subscriptions().map(|subscription| subscription.id().clone()).collect();
+        prop_assert_eq!(ids, model.iter().map(|(id, _)| (*id).into()).collect::<Vec<Id>>());
+    }
+
+    #[test]
+    fn any_text_is_an_expression_or_an_error(text in ".{0,60}") {
+        if let Ok(expression) = parse(&text, &Limits::default()) {
+            prop_assert_eq!(parse(&expression.to_string(), &Limits::default()).unwrap(), expression);
+        }
+    }
+
+    #[test]
+    fn any_soup_of_tokens_is_an_expression_or_an_error(tokens in vec(prop::sample::select(vec![
+        "a", "b.c", "\"q\"", "(", ")", "and", "or", "not", "xor", "in", "between", "like", "=", "!=", "<", "^", ",",
+        "1", "-2.5", "'s'", "true", "null", "is", "exists", "starts", "with", "--", "!", "&&", "matches",
+    ]), 0..16)) {
+        let text = tokens.join(" ");
+        if let Ok(expression) = parse(&text, &Limits::default()) {
+            prop_assert_eq!(parse(&expression.to_string(), &Limits::default()).unwrap(), expression);
+        }
+    }
+}
+
+/// The expression with the operands of every `and`, `or`, `xor` and `xnor` in another order.
+fn shuffle(expression: &Expression, mut seed: u64) -> Expression {
+    use tamis::Node;
+    let mut stack: Vec<Expression> = Vec::new();
+    for node in expression.nodes() {
+        let first = stack.len() - node.operands();
+        let mut operands = stack.split_off(first);
+        for position in (1..operands.len()).rev() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            operands.swap(position, (seed >> 33) as usize % (position + 1));
+        }
+        stack.push(match node {
+            Node::Constant(value) => Expression::constant(*value),
+            Node::Predicate(predicate) => Expression::from((**predicate).clone()),
+            Node::Not => Expression::negate(&operands[0]),
+            Node::And(_) => Expression::all(&operands),
+            Node::Or(_) => Expression::any(&operands),
+            Node::Xor => Expression::xor(&operands[0], &operands[1]),
+            Node::Xnor => Expression::xnor(&operands[0], &operands[1]),
+        });
+    }
+    stack.remove(0)
+}
+
+/// Depth and size far beyond the default limits, which nothing may answer with a crash.
+#[test]
+fn depth_is_bounded_by_memory_alone() {
+    let deep = 200_000;
+    let limits = Limits::none();
+    for text in [
+        format!("{}a = 1{}", "(".repeat(deep), ")".repeat(deep)),
+        format!("{}a = 1", "not ".repeat(deep)),
+        format!("{}a = 1{}", "not (b or ".repeat(deep), ")".repeat(deep)),
+        format!("{}a = 1{}", "c xor (".repeat(deep), ")".repeat(deep)),
+    ] {
+        assert!(matches!(parse(&text, &Limits::default()), Err(tamis::Error::Limit { name: "depth", .. })));
+        let expression = parse(&text, &limits).unwrap();
+        assert_eq!(parse(&expression.to_string(), &limits).unwrap(), expression);
+        assert_eq!(from_json(&to_json(&expression), &limits).unwrap(), expression);
+        let event = r#"{"a": 1, "b": false, "c": false}"#;
+        let expected = truth(&expression, event, Missing::Unknown);
+        assert_eq!(normal_truth(&normalise(&expression), event, Missing::Unknown), expected);
+        let attributes = mentioned([&expression]);
+        explain(&expression, &decode(event, &attributes), &attributes, Missing::Unknown).to_string();
+        drop(expression.clone());
+    }
+}
