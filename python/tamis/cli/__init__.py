@@ -1,0 +1,76 @@
+"""The command `tamis`: expressions checked, events matched and explained from a shell.
+
+One module per command (`check`, `match`, `explain`), put together in `app`. What they share: their
+`arguments`, files (`reading`), the lines of `subscriptions`, `output` and `progress`. The exit code
+is 0 when all went well, 1 when some input is invalid, 2 when a command could not do its work.
+
+Needs the extra `tamis[cli]`, of which nothing is imported before `main` runs.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_FAILED = 2
+_FAULT = 70  # an error inside Tamis; EX_SOFTWARE of sysexits.h
+_INTERRUPTED = 130  # what a shell reports where Ctrl-C ended a program
+_NO_READER = 141  # and where the reader of a pipe went away, as in `tamis match ... | head`
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: The words after `tamis`; those of the process by default.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except BrokenPipeError:
+        code = _NO_READER
+    except OSError as error:  # of writing: those of reading were reported as such
+        code = _complain(f"cannot write: {error.strerror or error}", _FAILED)
+    except Exception as error:
+        if sys.flags.dev_mode:  # python -X dev -m tamis ...
+            raise
+        code = _complain(f"a fault in Tamis, please report it: {error!r}", _FAULT)
+    _settle()
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        from tamis.cli.app import run
+
+        return run(arguments)
+    except ModuleNotFoundError as error:
+        name = (error.name or "tamis").partition(".")[0]
+        if name == "tamis":
+            raise
+        message = f"the command line needs {name}: pip install 'tamis[cli]'"
+        return _complain(message, _FAILED)
+
+
+def _complain(message: str, code: int) -> int:
+    if sys.stderr is not None:
+        print(f"tamis: {message}", file=sys.stderr)
+    return code
+
+
+def _settle() -> None:
+    """Drop what can no longer be written, lest the interpreter complains about it as it ends."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())

@@ -1,0 +1,49 @@
+"""The commands put together: how are words on the command line understood?"""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from cyclopts import App, CycloptsError, Parameter
+
+from tamis.cli import check, explain, match
+from tamis.cli.output import FAILED, CommandError, prepare, report
+
+app = App(
+    name="tamis",
+    help="Find, for every event, which of many standing Boolean expressions it satisfies.",
+    version=lambda: f"tamis {version('tamis')}",
+    version_flags=["--version", "-V"],
+    help_format="markdown",
+    help_epilogue="`tamis COMMAND --help` tells more, with examples.",
+    default_parameter=Parameter(negative=""),
+    suppress_keyboard_interrupt=False,
+)
+app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
+app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
+app.command(explain.explain, usage=explain.USAGE, help_epilogue=explain.EXAMPLES)
+app.register_install_completion_command(
+    help="Install completion for bash, zsh, fish or PowerShell.", help_epilogue=""
+)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command.
+
+    Args:
+        arguments: The words after `tamis`.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        prepare()
+        code = app(
+            list(arguments), exit_on_error=False, print_error=False, result_action="return_value"
+        )
+    except CommandError as error:
+        report(f"tamis: {error.message}" if error.code == FAILED else error.message)
+        return error.code
+    except CycloptsError as error:
+        report(f"tamis: {error}")
+        return FAILED
+    return code or 0

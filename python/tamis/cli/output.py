@@ -1,0 +1,80 @@
+"""Where does a command's text go? Results to standard output, everything else to standard error."""
+
+import json
+import sys
+from typing import Any
+
+from tamis.errors import TamisError
+
+VALID = 0
+INVALID = 1
+FAILED = 2
+
+
+class CommandError(Exception):
+    """Ends a command with a message on standard error.
+
+    Attributes:
+        message: What is wrong, beginning with the file and line where there are any.
+        code: The exit code.
+    """
+
+    def __init__(self, message: str, code: int = FAILED) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
+def encode(value: Any) -> str:
+    """The JSON of a value, on one line."""
+    return _ENCODER.encode(value)
+
+
+def write(text: str) -> None:
+    """Write a line of text, or several, to standard output."""
+    print(text)
+
+
+def write_json(*values: Any) -> None:
+    """Write values to standard output as JSON lines, which are UTF-8 whatever the locale."""
+    lines = "".join(encode(value) + "\n" for value in values)
+    sys.stdout.flush()
+    # What is no Unicode text was escaped in the input, and in JSON this escape is the same.
+    sys.stdout.buffer.write(lines.encode("utf-8", "backslashreplace"))
+    sys.stdout.flush()
+
+
+def report(message: str) -> None:
+    """Write a message to standard error, after what was already written to standard output."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    if sys.stderr is not None:
+        print(message, file=sys.stderr)
+
+
+def describe(error: TamisError) -> dict[str, Any]:
+    """The parts of an error, for another program."""
+    parts = {name: value for name, value in vars(error).items() if name != "item"}
+    return {"kind": type(error).__name__, **parts}
+
+
+def on_one_line(error: TamisError) -> str:
+    """The message of an error in a text of one line, whose number is then of no use."""
+    return error.message.replace("line 1, column ", "column ", 1)
+
+
+def prepare() -> None:
+    """Make the standard streams take any text.
+
+    Raises:
+        CommandError: There is no standard output.
+    """
+    if sys.stdout is None:
+        raise CommandError("standard output is closed")
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,53 @@
+"""How far is a long command? It tells on a terminal, and keeps quiet in a pipe."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tamis.cli.reading import Source
+
+
+@contextmanager
+def progress(source: Source, doing: str, *, writes: bool) -> Iterator[Callable[[], None]]:
+    """Show on standard error how much of a source was read.
+
+    Args:
+        source: What is read.
+        doing: What is done with it, such as "matching".
+        writes: Whether results are written meanwhile, which on a terminal are progress enough.
+
+    Yields:
+        A function to call now and then.
+    """
+    if not _is_terminal(sys.stderr) or (writes and _is_terminal(sys.stdout)):
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TransferSpeedColumn(),
+        TimeElapsedColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(f"{doing} {source.name}", total=source.size)
+
+        def show() -> None:
+            if source.size is not None:
+                bar.update(task, completed=source.position)
+
+        yield show
+
+
+def _is_terminal(stream: object) -> bool:
+    isatty = getattr(stream, "isatty", None)
+    return isatty is not None and isatty()

@@ -1,0 +1,155 @@
+"""How do files and standard input become lines? It knows nothing of what the lines hold."""
+
+import gzip
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Protocol, Self, TypeVar, cast
+
+from tamis.cli.output import CommandError
+
+_BLOCK = 1 << 16  # some hundred events: enough to match at full speed, few enough for their matches
+_LONGEST_LINE = 1 << 26  # far beyond what the default limits leave of any line
+_BLANKS = b" \t\r\n\f"  # what the engine takes for a blank line, too
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+
+T = TypeVar("T")
+
+
+class _Stream(Protocol):
+    """What buffered files and gzip files have in common."""
+
+    def peek(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes: ...
+    def read1(self, size: int, /) -> bytes: ...
+
+
+class Source:
+    """A file, compressed with gzip or not, or standard input, which is named `-`.
+
+    Attributes:
+        name: What messages call it.
+        size: Its bytes on disk; None where that is not known beforehand.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = "<stdin>" if is_standard_input(path) else str(path)
+        self._path = path
+
+    def __enter__(self) -> Self:
+        self._file = self._attempt(self._open)
+        self.size = _size(self._file)
+        try:
+            self._stream = self._attempt(self._look_inside)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close()
+
+    @property
+    def position(self) -> int:
+        """The bytes on disk that were read so far; only where `size` is known."""
+        return self._file.tell()
+
+    def read(self) -> bytes:
+        """All of it."""
+        text = self._attempt(lambda: self._stream.read(_LONGEST_LINE))
+        if len(text) == _LONGEST_LINE:
+            raise CommandError(f"{self.name}: longer than {_LONGEST_LINE >> 20} MiB")
+        return text
+
+    def chunks(self) -> Iterator[tuple[int, bytes]]:
+        """The text in chunks of whole lines, each with the number of its first line.
+
+        A chunk is what could be read at once, so that lines of a pipe are seen when they come.
+        """
+        number, parts, held = 1, list[bytes](), 0
+        while block := self._attempt(lambda: self._stream.read1(_BLOCK)):
+            end = block.rfind(b"\n") + 1
+            if end:
+                chunk = b"".join([*parts, block[:end]])
+                yield number, chunk
+                number += chunk.count(b"\n")
+                parts, held = [], 0
+            parts.append(block[end:])
+            held += len(block) - end
+            if held > _LONGEST_LINE:
+                where = f"{self.name}:{number}"
+                raise CommandError(f"{where}: the line is longer than {_LONGEST_LINE >> 20} MiB")
+        if held:
+            yield number, b"".join(parts)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines that are not blank, with their numbers and without their ends."""
+        for first, chunk in self.chunks():
+            for number, line in enumerate_lines(first, chunk):
+                try:
+                    text = line.rstrip(_BLANKS).decode()
+                except UnicodeDecodeError as error:
+                    where, byte = f"{self.name}:{number}", f"byte 0x{line[error.start]:02x}"
+                    raise CommandError(
+                        f"{where}: not UTF-8 text: invalid {byte} at offset {error.start}"
+                    ) from error
+                yield number, text
+
+    def _open(self) -> BinaryIO:
+        if not is_standard_input(self._path):
+            return self._path.open("rb")
+        if sys.stdin is None:
+            raise CommandError("standard input is closed")
+        return sys.stdin.buffer
+
+    def _close(self) -> None:
+        if not is_standard_input(self._path):
+            self._file.close()
+
+    def _look_inside(self) -> _Stream:
+        stream = cast("_Stream", self._file)
+        if stream.peek(2).startswith(_GZIP):
+            stream = cast("_Stream", gzip.GzipFile(fileobj=self._file))
+        beginning = stream.peek(1024)
+        if b"\0" in beginning:
+            raise CommandError(f"cannot read {self.name}: it is not text")
+        if beginning.startswith(_BYTE_ORDER_MARK):
+            stream.read(len(_BYTE_ORDER_MARK))
+        return stream
+
+    def _attempt(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise CommandError(f"cannot read {self.name}: {reason}") from error
+
+
+def is_standard_input(path: Path) -> bool:
+    """Whether a path means standard input."""
+    return str(path) == "-"
+
+
+def enumerate_lines(first: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines of a chunk that are not blank, with their numbers."""
+    for number, line in enumerate(chunk.split(b"\n"), first):
+        if line.strip(_BLANKS):
+            yield number, line
+
+
+def _size(file: BinaryIO) -> int | None:
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:  # a file in memory
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

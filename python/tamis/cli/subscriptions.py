@@ -1,0 +1,182 @@
+"""What do the lines of a subscriptions file say?
+
+A line is a JSON object with `id`, `expression` and, optionally, `metadata`. Only the object itself
+is read here: what an id or an expression may be, the engine judges.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, Never
+
+from tamis._tamis import Expression
+from tamis.cli.output import INVALID, CommandError, encode
+from tamis.cli.reading import Source
+from tamis.errors import SubscriptionError, TamisError
+
+_KEYS = {'"id"': "id", '"expression"': "expression", '"metadata"': "metadata"}
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+_OPEN = re.compile(r"[ \t]*\{[ \t]*(\}?)")
+_KEY = re.compile(rf"[ \t]*({_STRING})[ \t]*:[ \t]*")
+_AFTER = re.compile(r"[ \t]*([,}])")
+_STRING_OR_BRACKET = re.compile(rf"{_STRING}|[\[{{\]}}]")
+_NESTING = {"{": 1, "[": 1, "}": -1, "]": -1}
+
+
+class Record:
+    """A subscription as it stands in a file.
+
+    Attributes:
+        id: Its id.
+        metadata: Its metadata, or None.
+    """
+
+    __slots__ = ("_expression", "id", "metadata")
+
+    def __init__(self, line: str) -> None:
+        members = _members(line)
+        if missing := [key for key in ("id", "expression") if key not in members]:
+            raise SubscriptionError(f"a subscription needs the key `{missing[0]}`")
+        self.id = _load(members["id"])
+        self.metadata = _load(members.get("metadata", "null"))
+        self._expression = members["expression"]
+
+    def expression(self) -> Expression:
+        """Its expression, read from text or from the JSON form.
+
+        Raises:
+            TamisError: It is none.
+        """
+        if self._expression.startswith('"'):
+            return Expression.parse(_load(self._expression))
+        return Expression.from_json(self._expression)
+
+
+class Records:
+    """The subscriptions of a file; an id may stand there only once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str | int, int] = {}
+
+    def read(self, number: int, line: str) -> Record:
+        """Read the subscription of a line.
+
+        Raises:
+            SubscriptionError: The line is no subscription, or its id stands on an earlier line.
+        """
+        record = Record(line)
+        if type(record.id) in (str, int):  # others are no ids, as the engine will say
+            earlier = self._lines.setdefault(record.id, number)
+            if earlier != number:
+                raise SubscriptionError(f"the id {encode(record.id)} is already on line {earlier}")
+        return record
+
+
+def read_records(source: Source) -> Iterator[tuple[int, Record]]:
+    """The subscriptions of a file with their lines.
+
+    Raises:
+        CommandError: A line is no subscription.
+    """
+    records = Records()
+    for number, line in source.lines():
+        try:
+            record = records.read(number, line)
+        except TamisError as error:
+            raise CommandError(f"{source.name}:{number}: {error}", INVALID) from error
+        yield number, record
+
+
+def read_expression(text: str) -> Expression:
+    """Read an expression given on the command line, as text or in the JSON form.
+
+    Raises:
+        TamisError: It is none.
+    """
+    if text.lstrip().startswith("{"):  # which no expression's text does
+        return Expression.from_json(text)
+    return Expression.parse(text)
+
+
+def _members(line: str) -> dict[str, str]:
+    """The members of an object: keys, and values as they are written.
+
+    Nested values are passed over, not parsed: the engine sees an expression as it was written, and
+    says what is wrong with it, however deep it is.
+    """
+    members: dict[str, str] = {}
+    found = _OPEN.match(line)
+    if found is None:
+        _refuse(line, 0, "a JSON object")
+    position, closed = found.end(), found[1] == "}"
+    while not closed:
+        found = _KEY.match(line, position)
+        if found is None:
+            _refuse(line, position, "a key in double quotes and `:`")
+        key = _KEYS.get(found[1]) or _unusual_key(found[1])
+        if key in members:
+            raise SubscriptionError(f"the key `{key}` stands twice")
+        end = _end_of_value(line, found.end())
+        members[key] = line[found.end() : end]
+        found = _AFTER.match(line, end)
+        if found is None:
+            _refuse(line, end, "`,` or `}`")
+        position, closed = found.end(), found[1] == "}"
+    if line[position:].strip():
+        _refuse(line, position, "the end of the line")
+    return members
+
+
+def _unusual_key(text: str) -> str:
+    key: str = _load(text)
+    if key in _KEYS.values():
+        return key
+    close = get_close_matches(key, _KEYS.values(), 1)
+    hint = f"; did you mean `{close[0]}`?" if close else ""
+    raise SubscriptionError(
+        f"unknown key {encode(key)}: a subscription has `id`, `expression` and, optionally, "
+        f"`metadata`{hint}"
+    )
+
+
+def _end_of_value(line: str, start: int) -> int:
+    if not line.startswith(("{", "["), start):
+        try:
+            return _DECODER.raw_decode(line, start)[1]
+        except json.JSONDecodeError as error:
+            reason = f"column {error.pos + 1}: {error.msg.lower()}"
+            raise SubscriptionError(f"the line is no JSON: {reason}") from error
+        except ValueError as error:  # a constant such as NaN, or thousands of digits
+            reason = f"column {start + 1}: {error}"
+            raise SubscriptionError(f"the line is no JSON: {reason}") from error
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(line, start):
+        depth += _NESTING.get(found[0], 0)
+        if depth == 0:
+            return found.end()
+    return _refuse(line, len(line), "the bracket that closes a value")
+
+
+def _load(text: str) -> Any:
+    try:
+        return _DECODER.raw_decode(text)[0]
+    except ValueError as error:
+        raise SubscriptionError(f"the line is no JSON: {error}") from error
+    except RecursionError as error:
+        raise SubscriptionError("the line is nested too deeply") from error
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(f"{name} is no JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _refuse(line: str, position: int, expected: str) -> Never:
+    position += len(line[position:]) - len(line[position:].lstrip(" \t"))
+    found = f"`{line[position]}`" if position < len(line) else "the end of the line"
+    raise SubscriptionError(
+        f"the line is no JSON: column {position + 1}: expected {expected}, found {found}"
+    )

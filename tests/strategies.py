@@ -1,0 +1,158 @@
+"""Random expressions and events, from pools small enough that the two meet."""
+
+import json
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+import oracle
+from oracle import And, Constant, Missing, Node, Not, Or, Predicate, Value, Xnor, Xor
+
+UNICODE = st.characters(exclude_categories=["Cs"])  # everything but surrogates
+
+T = TypeVar("T")
+
+
+def mostly(common: st.SearchStrategy[T], rare: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
+    return st.integers(0, 7).flatmap(lambda roll: rare if roll == 7 else common)
+
+
+COMMON_NAMES = ["a", "b", "a.b", "user.age", "user.geo.state"]
+RARE_NAMES = [
+    *("größe", "in", "Not", "true", "null", "with", "contains", "exists"),
+    *("shoe size", 'a "name"', "it's", "1st", "a.", ".b", "a..b", "--", "\n"),
+]
+rare_names = st.sampled_from(RARE_NAMES) | st.text(UNICODE, min_size=1, max_size=4)
+names = mostly(st.sampled_from(COMMON_NAMES), rare_names)
+
+COMMON_NUMBERS: list[int | float] = [0, 1, 2, 3, -1, 1.0, 2.5, 2**53, 2**53 + 1, float(2**53)]
+RARE_NUMBERS: list[int | float] = [
+    *(-0.0, 0.1, -2.5, 5e-324, 1e-7, -(2**53) - 1, -float(2**53)),
+    *(2**63 - 1, -(2**63), float(2**63), 1e19, -1e19, 1.7976931348623157e308),
+]
+rare_numbers: st.SearchStrategy[int | float] = st.one_of(
+    st.sampled_from(RARE_NUMBERS),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+numbers = mostly(st.sampled_from(COMMON_NUMBERS), rare_numbers)
+
+COMMON_STRINGS = ["a", "b", "ab", "ba", "A", "aab", "", "%"]
+RARE_STRINGS = [
+    *("it's", 'a "quote"', "back\\slash", "\\", "_", "a%b", "é", "e\u0301", "日本", "\U0001f600"),
+    *("\uffff", "1", "true", "a\nb", "a\n", "\x00", " ", "--"),
+]
+rare_strings = st.sampled_from(RARE_STRINGS) | st.text(UNICODE, max_size=6)
+strings = mostly(st.sampled_from(COMMON_STRINGS), rare_strings)
+
+values: st.SearchStrategy[Value] = st.one_of(numbers, strings, st.booleans())
+weights = st.sampled_from([0.0, 0.5, 1.0, 2.0, 2.5, 1e-9, 1e300])
+
+# Patterns that Python's `re` and the engine read alike.
+like_patterns = st.lists(
+    st.sampled_from(["a", "b", "é", "%", "%", "_", r"\%", r"\_", r"\\", r"\a", "'"]), max_size=5
+).map("".join)
+regex_patterns = st.tuples(
+    st.sampled_from(["", "^"]),
+    st.recursive(
+        st.sampled_from(["a", "b", "é", ".", "[ab]", "[^a]", ""]),
+        lambda part: st.one_of(
+            st.tuples(part, part).map("".join),
+            st.tuples(part, part).map(lambda parts: f"(?:{parts[0]}|{parts[1]})"),
+            st.tuples(part, st.sampled_from("*+?")).map(lambda parts: f"(?:{parts[0]}){parts[1]}"),
+        ),
+        max_leaves=4,
+    ),
+    st.sampled_from(["", "$"]),
+).map("".join)
+
+
+def same(value: Value) -> tuple[str, Value]:
+    """What equal values share and others do not: Python's `True == 1` is not ours."""
+    return oracle.kind(value), value
+
+
+@st.composite
+def predicates(draw: st.DrawFn) -> Predicate:
+    attribute = draw(names)
+    operator = draw(st.sampled_from(OPERATORS))
+    positive = oracle.POSITIVE.get(operator, operator)
+    operands: tuple[Value, ...]
+    match positive:
+        case "exists" | "is null":
+            return Predicate(attribute, operator)
+        case "=":
+            operands = (draw(values),)
+        case "<" | "<=" | ">" | ">=":
+            operands = (draw(numbers | strings),)
+        case "between":
+            operands = draw(st.tuples(numbers, numbers) | st.tuples(strings, strings))
+        case "in":
+            operands = tuple(draw(st.lists(values, max_size=4)))
+        case "like":
+            operands = (draw(like_patterns),)
+        case "matches":
+            operands = (draw(regex_patterns),)
+        case _:
+            operands = (draw(strings),)
+    if operator != positive or not draw(st.integers(0, 3).map(lambda roll: roll == 3)):
+        return Predicate(attribute, operator, operands)
+    if positive != "in":
+        return Predicate(attribute, operator, operands, (draw(weights),))
+    distinct = tuple({same(value): value for value in operands}.values())
+    count = len(distinct)
+    drawn = draw(st.lists(weights, min_size=count, max_size=count))
+    return Predicate(attribute, operator, distinct, tuple(drawn))
+
+
+OPERATORS = [
+    *("=", "<", "<=", ">", ">=", "in", "between", "like", "starts with", "ends with"),
+    *("contains", "matches", "exists", "is null", *oracle.POSITIVE),
+]
+
+expressions: st.SearchStrategy[Node] = st.recursive(
+    predicates() | st.booleans().map(Constant),
+    lambda node: st.one_of(
+        node.map(Not),
+        st.lists(node, max_size=3).map(lambda operands: And(tuple(operands))),
+        st.lists(node, max_size=3).map(lambda operands: Or(tuple(operands))),
+        st.tuples(node, node).map(lambda pair: Xor(*pair)),
+        st.tuples(node, node).map(lambda pair: Xnor(*pair)),
+    ),
+    max_leaves=8,
+)
+
+# What stands in an event under one name: a value twice as often as anything else.
+fields: st.SearchStrategy[Any] = st.one_of(
+    values, values.map(lambda value: value), st.none(), st.lists(values | st.none(), max_size=3)
+)
+user = st.fixed_dictionaries(
+    {}, optional={"age": fields, "geo": st.fixed_dictionaries({}, optional={"state": fields})}
+)
+common_fields = st.fixed_dictionaries(
+    {}, optional={"a": fields, "b": fields, "a.b": fields, "user": user}
+)
+keys = st.sampled_from(["a", "b", "user", "geo", "age", "user.age", "user.geo", ""]) | rare_names
+rare_fields = st.dictionaries(
+    keys,
+    st.recursive(fields, lambda value: st.dictionaries(keys, value, max_size=3), max_leaves=3),
+    max_size=2,
+)
+events: st.SearchStrategy[dict[str, Any]] = st.tuples(rare_fields, common_fields).map(
+    lambda parts: parts[0] | parts[1]
+)
+
+missing: st.SearchStrategy[Missing] = st.sampled_from(["unknown", "false"])
+randoms = st.randoms(use_true_random=False)
+
+
+@st.composite
+def json_of(draw: st.DrawFn, value: Any) -> str | bytes:
+    """The JSON of a value, with the choices a writer of JSON has."""
+    text = json.dumps(
+        value,
+        ensure_ascii=draw(st.booleans()),
+        indent=draw(st.sampled_from([None, 1])),
+        separators=draw(st.sampled_from([None, (",", ":")])),
+    )
+    return text.encode() if draw(st.booleans()) else text

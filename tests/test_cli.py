@@ -1,0 +1,528 @@
+"""The command line: what it writes, where, and with which exit code."""
+
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import tamis
+from tamis.cli import main, reading
+
+SUBSCRIPTIONS = """\
+{"id": "young-west", "expression": "age between 18 and 25 and state in ('CA', 'OR', 'WA')"}
+{"id": "members", "expression": {"attribute": "member", "operator": "=", "value": true}}
+
+{"id": 7, "expression": "not state = 'CA'", "metadata": {"owner": "Zoë"}}
+"""
+EVENTS = """\
+{"age": 21, "state": "CA"}
+{"age": 70, "member": true}
+
+{"state": "NY"}
+"""
+MATCHES = [
+    {"line": 1, "matches": ["young-west"]},
+    {"line": 2, "matches": ["members"]},
+    {"line": 4, "matches": [7]},
+]
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> list[Any]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Result]
+Start = Callable[..., Any]  # a Popen whose streams are there
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Runs the command in this process, in a folder with the files of this module."""
+    monkeypatch.chdir(tmp_path)
+    Path("subscriptions.jsonl").write_text(SUBSCRIPTIONS, encoding="utf-8")
+    Path("events.jsonl").write_text(EVENTS, encoding="utf-8")
+
+    def call(*arguments: str, stdin: str | bytes = b"") -> Result:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        buffer = io.BufferedReader(io.BytesIO(data))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(buffer))
+        code = main(arguments)
+        written = capsys.readouterr()
+        assert "Traceback" not in written.err
+        return Result(code, written.out, written.err)
+
+    return call
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts the command as a process of its own."""
+    (tmp_path / "subscriptions.jsonl").write_text(SUBSCRIPTIONS, encoding="utf-8")
+    started = []
+
+    def call(*arguments: str, **options: Any) -> Any:
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        command = [sys.executable, "-m", "tamis", *arguments]
+        process = subprocess.Popen(command, cwd=tmp_path, **{**streams, **options})
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        with process:
+            process.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+def test_the_documentation(tmp_path: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name, content in re.findall(
+        r'^```json title="(.*?)"\n(.*?)^```', page, re.MULTILINE | re.DOTALL
+    ):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    tamis_here = f'tamis() {{ "{sys.executable}" -m tamis "$@"; }}'
+    sessions = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(sessions) > 5
+    for session in sessions[1:]:  # the first one installs
+        for command, expected in re.findall(r"^\$ (.*)\n((?:[^$\n].*\n)*)", session, re.MULTILINE):
+            shell = subprocess.run(
+                ["sh", "-c", f"{tamis_here}; {command}"],
+                cwd=tmp_path,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+            assert shell.stdout.decode() == expected, command
+
+
+class TestCheck:
+    def test_writes_the_canonical_form(self, run: Run) -> None:
+        assert run("check", "a = 1 AND (b)", '{"or": []}') == (0, "a = 1 and b = true\nfalse\n", "")
+
+    def test_says_where_an_expression_is_wrong(self, run: Run) -> None:
+        code, out, err = run("check", "a", "age betwen 1 and 2")
+        assert (code, out) == (1, "a = true\n")
+        first, *excerpt = err.splitlines()
+        assert first.startswith("argument 2: line 1, column 5: expected ")
+        assert first.endswith("did you mean `between`?")
+        assert excerpt == ["  age betwen 1 and 2", "      ^^^^^^"]
+
+    def test_json(self, run: Run) -> None:
+        result = run("check", "--json", "a = 'é'", "age betwen 1 and 2")
+        valid, invalid = result.json
+        assert (result.code, result.err) == (1, "")
+        assert valid == {"argument": 1, "valid": True, "expression": "a = 'é'"}
+        error = invalid.pop("error")
+        assert invalid == {"argument": 2, "valid": False}
+        assert error["kind"] == "ExpressionSyntaxError"
+        assert (error["line"], error["column"], error["suggestion"]) == (1, 5, "between")
+
+    @pytest.mark.parametrize("text", ["", "   ", "a < true", "(" * 100_000, "a \ud800"])
+    def test_refuses(self, run: Run, text: str) -> None:
+        code, out, err = run("check", text)
+        assert (code, out) == (1, "")
+        assert err.startswith("argument 1: ")
+
+    def test_counts_a_file(self, run: Run) -> None:
+        expected = "subscriptions.jsonl: 3 valid, 0 invalid\n"
+        assert run("check", "--file", "subscriptions.jsonl") == (0, expected, "")
+        result = run("check", "--file", "subscriptions.jsonl", "--json")
+        assert result.code == 0
+        assert [(line["line"], line["id"], line["valid"]) for line in result.json] == [
+            (1, "young-west", True),
+            (2, "members", True),
+            (4, 7, True),
+        ]
+
+    def test_reads_lines_of_text(self, run: Run) -> None:
+        text = "\ufeffa = 1\r\n\r\n  -- a comment, a = \r\nb = 2 -- another\r\n   c betwen 1\r\nd"
+        code, out, err = run("check", "-f", "-", stdin=text)
+        assert (code, out) == (1, "<stdin>: 3 valid, 1 invalid\n")
+        assert err.startswith("<stdin>:5: column 6: expected ")
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('{"id": "x", "expression": "a <"}', 'id "x": line 1, column 4: expected a value'),
+            ('{"id": "x", "expression": "a and\\n b <"}', 'id "x": line 2, column 5: expected'),
+            ('{"id": "x", "expression": {"an": []}}', 'id "x": JSON form .* not `an`'),
+            ('{"id": "x", "expression": 5}', 'id "x": JSON form .* expected an object'),
+            ('{"id": "x", "expresion": "a"}', 'unknown key "expresion".* mean `expression`'),
+            ('{"id": "x", "expression": "a", "owner": 1}', 'unknown key "owner"'),
+            ('{"id": true, "expression": "a"}', "id true: an id is a string .* not True"),
+            ('{"id": [1], "expression": "a"}', "id .* an id is a string"),
+            ('{"id": "\\ud800", "expression": "a"}', "id .* an id is a string of Unicode text"),
+            ('{"id": 9223372036854775808, "expression": "a"}', "id .* 64-bit integer"),
+            ('{"id": "x", "id": "y", "expression": "a"}', "the key `id` stands twice"),
+            ('{"id": "x"}', "a subscription needs the key `expression`"),
+            ("{}", "a subscription needs the key `id`"),
+            ("{", "the line is no JSON: column 2: expected a key"),
+            (
+                '{"id" "x"}',
+                "the line is no JSON: column 2: expected a key in double quotes and `:`",
+            ),
+            ('{"id": x}', "the line is no JSON: column 8: expecting value"),
+            (
+                '{"id": "x" "expression": "a"}',
+                "the line is no JSON: column 12: expected `,` or `}`",
+            ),
+            ('{"id": "x", "expression": "a",}', "the line is no JSON: column 31: expected a key"),
+            (
+                '{"id": "x", "expression": "a"} 1',
+                "the line is no JSON: column 32: expected the end",
+            ),
+            (
+                '{"id": "x", "expression": {"and": [}',
+                "the line is no JSON: column 37: expected the",
+            ),
+            ('{"id": "x", "expression": "a", "metadata": NaN}', "the line is no JSON: column 44"),
+            ('{"id": "x", "expression": "a", "metadata": [NaN]}', "the line is no JSON: NaN"),
+            (
+                f'{{"id": "x", "expression": "a", "metadata": {"[" * 99999}{"]" * 99999}}}',
+                "the line",
+            ),
+            (
+                '{"id": "x\ty", "expression": "a"}',
+                "the line is no JSON: column 10: invalid control",
+            ),
+            (f'{{"id": {"9" * 5000}, "expression": "a"}}', "the line is no JSON"),
+        ],
+    )
+    def test_refuses_a_line(self, run: Run, line: str, message: str) -> None:
+        code, out, err = run("check", "--file", "-", stdin=f"a = 1\n{line}\n")
+        assert (code, out) == (1, "<stdin>: 1 valid, 1 invalid\n")
+        assert re.match(f"<stdin>:2: {message}", err)
+
+    def test_an_id_may_stand_only_once(self, run: Run) -> None:
+        lines = "".join(f'{{"id": {id}, "expression": "a"}}\n' for id in ('"1"', "1", '"1"', "1"))
+        code, out, err = run("check", "--file", "-", stdin=lines)
+        assert (code, out) == (1, "<stdin>: 2 valid, 2 invalid\n")
+        assert err.splitlines() == [
+            '<stdin>:3: the id "1" is already on line 1',
+            "<stdin>:4: the id 1 is already on line 2",
+        ]
+
+    @pytest.mark.parametrize("spaces", ["", " ", "\t "])
+    def test_spaces_do_not_matter(self, run: Run, spaces: str) -> None:
+        parts = ["", "{", '"id"', ":", '"x"', ",", '"expression"', ":", '{"and":[]}', "}", ""]
+        result = run("check", "--file", "-", "--json", stdin=spaces.join(parts))
+        assert result.json == [{"line": 1, "id": "x", "valid": True, "expression": "true"}]
+
+    def test_the_engine_judges_the_depth_of_the_json_form(self, run: Run) -> None:
+        for depth, code in ((499, 0), (100_000, 1)):
+            nested = '{"and": [' * depth + "true" + "]}" * depth
+            result = run("check", "-f", "-", stdin=f'{{"id": 1, "expression": {nested}}}')
+            assert result.code == code
+            assert ("limit `depth`" in result.err) == (code == 1)
+
+
+class TestMatch:
+    def test_writes_a_line_per_event(self, run: Run) -> None:
+        result = run("match", "subscriptions.jsonl", "events.jsonl")
+        assert (result.code, result.json, result.err) == (0, MATCHES, "")
+
+    def test_reads_standard_input(self, run: Run) -> None:
+        assert run("match", "subscriptions.jsonl", "-", stdin=EVENTS).json == MATCHES
+        assert run("match", "-", "events.jsonl", stdin=SUBSCRIPTIONS).json == MATCHES
+
+    def test_reads_gzip(self, run: Run) -> None:
+        Path("events.gz").write_bytes(gzip.compress(EVENTS.encode()))
+        assert run("match", "subscriptions.jsonl", "events.gz").json == MATCHES
+        packed = gzip.compress(b"\xef\xbb\xbf" + EVENTS.encode())
+        assert run("match", "subscriptions.jsonl", "-", stdin=packed).json == MATCHES
+
+    def test_missing(self, run: Run) -> None:
+        result = run("match", "subscriptions.jsonl", "events.jsonl", "--missing", "false")
+        assert [line["matches"] for line in result.json] == [["young-west"], ["members", 7], [7]]
+
+    @pytest.mark.parametrize("block", [1, 2, 7, 26, 27, 28, 1000])
+    def test_reads_in_blocks(self, run: Run, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+        monkeypatch.setattr(reading, "_BLOCK", block)
+        for end in ("\n", "", "\n\n \r\n", '\n{"state": }\n'):
+            result = run(
+                "match", "subscriptions.jsonl", "-", "--on-error=skip", stdin=EVENTS[:-1] + end
+            )
+            assert result.json == MATCHES
+            assert result.code == ("}" in end)
+
+    def test_fails_at_an_invalid_event(self, run: Run) -> None:
+        events = '{"age": 21, "state": "CA"}\n{"age": }\n{"member": true}\n'
+        result = run("match", "subscriptions.jsonl", "-", stdin=events)
+        assert (result.code, result.json) == (1, MATCHES[:1])
+        assert result.err == "<stdin>:2: the event is no JSON: column 9: expected value\n"
+
+    def test_skips_invalid_events(self, run: Run) -> None:
+        events = b'{"age": 1e999}\n{"state": "NY"}\n[1]\n\n{"state": "\xff"}\n{"state": "NY"}'
+        result = run("match", "subscriptions.jsonl", "-", "--on-error", "skip", stdin=events)
+        expected = [{"line": 2, "matches": [7]}, {"line": 6, "matches": [7]}]
+        assert (result.code, result.json) == (1, expected)
+        *messages, summary = result.err.splitlines()
+        assert [message.split(" ")[0] for message in messages] == [
+            "<stdin>:1:",
+            "<stdin>:3:",
+            "<stdin>:5:",
+        ]
+        assert summary == "<stdin>: 3 invalid, skipped"
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('{"id": 8, "expression": "a <"}', "line 1, column 4: expected a value"),
+            ('{"id": 8, "expression": {"an": []}}', "JSON form of an expression"),
+            ('{"id": null, "expression": "a"}', "an id is a string"),
+            ('{"id": 7, "expression": "a"}', "the id 7 is already on line 4"),
+            ("age > 3", "the line is no JSON: column 1: expected a JSON object, found `a`"),
+        ],
+    )
+    def test_refuses_a_subscription(self, run: Run, line: str, message: str) -> None:
+        result = run("match", "-", "events.jsonl", stdin=f"{SUBSCRIPTIONS}{line}\n")
+        assert (result.code, result.out) == (1, "")
+        assert result.err.startswith(f"<stdin>:5: {message}")
+
+    def test_agrees_with_the_library(self, run: Run) -> None:
+        index = tamis.Index()
+        index.add_many((f"é{n}", f"n between {n} and {2 * n}") for n in range(50))
+        lines = (
+            json.dumps({"id": id, "expression": str(index[id].expression)}) + "\n" for id in index
+        )
+        Path("many.jsonl").write_text("".join(lines), encoding="utf-8")
+        events = [{"n": n % 120} for n in range(2000)]
+        result = run("match", "many.jsonl", "-", stdin="\n".join(map(json.dumps, events)))
+        assert [line["matches"] for line in result.json] == index.match_batch(events)
+
+
+class TestExplain:
+    def test_a_subscription(self, run: Run) -> None:
+        event = '{"age": 30, "state": "CA"}'
+        index = tamis.Index()
+        index.add(0, "age between 18 and 25 and state in ('CA', 'OR', 'WA')")
+        expected = index.explain(0, event)
+        arguments = ("explain", "subscriptions.jsonl", "young-west")
+        assert run(*arguments, event) == (0, f"{expected}\n", "")
+        assert run(*arguments, event, "--json").json == [expected.to_dict()]
+        assert run(*arguments, "-", stdin=event).out == f"{expected}\n"
+        Path("event.json").write_text('{\n"age": 30,\n"state": "CA"}\n', encoding="utf-8")
+        assert run(*arguments, "@event.json").out == f"{expected}\n"
+
+    def test_an_expression(self, run: Run) -> None:
+        event = '{"path": "a//b"}'
+        assert run("explain", "--expression", "path = 'a//b'", event) == (
+            0,
+            "true     path = 'a//b'    -- path is 'a//b'\n",
+            "",
+        )
+        form = '{"attribute": "a", "operator": "is null"}'
+        assert run("explain", "-e", form, "{}", "--json").json[0]["truth"] == "true"
+        result = run("explain", "-e", "not a = 1", "{}", "--missing", "false", "--json")
+        assert result.json[0]["truth"] == "true"
+
+    def test_an_id_is_a_string_first(self, run: Run) -> None:
+        lines = [f'{{"id": {id}, "expression": "a = {n}"}}\n' for n, id in enumerate(("7", '"7"'))]
+        for order in (lines, lines[::-1]):
+            result = run("explain", "-", "7", "{}", "--json", stdin="".join(order))
+            assert result.json[0]["text"] == "a = 1"
+        result = run("explain", "-", "7", "{}", "--json", stdin=lines[0])
+        assert result.json[0]["text"] == "a = 0"
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "message"),
+        [
+            (["subscriptions.jsonl", "youngwest", "{}"], 2, 'tamis: .*did you mean "young-west"'),
+            (["subscriptions.jsonl", "7", '{"state": [[1]]}'], 1, "event: "),
+            (["subscriptions.jsonl", "7", '{"state": "\udcff"}'], 1, "event: .* lone surrogate"),
+            (["subscriptions.jsonl", "7", "[]"], 1, "event: .* an event is a JSON object"),
+            (["subscriptions.jsonl", "7", "events.jsonl"], 2, "tamis: .*: @events.jsonl"),
+            (["subscriptions.jsonl", "7", "@nowhere"], 2, "tamis: cannot read nowhere: No such"),
+            (["subscriptions.jsonl", "7", "@events.jsonl"], 1, "events.jsonl: the event is no"),
+            (["subscriptions.jsonl", "7"], 2, "tamis: explain takes SUBSCRIPTIONS ID EVENT"),
+            (["-", "7", "-"], 2, "tamis: subscriptions and event cannot both come"),
+            (["--expression", "a <", "{}"], 1, "--expression: line 1, column 4: expected"),
+            (["--expression", "a", "7", "{}"], 2, "tamis: explain takes SUBSCRIPTIONS ID EVENT"),
+        ],
+    )
+    def test_refuses(self, run: Run, arguments: list[str], code: int, message: str) -> None:
+        result = run("explain", *arguments)
+        assert (result.code, result.out) == (code, "")
+        assert re.match(message, result.err)
+
+    def test_says_which_line_is_wrong(self, run: Run) -> None:
+        lines = '{"id": 1, "expression": "a"}\n{"id": 2, "expression": "a <"}\n'
+        assert run("explain", "-", "1", "{}", stdin=lines).code == 0
+        result = run("explain", "-", "2", "{}", stdin=lines)
+        assert result.code == 1
+        assert result.err.startswith("<stdin>:2: line 1, column 4: expected")
+
+
+class TestUsage:
+    @pytest.mark.parametrize("command", [[], ["check"], ["match"], ["explain"]])
+    def test_help(self, run: Run, command: list[str]) -> None:
+        code, out, err = run(*command, "--help")
+        assert (code, err) == (0, "")
+        assert out.startswith(" ".join(["Usage: tamis", *command]))
+        assert ("Examples:" in out) == bool(command)
+
+    def test_version(self, run: Run) -> None:
+        code, out, err = run("--version")
+        assert (code, err) == (0, "")
+        assert re.fullmatch(r"tamis \d+\.\d+\.\d+\n", out)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["chek"], 'Unknown command "chek". Did you mean "check"?'),
+            (["check"], "check takes expressions or --file"),
+            (["check", "a", "--file", "events.jsonl"], "check takes expressions or --file"),
+            (["check", "events.jsonl"], "events.jsonl is a file; to check what it holds: --file"),
+            (["check", "--jsn", "a"], "Unknown option: --jsn"),
+            (["match"], 'Command "match" parameter SUBSCRIPTIONS requires an argument'),
+            (["match", "--fast", "a", "b"], 'Invalid value "--fast" for SUBSCRIPTIONS'),
+            (["match", "a", "b", "c"], "Unused Tokens"),
+            (["match", "a", "b", "--missing", "no"], 'Invalid value "no" for --missing'),
+            (["match", "-", "-"], "subscriptions and events cannot both come from standard input"),
+        ],
+    )
+    def test_a_wrong_command_line(self, run: Run, arguments: list[str], message: str) -> None:
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"tamis: {message}")
+        assert err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (None, "cannot read it: No such file or directory"),
+            (b"PAR1\0\0\0", "cannot read it: it is not text"),
+            ("a = 1".encode("utf-16"), "cannot read it: it is not text"),
+            (
+                gzip.compress(b"a = 1\n" * 100, mtime=0)[:-9],
+                "cannot read it: Compressed file ended",
+            ),
+            (b"\x1f\x8b rubbish after all", "cannot read it: Unknown compression method"),
+            (b"a = 1\nb = '\xff'\n", "it:2: not UTF-8 text: invalid byte 0xff at offset 5"),
+        ],
+    )
+    def test_an_unreadable_file(self, run: Run, content: bytes | None, message: str) -> None:
+        if content is not None:
+            Path("it").write_bytes(content)
+        code, out, err = run("check", "--file", "it")
+        assert (code, out) == (2, "")
+        assert err.startswith(f"tamis: {message}")
+        assert err.count("\n") == 1
+
+    def test_a_folder(self, run: Run) -> None:
+        for arguments in (["check", "-f", "."], ["match", ".", "."], ["explain", ".", "a", "{}"]):
+            assert run(*arguments) == (2, "", "tamis: cannot read .: Is a directory\n")
+
+    def test_an_endless_line(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(reading, "_LONGEST_LINE", 1 << 20)
+        endless = b'{"a": 1}\n' + b" " * (1 << 21)
+        code, out, err = run("match", "subscriptions.jsonl", "-", stdin=endless)
+        assert (code, out) == (2, '{"line": 1, "matches": []}\n')
+        assert err == "tamis: <stdin>:2: the line is longer than 1 MiB\n"
+        assert run("explain", "-e", "a", "-", stdin=endless).code == 2
+
+    def test_closed_streams(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", None)
+            assert run("check", "a") == (2, "", "tamis: standard output is closed\n")
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", None)
+            assert run("check", "a <") == (1, "", "")
+
+    def test_a_fault_is_one_line(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(_: object) -> None:
+            raise RuntimeError("oops")
+
+        monkeypatch.setattr("tamis.cli.check.write", fail)
+        expected = "tamis: a fault in Tamis, please report it: RuntimeError('oops')\n"
+        assert run("check", "a") == (70, "", expected)
+
+    def test_completion(self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert run("--install-completion", "--shell", "bash").code == 0
+        script = tmp_path / ".local/share/bash-completion/completions/tamis"
+        assert "explain" in script.read_text(encoding="utf-8")
+
+
+class TestProcess:
+    def test_a_pipe(self, start: Start) -> None:
+        process = start("match", "subscriptions.jsonl", "-")
+        out, err = process.communicate(EVENTS.encode())
+        assert (process.returncode, err) == (0, b"")
+        assert [json.loads(line) for line in out.splitlines()] == MATCHES
+
+    def test_matches_are_seen_as_events_come(self, start: Start) -> None:
+        process = start("match", "subscriptions.jsonl", "-")
+        for _ in range(3):
+            process.stdin.write(b'{"state": "NY"}\n')
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["matches"] == [7]
+
+    def test_a_reader_that_went_away(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "events.jsonl").write_text('{"state": "NY"}\n' * 100_000, encoding="utf-8")
+        process = start("match", "subscriptions.jsonl", "events.jsonl")
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+    def test_interrupted(self, start: Start) -> None:
+        process = start("match", "subscriptions.jsonl", "-")
+        process.stdin.write(b"{}\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == b""
+        assert process.wait() == 130
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_a_full_disk(self, start: Start) -> None:
+        for arguments in (["check", "a"], ["match", "subscriptions.jsonl", "subscriptions.jsonl"]):
+            with Path("/dev/full").open("wb") as full:
+                process = start(*arguments, stdout=full)
+            assert process.stderr.read() == b"tamis: cannot write: No space left on device\n"
+            assert process.wait() == 2
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+    def test_progress_on_a_terminal(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "events.jsonl").write_text(EVENTS, encoding="utf-8")
+        terminal, stderr = os.openpty()
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+        arguments = ("match", "subscriptions.jsonl", "events.jsonl")
+        process = start(*arguments, stderr=stderr, env=environment)
+        out = process.stdout.read()
+        assert process.wait() == 0
+        os.close(stderr)
+        shown = os.read(terminal, 1 << 16)
+        os.close(terminal)
+        assert b"matching events.jsonl" in shown
+        assert [json.loads(line) for line in out.splitlines()] == MATCHES
+
+    def test_without_the_extra(self) -> None:
+        for module in ("cyclopts", "rich"):
+            code = f"import sys; sys.modules[{module!r}] = None; sys.argv[1:] = ['--help']; "
+            code += "from tamis.cli import main; sys.exit(main())"
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+            expected = f"tamis: the command line needs {module}: pip install 'tamis[cli]'\n"
+            assert (done.returncode, done.stdout) == (2, b"")
+            assert done.stderr.decode() == expected
+
+    def test_the_library_does_not_need_the_extra(self) -> None:
+        code = "import sys, tamis, tamis.cli; print({'cyclopts', 'rich'} & set(sys.modules))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        assert done.stdout.decode().strip() == "set()"
