@@ -17,13 +17,12 @@ def mostly(common: st.SearchStrategy[T], rare: st.SearchStrategy[T]) -> st.Searc
     return st.integers(0, 7).flatmap(lambda roll: rare if roll == 7 else common)
 
 
-COMMON_NAMES = ["a", "b", "a.b", "user.age", "user.geo.state"]
+COMMON_NAMES = ["a", "user.age", "b", "a.b", "user.geo.state"]  # two of numbers, three of strings
 RARE_NAMES = [
     *("größe", "in", "Not", "true", "null", "with", "contains", "exists"),
     *("shoe size", 'a "name"', "it's", "1st", "a.", ".b", "a..b", "--", "\n"),
 ]
 rare_names = st.sampled_from(RARE_NAMES) | st.text(UNICODE, min_size=1, max_size=4)
-names = mostly(st.sampled_from(COMMON_NAMES), rare_names)
 
 COMMON_NUMBERS: list[int | float] = [0, 1, 2, 3, -1, 1.0, 2.5, 2**53, 2**53 + 1, float(2**53)]
 RARE_NUMBERS: list[int | float] = [
@@ -74,9 +73,10 @@ def same(value: Value) -> tuple[str, Value]:
 
 @st.composite
 def predicates(draw: st.DrawFn) -> Predicate:
-    attribute = draw(names)
     operator = draw(st.sampled_from(OPERATORS))
     positive = oracle.POSITIVE.get(operator, operator)
+    textual = positive in ("like", "starts with", "ends with", "contains", "matches")
+    attribute = draw(mostly(st.sampled_from(COMMON_NAMES[2 if textual else 0 :]), rare_names))
     operands: tuple[Value, ...]
     match positive:
         case "exists" | "is null":
@@ -122,24 +122,41 @@ expressions: st.SearchStrategy[Node] = st.recursive(
     max_leaves=8,
 )
 
-# What stands in an event under one name: a value twice as often as anything else.
-fields: st.SearchStrategy[Any] = st.one_of(
-    values, values.map(lambda value: value), st.none(), st.lists(values | st.none(), max_size=3)
-)
-user = st.fixed_dictionaries(
-    {}, optional={"age": fields, "geo": st.fixed_dictionaries({}, optional={"state": fields})}
-)
+# Events: the common attributes, one or the other of them left out, and whatever else comes along.
+
+
+def fields_of(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """What stands in an event under one name: mostly one value or more, of mostly one type."""
+    some = st.one_of(value, st.lists(value, min_size=1, max_size=3))
+    return mostly(some, st.one_of(values, st.none(), st.lists(values | st.none(), max_size=3)))
+
+
+number_fields, string_fields = fields_of(numbers), fields_of(strings)
 common_fields = st.fixed_dictionaries(
-    {}, optional={"a": fields, "b": fields, "a.b": fields, "user": user}
+    {
+        "a": number_fields,
+        "b": string_fields,
+        "user": st.fixed_dictionaries(
+            {"age": number_fields},
+            optional={"geo": st.fixed_dictionaries({"state": string_fields})},
+        ),
+    },
+    optional={"a.b": string_fields},
 )
 keys = st.sampled_from(["a", "b", "user", "geo", "age", "user.age", "user.geo", ""]) | rare_names
 rare_fields = st.dictionaries(
     keys,
-    st.recursive(fields, lambda value: st.dictionaries(keys, value, max_size=3), max_leaves=3),
+    st.recursive(
+        string_fields, lambda value: st.dictionaries(keys, value, max_size=3), max_leaves=3
+    ),
     max_size=2,
 )
-events: st.SearchStrategy[dict[str, Any]] = st.tuples(rare_fields, common_fields).map(
-    lambda parts: parts[0] | parts[1]
+left_out = st.sets(st.sampled_from(["a", "b", "user"]), max_size=1)
+events: st.SearchStrategy[dict[str, Any]] = st.builds(
+    lambda rare, common, without: rare | {key: common[key] for key in common.keys() - without},
+    rare_fields,
+    common_fields,
+    left_out,
 )
 
 missing: st.SearchStrategy[Missing] = st.sampled_from(["unknown", "false"])

@@ -9,29 +9,29 @@ class TamisError(Exception):
     Attributes:
         message: What was wrong, where, and what would be right.
         item: The position, from 0, of the item of a batch that failed; None outside a batch.
+        subject: What a reader calls that item, such as its id.
     """
 
-    def __init__(self, message: str, *, item: int | None = None) -> None:
+    def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = message
-        self.item = item
+        self.item: int | None = None
+        self.subject = ""
 
     def __str__(self) -> str:
-        return self.message
+        if self.item is None:
+            return self.message
+        return f"item {self.item} ({self.subject}): {self.message}"
 
-    def at_item(self, item: int, name: str) -> Self:
-        """Say that the error is about an item of a batch.
+    def at_item(self, item: int, subject: str) -> Self:
+        """Say that the error is about an item of a batch, and return it.
 
         Args:
             item: The position of the item, from 0.
-            name: What a reader calls it, such as its id.
-
-        Returns:
-            The error itself.
+            subject: What a reader calls it, such as its id.
         """
         self.item = item
-        self.message = f"item {item} ({name}): {self.message}"
-        self.args = (self.message,)
+        self.subject = subject
         return self
 
 
@@ -59,9 +59,8 @@ class ExpressionSyntaxError(ExpressionError):
         found: str = "",
         expected: str = "",
         suggestion: str | None = None,
-        item: int | None = None,
     ) -> None:
-        super().__init__(message, item=item)
+        super().__init__(message)
         self.line = line
         self.column = column
         self.found = found
@@ -85,9 +84,8 @@ class LimitError(TamisError, ValueError):
         limit: str = "",
         found: int = 0,
         allowed: int = 0,
-        item: int | None = None,
     ) -> None:
-        super().__init__(message, item=item)
+        super().__init__(message)
         self.limit = limit
         self.found = found
         self.allowed = allowed

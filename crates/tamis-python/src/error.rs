@@ -6,18 +6,15 @@ use pyo3::types::{PyDict, PyType};
 
 /// The exception for an error of the engine.
 pub fn raise(py: Python<'_>, error: &tamis::Error) -> PyErr {
-    let details = PyDict::new(py);
-    match build(py, error, &details) {
-        Ok(exception) => exception,
-        Err(failure) => failure,
+    if let tamis::Error::Item { position, name, cause } = error {
+        return at_item(py, raise(py, cause), *position, name);
     }
+    let details = PyDict::new(py);
+    build(py, error, &details).unwrap_or_else(|failure| failure)
 }
 
 fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict>) -> PyResult<PyErr> {
-    if let tamis::Error::Item { position, .. } = error {
-        details.set_item("item", position)?;
-    }
-    let class = match error.root() {
+    let class = match error {
         tamis::Error::Syntax(error) => {
             details.set_item("line", error.line)?;
             details.set_item("column", error.column)?;

@@ -65,14 +65,6 @@ impl Error {
     pub(crate) fn event(message: impl Into<String>) -> Error {
         Error::Event(message.into())
     }
-
-    /// The error itself, without the position in a batch.
-    pub fn root(&self) -> &Error {
-        match self {
-            Error::Item { cause, .. } => cause.root(),
-            other => other,
-        }
-    }
 }
 
 impl fmt::Display for Error {

@@ -8,7 +8,7 @@ from tamis.cli.arguments import File, Missing
 from tamis.cli.output import INVALID, VALID, CommandError, on_one_line, report, write_json
 from tamis.cli.progress import progress
 from tamis.cli.reading import Source, enumerate_lines, is_standard_input
-from tamis.cli.subscriptions import Record, read_records
+from tamis.cli.subscriptions import read_records
 from tamis.errors import TamisError
 
 USAGE = "Usage: tamis match SUBSCRIPTIONS EVENTS [OPTIONS]"
@@ -62,10 +62,10 @@ def match(
 
 def _load(index: Index, source: Source) -> None:
     """Add the subscriptions of a file to an index."""
-    number, record = 0, None
+    number = 0
 
     def items() -> Iterator[tuple[Any, Expression, Any]]:
-        nonlocal number, record
+        nonlocal number
         for number, record in read_records(source):
             if number % 1000 == 0:
                 show()
@@ -75,17 +75,7 @@ def _load(index: Index, source: Source) -> None:
         try:
             index.add_many(items())
         except TamisError as error:
-            reason = error.message if record is None else _reason(record, error)
-            raise CommandError(f"{source.name}:{number}: {reason}", INVALID) from error
-
-
-def _reason(record: Record, error: TamisError) -> str:
-    """What is wrong with a subscription, without its position in a batch."""
-    try:
-        Index().add(record.id, record.expression(), metadata=record.metadata)
-    except TamisError as alone:
-        return alone.message
-    return error.message
+            raise CommandError(f"{source.name}:{number}: {error.message}", INVALID) from error
 
 
 def _match(index: Index, first: int, chunk: bytes) -> Iterator[dict[str, Any]]:

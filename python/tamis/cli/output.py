@@ -57,7 +57,7 @@ def report(message: str) -> None:
 
 def describe(error: TamisError) -> dict[str, Any]:
     """The parts of an error, for another program."""
-    parts = {name: value for name, value in vars(error).items() if name != "item"}
+    parts = {name: value for name, value in vars(error).items() if name not in ("item", "subject")}
     return {"kind": type(error).__name__, **parts}
 
 
