@@ -7,10 +7,14 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-# The modules beside the tests: oracle, writers, strategies.
+from tamis import Index, attr
+
+# The modules beside the tests: oracle, writers, strategies, refusal.
 sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("refusal")
 
 settings.register_profile(
     "default", max_examples=200, deadline=None, derandomize=True, database=None, print_blob=True
@@ -23,3 +27,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("default")
+
+
+@pytest.fixture
+def index() -> Index:
+    """An index that has been used: ids of both types, metadata, nesting, a removed subscription."""
+    index = Index()
+    index.add("one", "a = 1", metadata={"owner": "us"})
+    index.add(2, "b.c > 2 or not exists(b.d)")
+    index.add("gone", "true")
+    index.remove("gone")
+    index.add_many([("three", attr.tags.isin(["x", "y"])), (-4, "a in (1, 'x') xor flag")])
+    return index

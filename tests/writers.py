@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from tamis.builder import Scalar
     from tamis.builder import Value as Operand
 
-RESERVED = {"and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "true", "false"}
+RESERVED = {
+    *("and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false")
+}
 SYMBOLS = {"and": "&&", "or": "||", "not": "!", "=": "==", "!=": "<>"}
 BLANKS = [" ", " ", " ", "  ", "\n", "\t", "\r\n", " -- it's (a comment\n"]
 

@@ -5,8 +5,8 @@ mod common;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::{
-    Attributes, Check, Event, Expression, Id, Index, Limits, Matcher, Missing, NormalForm, NormalNode, Scan,
-    Scratch, Truth, explain, from_json, normalise, parse, to_json,
+    Attributes, Check, Compiled, Event, Expression, Id, Index, Limits, Matcher, Missing, NormalForm,
+    NormalNode, Scan, Scratch, Truth, explain, from_json, normalise, parse, to_json,
 };
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
@@ -143,6 +143,35 @@ proptest! {
                     .map(|(slot, _)| slot)
                     .collect();
                 prop_assert_eq!(&found, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn every_matcher_agrees_with_scan(
+        expressions in vec(common::expression(), 1..20),
+        repeated in vec((any::<prop::sample::Index>(), common::expression()), 0..6),
+        sampled in vec(common::event(), 0..3),
+        events in vec(common::event(), 1..5),
+    ) {
+        // Some expressions stand inside others, so that there is something to share.
+        let mut expressions = expressions;
+        for (inner, other) in repeated {
+            let inner = inner.get(&expressions).clone();
+            expressions.push(Expression::any([&Expression::all([&inner, &other]), &other]));
+        }
+        for missing in MODES {
+            let attributes = mentioned(&expressions);
+            let sample: Vec<Event> = sampled.iter().map(|json| decode(json, &attributes)).collect();
+            let scan = Scan::new(&expressions, &attributes, missing);
+            let compiled = Compiled::new(&expressions, &attributes, missing, &sample);
+            let mut scratch = Scratch::default();
+            for json in &events {
+                let event = decode(json, &attributes);
+                let (mut expected, mut found) = (Vec::new(), Vec::new());
+                scan.matches(&event, &mut scratch, &mut expected);
+                compiled.matches(&event, &mut scratch, &mut found);
+                prop_assert_eq!(&found, &expected, "{} on {}", compiled.name(), json);
             }
         }
     }

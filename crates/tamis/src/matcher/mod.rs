@@ -4,8 +4,10 @@
 //! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
 //! everything and is the judge of every other matcher.
 
+mod compiled;
 mod scan;
 
+pub use compiled::Compiled;
 pub use scan::Scan;
 
 use crate::event::Event;
@@ -35,6 +37,7 @@ pub struct Scratch {
     stamp: u32,
     /// Truths of operands waiting for their operator.
     stack: Vec<Truth>,
+    compiled: compiled::Working,
 }
 
 impl Scratch {

@@ -1,0 +1,576 @@
+//! How do expressions become a compiled matcher?
+//!
+//! Every expression is entered under the literals one of which must be true for it to be true: of
+//! a conjunction, those of the operand least likely to be true (the access child of Ji & Jacobsen
+//! 2021, section 5.2.2, which the paper picks at random); of a disjunction, those of all operands.
+//! What else must hold becomes a block of checks, the least likely first. A conjunction or
+//! disjunction that several others use is a node of its own, evaluated at most once per event.
+
+use super::estimate::Estimates;
+use super::keys::Keys;
+use super::program::{self, MOST_ATTRIBUTES, MOST_KEYS, end_block, head};
+use super::ranges::{Bounds, Interval, Stabbing};
+use super::term::{Tag, Term, TermId, Terms};
+use super::{Compiled, Entry, NO_BLOCK, TARGET_NODE};
+use crate::event::{Attributes, Event};
+use crate::expression::{Expression, normalise};
+use crate::matcher::{Scan, Slot};
+use crate::predicate::Check;
+use crate::truth::Missing;
+
+/// Sets with more values than this are entered once, and found through each of their keys.
+const MOST_COPIES: usize = 16;
+/// Expressions with more levels than this are evaluated by a scan, which needs no recursion.
+const MOST_LEVELS: u32 = 64;
+/// A term that is no node.
+const NO_NODE: u32 = u32::MAX;
+
+/// Compiles expressions, whose slots are their positions; `sample` tells what events are like.
+pub(super) fn compile<'a>(
+    expressions: impl IntoIterator<Item = &'a Expression>,
+    attributes: &Attributes,
+    missing: Missing,
+    sample: &[Event],
+) -> Compiled {
+    let mut terms = Terms::default();
+    let mut roots: Vec<TermId> = Vec::new();
+    let mut levels: Vec<u32> = Vec::new();
+    let mut deep: Vec<(Slot, &Expression)> = Vec::new();
+    let mut scratch = Vec::new();
+    for (slot, expression) in expressions.into_iter().enumerate() {
+        let root = terms.intern_form(&normalise(expression), attributes, &mut scratch);
+        for term in levels.len()..terms.len() {
+            let operands = terms.get(term as TermId).operands();
+            levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
+        }
+        if levels[root as usize] > MOST_LEVELS || terms.attributes.len() >= MOST_ATTRIBUTES {
+            deep.push((slot as Slot, expression));
+            roots.push(TermId::MAX);
+        } else {
+            roots.push(root);
+        }
+    }
+    let scan = Scan::new(deep.iter().map(|(_, expression)| *expression), attributes, missing);
+    let deep = deep.into_iter().map(|(slot, _)| slot).collect();
+
+    let mut uses = vec![0u32; terms.len()];
+    for &root in roots.iter().filter(|&&root| root != TermId::MAX) {
+        uses[root as usize] += 1;
+    }
+    // Operands have smaller numbers, so going down settles a term's uses before its operands'.
+    for term in (0..terms.len()).rev() {
+        if uses[term] > 0 {
+            for &operand in terms.get(term as TermId).operands() {
+                uses[operand as usize] += 1;
+            }
+        }
+    }
+    let estimates = Estimates::new(&terms, &uses, sample);
+    let count = terms.attributes.len();
+    let (keys, key_numbers) = Keys::new(&terms.keys.list, count);
+    let bounds = Bounds::new(&terms.bounds.list, count);
+    let mut builder = Builder {
+        missing,
+        key_numbers,
+        bounds,
+        chances: vec![0.0; terms.len()],
+        costs: vec![0.0; terms.len()],
+        nodes: vec![NO_NODE; terms.len()],
+        entries: Vec::new(),
+        program: Vec::new(),
+        sets: Sets::default(),
+        intervals: Vec::new(),
+        pattern_sources: vec![false; terms.patterns.len()],
+        keys,
+        terms,
+    };
+    builder.estimate(&estimates);
+    builder.number_nodes(&uses);
+    builder.finish(&roots, deep, scan, attributes)
+}
+
+/// What an entry waits for; the kinds are numbered one behind the other once all are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Key(u32),
+    Set(u32),
+    /// The number of an interval.
+    Range(u32),
+    Pattern(u32),
+    Attribute(u32),
+    Always,
+    Node(u32),
+}
+
+#[derive(Debug, Default)]
+struct Sets {
+    /// The term of each set, and its keys, ascending.
+    keys: Vec<Vec<u32>>,
+    numbers: std::collections::HashMap<TermId, u32, ahash::RandomState>,
+    /// Sets that are entered, and so must be found through their keys.
+    entered: Vec<bool>,
+}
+
+struct Builder {
+    missing: Missing,
+    terms: Terms,
+    keys: Keys,
+    /// The number in `keys` of each key of the terms.
+    key_numbers: Vec<u32>,
+    bounds: Bounds,
+    /// The chance that a term is true.
+    chances: Vec<f64>,
+    /// How often per event a term's entries are looked at.
+    costs: Vec<f64>,
+    nodes: Vec<u32>,
+    entries: Vec<(Source, Entry)>,
+    program: Vec<u32>,
+    sets: Sets,
+    intervals: Vec<Interval>,
+    pattern_sources: Vec<bool>,
+}
+
+impl Builder {
+    fn estimate(&mut self, estimates: &Estimates) {
+        for number in 0..self.terms.len() {
+            let term = self.terms.get(number as TermId);
+            let operands = term.operands().iter().map(|&operand| operand as usize);
+            let (chance, cost) = match term.tag {
+                Tag::Constant => (f64::from(u8::from(term.constant())), 1.0),
+                Tag::And => (
+                    operands.clone().map(|operand| self.chances[operand]).product(),
+                    operands.map(|operand| self.costs[operand]).fold(f64::INFINITY, f64::min),
+                ),
+                Tag::Or => (
+                    1.0 - operands.clone().map(|operand| 1.0 - self.chances[operand]).product::<f64>(),
+                    operands.map(|operand| self.costs[operand]).sum(),
+                ),
+                _ => {
+                    let chance = estimates.literal(term);
+                    (chance, if self.is_positive(term) { chance } else { 1.0 + chance })
+                }
+            };
+            self.chances[number] = chance;
+            self.costs[number] = cost;
+        }
+    }
+
+    /// Whether a literal can be true only where a source of its own says so.
+    fn is_positive(&self, term: Term<'_>) -> bool {
+        match term.tag {
+            // `exists` needs the attribute; `missing` and `is null` hold for want of it.
+            Tag::Presence => term.payload()[0] == u32::from(term.negated),
+            _ => !term.negated,
+        }
+    }
+
+    fn number_nodes(&mut self, uses: &[u32]) {
+        let mut next = 0;
+        for (term, &uses) in uses.iter().enumerate() {
+            if uses > 1 && !self.terms.get(term as TermId).operands().is_empty() {
+                self.nodes[term] = next;
+                next += 1;
+            }
+        }
+    }
+
+    fn finish(mut self, roots: &[TermId], deep: Vec<Slot>, scan: Scan, attributes: &Attributes) -> Compiled {
+        let mut bodies = Vec::new();
+        for term in 0..self.terms.len() as TermId {
+            if self.nodes[term as usize] != NO_NODE {
+                let target = self.nodes[term as usize] | TARGET_NODE;
+                bodies.push(self.body(term));
+                self.enter_parts(term, NO_BLOCK, target);
+            }
+        }
+        let mut node_slots: Vec<(u32, Slot)> = Vec::new();
+        // Expressions entered under the same source are compiled one behind the other, so that what
+        // remains to be checked of them is read in one run.
+        let mut order: Vec<Slot> =
+            (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != TermId::MAX).collect();
+        order.sort_by_cached_key(|&slot| self.first_source(roots[slot as usize]));
+        for slot in order {
+            let root = roots[slot as usize];
+            match self.nodes[root as usize] {
+                NO_NODE => self.enter_parts(root, NO_BLOCK, slot),
+                node => node_slots.push((node, slot)),
+            }
+        }
+        Parts { builder: self, bodies, node_slots, slots: roots.len(), deep, scan }.assemble(attributes)
+    }
+
+    /// The source that an expression is entered under first.
+    fn first_source(&self, mut term: TermId) -> (u32, u32) {
+        loop {
+            let parts = self.terms.get(term);
+            match parts.tag {
+                Tag::And => term = self.access(parts.operands()),
+                Tag::Or => term = parts.operands()[0],
+                Tag::Keys if !parts.negated && !parts.payload().is_empty() => {
+                    return (0, self.key_numbers[parts.payload()[0] as usize]);
+                }
+                Tag::Constant => return (2, 0),
+                _ => return (1, parts.attribute()),
+            }
+        }
+    }
+
+    /// The operand of a conjunction that costs least to wait for.
+    fn access(&self, operands: &[TermId]) -> TermId {
+        let cost = |&&operand: &&TermId| self.costs[operand as usize];
+        operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
+    }
+
+    /// Enters a term so that `target` is reached when it and the block at `rest` hold.
+    fn enter(&mut self, term: TermId, rest: u32, target: u32) {
+        match self.nodes[term as usize] {
+            NO_NODE => self.enter_parts(term, rest, target),
+            node => self.entries.push((Source::Node(node), Entry::unconditional(rest, target))),
+        }
+    }
+
+    fn enter_parts(&mut self, term: TermId, rest: u32, target: u32) {
+        let parts = self.terms.get(term);
+        match parts.tag {
+            Tag::Constant => {
+                if parts.constant() {
+                    self.entries.push((Source::Always, Entry::unconditional(rest, target)));
+                }
+            }
+            Tag::Or => {
+                for operand in parts.operands().to_vec() {
+                    self.enter(operand, rest, target);
+                }
+            }
+            Tag::And => {
+                let operands = parts.operands().to_vec();
+                let access = self.access(&operands);
+                let mut others: Vec<TermId> =
+                    operands.into_iter().filter(|&operand| operand != access).collect();
+                others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
+                // Where the access is a literal, the least likely of the others is tested in the entry.
+                let inline = if self.nodes[access as usize] == NO_NODE
+                    && self.terms.get(access).operands().is_empty()
+                {
+                    others.iter().position(|&other| {
+                        let other = self.terms.get(other);
+                        other.tag == Tag::Keys && !other.negated && other.payload().len() <= MOST_KEYS
+                    })
+                } else {
+                    None
+                };
+                let mut test = (0, u32::MAX);
+                if let Some(position) = inline {
+                    let literal = self.terms.get(others[position]);
+                    let attribute = literal.attribute();
+                    let numbers = literal.payload().iter().map(|&key| self.key_numbers[key as usize]);
+                    test = (attribute, numbers.fold(0, |mask, key| mask | self.keys.bit(key)));
+                    if self.keys.bits_are_exact(attribute) {
+                        others.remove(position);
+                    }
+                }
+                let rest = self.block(&others, rest);
+                let from = self.entries.len();
+                self.enter(access, rest, target);
+                if test.0 != 0 {
+                    for (_, entry) in &mut self.entries[from..] {
+                        (entry.attribute, entry.mask) = test;
+                    }
+                }
+            }
+            _ => self.enter_literal(term, rest, target),
+        }
+    }
+
+    fn enter_literal(&mut self, term: TermId, rest: u32, target: u32) {
+        let parts = self.terms.get(term);
+        let attribute = parts.attribute();
+        if !self.is_positive(parts) {
+            // It holds for want of a source: it is looked at whenever it can be true.
+            let needs_value = match parts.tag {
+                Tag::Presence => false,
+                _ => self.missing == Missing::Unknown,
+            };
+            let source = if needs_value { Source::Attribute(attribute) } else { Source::Always };
+            let rest = self.block(&[term], rest);
+            self.entries.push((source, Entry::unconditional(rest, target)));
+            return;
+        }
+        match parts.tag {
+            Tag::Keys if parts.payload().len() <= MOST_COPIES => {
+                let keys: Vec<u32> =
+                    parts.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
+                for key in keys {
+                    self.entries.push((Source::Key(key), Entry::unconditional(rest, target)));
+                }
+            }
+            Tag::Keys => {
+                let set = self.set(term);
+                self.sets.entered[set as usize] = true;
+                self.entries.push((Source::Set(set), Entry::unconditional(rest, target)));
+            }
+            Tag::Range => {
+                let (first, last) = self.interval(term);
+                let source = self.intervals.len() as u32;
+                self.intervals.push(Interval { attribute, first, last, source });
+                self.entries.push((Source::Range(source), Entry::unconditional(rest, target)));
+            }
+            Tag::Pattern => {
+                let pattern = parts.payload()[0];
+                self.pattern_sources[pattern as usize] = true;
+                self.entries.push((Source::Pattern(pattern), Entry::unconditional(rest, target)));
+            }
+            Tag::Presence => {
+                let rest = self.block(&[term], rest);
+                self.entries.push((Source::Attribute(attribute), Entry::unconditional(rest, target)));
+            }
+            Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),
+        }
+    }
+
+    /// A block that checks the terms and goes on with the block at `rest`.
+    fn block(&mut self, terms: &[TermId], rest: u32) -> u32 {
+        if terms.is_empty() {
+            return rest;
+        }
+        let mut words = Vec::new();
+        let mut last = 0;
+        for &term in terms {
+            last = words.len();
+            self.check(term, &mut words);
+        }
+        if rest == NO_BLOCK {
+            end_block(&mut words, last);
+        } else {
+            words.extend([head(program::JUMP, false, 0, 0), rest]);
+        }
+        let block = self.program.len() as u32;
+        self.program.extend(words);
+        block
+    }
+
+    /// The block that evaluates a node from its operands.
+    fn body(&mut self, term: TermId) -> u32 {
+        let mut words = Vec::new();
+        let mut last = 0;
+        let parts = self.terms.get(term);
+        if parts.tag == Tag::And {
+            let mut operands = parts.operands().to_vec();
+            operands.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
+            for operand in operands {
+                last = words.len();
+                self.check(operand, &mut words);
+            }
+        } else {
+            self.alternatives(term, &mut words);
+        }
+        end_block(&mut words, last);
+        let block = self.program.len() as u32;
+        self.program.extend(words);
+        block
+    }
+
+    /// Appends the check that a term is true.
+    fn check(&mut self, term: TermId, words: &mut Vec<u32>) {
+        if self.nodes[term as usize] != NO_NODE {
+            words.extend([head(program::NODE, false, 0, 0), self.nodes[term as usize]]);
+            return;
+        }
+        let parts = self.terms.get(term);
+        let negated = parts.negated;
+        match parts.tag {
+            Tag::Or => self.alternatives(term, words),
+            Tag::Keys if parts.payload().len() <= MOST_KEYS => {
+                let keys = parts.payload();
+                words.push(head(program::KEYS, negated, keys.len(), parts.attribute()));
+                words.extend(keys.iter().map(|&key| self.key_numbers[key as usize]));
+            }
+            Tag::Keys => {
+                let attribute = parts.attribute();
+                let set = self.set(term);
+                words.extend([head(program::SET, negated, 0, attribute), set]);
+            }
+            Tag::Range => {
+                let attribute = parts.attribute();
+                let (first, last) = self.interval(term);
+                words.extend([head(program::RANGE, negated, 0, attribute), first, last]);
+            }
+            Tag::Pattern => {
+                words.extend([head(program::PATTERN, negated, 0, parts.attribute()), parts.payload()[0]]);
+            }
+            Tag::Presence => {
+                words.push(head(program::PRESENCE, negated, parts.payload()[0] as usize, parts.attribute()));
+            }
+            Tag::Constant | Tag::And => unreachable!("folded or flattened"),
+        }
+    }
+
+    /// Appends the check that some operand of a disjunction is true, the likeliest first.
+    fn alternatives(&mut self, term: TermId, words: &mut Vec<u32>) {
+        let mut operands = self.terms.get(term).operands().to_vec();
+        operands.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
+        words.extend([head(program::ANY, false, 0, 0), operands.len() as u32, 0]);
+        let start = words.len();
+        for operand in operands {
+            let length = words.len();
+            words.push(0);
+            let parts = self.terms.get(operand);
+            let mut checks = vec![operand];
+            if parts.tag == Tag::And && self.nodes[operand as usize] == NO_NODE {
+                checks = parts.operands().to_vec();
+                checks.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
+            }
+            let mut last = words.len();
+            for check in checks {
+                last = words.len();
+                self.check(check, words);
+            }
+            end_block(words, last);
+            words[length] = (words.len() - length - 1) as u32;
+        }
+        words[start - 1] = (words.len() - start) as u32;
+    }
+
+    fn interval(&self, term: TermId) -> (u32, u32) {
+        let term = self.terms.get(term);
+        let [comparison, low, high] = *term.payload() else { unreachable!("a range has two ends") };
+        let value = |bound: u32| &self.terms.bounds.list[bound as usize].1;
+        self.bounds.interval(term.attribute(), comparison, value(low), value(high))
+    }
+
+    fn set(&mut self, term: TermId) -> u32 {
+        // The same keys under either sign are two sets, which costs memory and nothing else.
+        let next = self.sets.keys.len() as u32;
+        let set = *self.sets.numbers.entry(term).or_insert(next);
+        if set == next {
+            let keys = self.terms.get(term).payload();
+            let mut keys: Vec<u32> = keys.iter().map(|&key| self.key_numbers[key as usize]).collect();
+            keys.sort_unstable();
+            self.sets.keys.push(keys);
+            self.sets.entered.push(false);
+        }
+        set
+    }
+}
+
+/// Everything there is, before it is laid out.
+struct Parts {
+    builder: Builder,
+    bodies: Vec<u32>,
+    node_slots: Vec<(u32, Slot)>,
+    slots: usize,
+    deep: Vec<Slot>,
+    scan: Scan,
+}
+
+impl Parts {
+    fn assemble(self, attributes: &Attributes) -> Compiled {
+        let Parts { builder, bodies, mut node_slots, slots, deep, scan } = self;
+        let Builder { terms, keys, sets, intervals, .. } = &builder;
+        let count = terms.attributes.len();
+        let mut sources = 0;
+        let mut section = |size: usize| {
+            let start = sources;
+            sources += size as u32;
+            start
+        };
+        section(keys.len());
+        let set_sources = section(sets.keys.len());
+        let range_sources = section(intervals.len());
+        let pattern_sources = section(terms.patterns.len());
+        let attribute_sources = section(count + 1);
+        let always = section(1);
+        let node_sources = section(bodies.len());
+        let number = |source: Source| match source {
+            Source::Key(key) => key,
+            Source::Set(set) => set_sources + set,
+            Source::Range(range) => range_sources + range,
+            Source::Pattern(pattern) => pattern_sources + pattern,
+            Source::Attribute(attribute) => attribute_sources + attribute,
+            Source::Always => always,
+            Source::Node(node) => node_sources + node,
+        };
+        // A stable counting sort keeps the order in which entries were made.
+        let mut starts = vec![0u32; sources as usize + 1];
+        for (source, _) in &builder.entries {
+            starts[number(*source) as usize + 1] += 1;
+        }
+        accumulate(&mut starts);
+        let mut next = starts.clone();
+        let mut entries = vec![Entry::unconditional(NO_BLOCK, 0); builder.entries.len()];
+        for (source, entry) in &builder.entries {
+            let position = &mut next[number(*source) as usize];
+            entries[*position as usize] = *entry;
+            *position += 1;
+        }
+
+        let mut key_sets: Vec<(u32, u32)> = Vec::new();
+        for (set, keys) in sets.keys.iter().enumerate().filter(|(set, _)| sets.entered[*set]) {
+            key_sets.extend(keys.iter().map(|&key| (key, set as u32)));
+        }
+        let (key_set_starts, key_sets) = group(keys.len(), &mut key_sets);
+        let (node_slot_starts, node_slots) = group(bodies.len(), &mut node_slots);
+        let waiting =
+            terms.patterns.iter().zip(0..).filter(|(_, pattern)| builder.pattern_sources[*pattern as usize]);
+        let mut waiting: Vec<(u32, u32)> =
+            waiting.map(|((attribute, _), pattern)| (*attribute, pattern)).collect();
+        let (pattern_starts, attribute_patterns) = group(count + 1, &mut waiting);
+        let stabbed = intervals
+            .iter()
+            .map(|interval| Interval { source: range_sources + interval.source, ..*interval });
+        let stabbing = Stabbing::new(stabbed.collect(), count);
+        let mut set_starts = vec![0u32];
+        let mut set_keys = Vec::new();
+        for keys in &sets.keys {
+            set_keys.extend_from_slice(keys);
+            set_starts.push(set_keys.len() as u32);
+        }
+        let mut local = vec![0u32; attributes.len()];
+        for (attribute, number) in terms.attributes.iter().zip(1..) {
+            local[*attribute as usize] = number;
+        }
+        Compiled {
+            missing: builder.missing,
+            slots,
+            attributes: local,
+            attribute_count: count,
+            patterns: terms.patterns.iter().map(|(attribute, test)| (*attribute, Check::new(test))).collect(),
+            pattern_starts,
+            attribute_patterns,
+            sources: [set_sources, pattern_sources, attribute_sources, always, node_sources],
+            starts,
+            entries,
+            key_set_starts,
+            key_sets,
+            set_starts,
+            set_keys,
+            stabbing,
+            bodies,
+            node_slot_starts,
+            node_slots,
+            deep,
+            scan,
+            predicates: terms.literals(),
+            keys: builder.keys,
+            bounds: builder.bounds,
+            program: builder.program,
+        }
+    }
+}
+
+fn accumulate(counts: &mut [u32]) {
+    for position in 1..counts.len() {
+        counts[position] += counts[position - 1];
+    }
+}
+
+/// The second of each pair, grouped by the first; and where each group begins.
+fn group(groups: usize, pairs: &mut [(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
+    pairs.sort_unstable();
+    let mut starts = vec![0u32; groups + 1];
+    for (group, _) in pairs.iter() {
+        starts[*group as usize + 1] += 1;
+    }
+    accumulate(&mut starts);
+    (starts, pairs.iter().map(|(_, item)| *item).collect())
+}

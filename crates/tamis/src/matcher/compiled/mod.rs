@@ -1,0 +1,288 @@
+//! The A-Tree in its compiled form (after Ji & Jacobsen 2021): flat, immutable, and read in runs.
+//!
+//! A *source* is what can become true: a pair, a set, a range, a pattern, the presence of an
+//! attribute, or a node that several expressions share. The *entries* of a source stand one behind
+//! the other; an entry holds one more test inline, a bit test on the values of one attribute, and
+//! refers to the block of checks that remains. Entries past their inline test are collected first and
+//! checked afterwards, so that the reads of one do not wait for those of another.
+//!
+//! Departures from the paper: access children are chosen by estimated cost, not at random; only
+//! identical subexpressions are shared, not subsets of operands; there are no levels, because a node
+//! is either reached from its access or evaluated on demand, once.
+
+mod build;
+mod estimate;
+mod keys;
+mod program;
+mod ranges;
+mod term;
+mod working;
+
+use super::{Matcher, Scan, Scratch, Slot};
+use crate::event::{Attributes, Event, Presence};
+use crate::expression::Expression;
+use crate::predicate::Check;
+use crate::truth::{Missing, Truth};
+use keys::{Keys, NO_KEY};
+use program::{Context, holds};
+use ranges::{Bounds, NO_RANK, Stabbing};
+pub(crate) use working::Working;
+use working::{Field, Known};
+
+/// No block: nothing remains to be checked.
+const NO_BLOCK: u32 = u32::MAX;
+/// Marks a target that is a node, not a slot.
+const TARGET_NODE: u32 = 1 << 31;
+
+/// What follows when a source is true.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// The bits of the keys of `attribute` one of which the event must have.
+    mask: u32,
+    /// The attribute of the inline test; 0, which has all bits, where there is none.
+    attribute: u32,
+    /// The block of checks that remains.
+    block: u32,
+    /// The slot or node that is then true.
+    target: u32,
+}
+
+impl Entry {
+    fn unconditional(block: u32, target: u32) -> Entry {
+        Entry { mask: u32::MAX, attribute: 0, block, target }
+    }
+}
+
+/// A compiled set of expressions.
+#[derive(Debug)]
+pub struct Compiled {
+    missing: Missing,
+    slots: usize,
+    /// The number here of each attribute of the index; 0 where no expression asks about it.
+    attributes: Vec<u32>,
+    attribute_count: usize,
+    keys: Keys,
+    bounds: Bounds,
+    patterns: Vec<(u32, Check)>,
+    pattern_starts: Vec<u32>,
+    attribute_patterns: Vec<u32>,
+    /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.
+    sources: [u32; 5],
+    /// Where the entries of each source begin.
+    starts: Vec<u32>,
+    entries: Vec<Entry>,
+    program: Vec<u32>,
+    key_set_starts: Vec<u32>,
+    key_sets: Vec<u32>,
+    set_starts: Vec<u32>,
+    set_keys: Vec<u32>,
+    stabbing: Stabbing,
+    /// The block that evaluates each node.
+    bodies: Vec<u32>,
+    node_slot_starts: Vec<u32>,
+    node_slots: Vec<u32>,
+    /// The slots of expressions too deep to compile, and a scan over them.
+    deep: Vec<Slot>,
+    scan: Scan,
+    predicates: usize,
+}
+
+impl Compiled {
+    /// Compiles expressions, whose slots are their positions. `sample` holds events like those to
+    /// come, decoded by the same attributes; it may be empty.
+    pub fn new<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+        sample: &[Event],
+    ) -> Compiled {
+        build::compile(expressions, attributes, missing, sample)
+    }
+
+    /// Bytes of memory that matching reads.
+    pub fn bytes(&self) -> usize {
+        let words = self.attributes.len()
+            + self.pattern_starts.len()
+            + self.attribute_patterns.len()
+            + self.starts.len()
+            + self.program.len()
+            + self.key_set_starts.len()
+            + self.key_sets.len()
+            + self.set_starts.len()
+            + self.set_keys.len()
+            + self.bodies.len()
+            + self.node_slot_starts.len()
+            + self.node_slots.len();
+        4 * words
+            + size_of::<Entry>() * self.entries.len()
+            + size_of::<(u32, Check)>() * self.patterns.len()
+            + self.keys.bytes()
+            + self.bounds.bytes()
+            + self.stabbing.bytes()
+    }
+
+    /// Writes down what the event has, and which sources that makes true.
+    fn load(&self, event: &Event, working: &mut Working) {
+        let [sets, patterns, attributes, always, _] = self.sources;
+        working.sources.push(always);
+        for (global, presence) in event.iter() {
+            let attribute = match self.attributes.get(global as usize) {
+                Some(&attribute) if attribute > 0 => attribute,
+                _ => continue,
+            };
+            let first = working.values.len() as u32;
+            working.touched.push(attribute);
+            match presence {
+                Presence::Missing => continue,
+                Presence::Null => {}
+                Presence::Values(values) => {
+                    for value in values {
+                        let key = self.keys.find(attribute, value);
+                        let rank = self.bounds.rank(attribute, value);
+                        working.values.push(Known { key, rank });
+                        if key != NO_KEY {
+                            working.masks[attribute as usize] |= self.keys.bit(key);
+                            working.sources.push(key);
+                            for &set in group(&self.key_set_starts, &self.key_sets, key) {
+                                if working.recall(working.sets[set as usize]).is_none() {
+                                    working.sets[set as usize] = working.remember(true);
+                                    working.sources.push(sets + set);
+                                }
+                            }
+                        }
+                        if rank != NO_RANK {
+                            self.stabbing.stab(attribute, rank, &mut |source| working.sources.push(source));
+                        }
+                    }
+                }
+            }
+            working.sources.push(attributes + attribute);
+            let values = working.values.len() as u32 - first;
+            working.fields[attribute as usize] = Field { first, values, global, present: true };
+            if values > 0 {
+                for &pattern in group(&self.pattern_starts, &self.attribute_patterns, attribute) {
+                    if self.evaluate(pattern, event, working) {
+                        working.sources.push(patterns + pattern);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The truth of a pattern, evaluated once per event.
+    fn evaluate(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+        if let Some(truth) = working.recall(working.patterns[pattern as usize]) {
+            return truth;
+        }
+        let (attribute, check) = &self.patterns[pattern as usize];
+        let global = working.fields[*attribute as usize].global;
+        let truth = check.truth(event.get(global), Missing::False) == Truth::True;
+        working.patterns[pattern as usize] = working.remember(truth);
+        truth
+    }
+
+    /// Looks at the entries of a source.
+    fn follow(&self, source: u32, event: &Event, working: &mut Working) {
+        let range = self.starts[source as usize] as usize..self.starts[source as usize + 1] as usize;
+        let mut candidates = std::mem::take(&mut working.candidates);
+        for entries in self.entries[range].chunks(BATCH) {
+            candidates.clear();
+            let masks = &working.masks[..];
+            candidates.extend(
+                entries
+                    .iter()
+                    .filter(|entry| masks[entry.attribute as usize] & entry.mask != 0)
+                    .map(|entry| (entry.block, entry.target)),
+            );
+            for &(block, target) in &candidates {
+                if block == NO_BLOCK
+                    || holds(&Matching { compiled: self, event }, &self.program, block as usize, working)
+                {
+                    self.reach(target, working);
+                }
+            }
+        }
+        working.candidates = candidates;
+    }
+
+    fn reach(&self, target: u32, working: &mut Working) {
+        if target & TARGET_NODE == 0 {
+            working.emit(target);
+            return;
+        }
+        let node = target & !TARGET_NODE;
+        if working.recall(working.fired[node as usize]).is_some() {
+            return;
+        }
+        working.fired[node as usize] = working.remember(true);
+        working.nodes[node as usize] = working.remember(true);
+        for &slot in group(&self.node_slot_starts, &self.node_slots, node) {
+            working.emit(slot);
+        }
+        working.sources.push(self.sources[4] + node);
+    }
+}
+
+/// Entries whose inline tests are made before the blocks of those that pass are read.
+const BATCH: usize = 256;
+
+/// A compiled matcher at work on an event.
+struct Matching<'a> {
+    compiled: &'a Compiled,
+    event: &'a Event,
+}
+
+impl Context for Matching<'_> {
+    fn set(&self, set: u32) -> &[u32] {
+        group(&self.compiled.set_starts, &self.compiled.set_keys, set)
+    }
+
+    fn pattern(&self, pattern: u32, working: &mut Working) -> bool {
+        self.compiled.evaluate(pattern, self.event, working)
+    }
+
+    fn node(&self, node: u32, working: &mut Working) -> bool {
+        if let Some(truth) = working.recall(working.nodes[node as usize]) {
+            return truth;
+        }
+        let body = self.compiled.bodies[node as usize] as usize;
+        let truth = holds(self, &self.compiled.program, body, working);
+        working.nodes[node as usize] = working.remember(truth);
+        truth
+    }
+
+    fn missing(&self) -> Missing {
+        self.compiled.missing
+    }
+}
+
+fn group<'a>(starts: &[u32], items: &'a [u32], group: u32) -> &'a [u32] {
+    &items[starts[group as usize] as usize..starts[group as usize + 1] as usize]
+}
+
+impl Matcher for Compiled {
+    fn name(&self) -> &'static str {
+        "atree"
+    }
+
+    fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        let mut deep = Vec::new();
+        if !self.deep.is_empty() {
+            self.scan.matches(event, scratch, &mut deep);
+        }
+        let working = &mut scratch.compiled;
+        let sets = self.set_starts.len() - 1;
+        working.begin(self.attribute_count, self.patterns.len(), self.bodies.len(), sets, self.slots);
+        self.load(event, working);
+        while let Some(source) = working.sources.pop() {
+            self.follow(source, event, working);
+        }
+        deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
+        working.take(found);
+        working.end();
+    }
+
+    fn predicates(&self) -> usize {
+        self.predicates
+    }
+}

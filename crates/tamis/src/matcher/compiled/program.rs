@@ -1,0 +1,128 @@
+//! What remains to be checked once an access predicate is true, and how is it checked?
+//!
+//! A block is a conjunction of checks, each a head word and what it needs, laid out one behind the
+//! other. The head says what is checked, whether its failure is asked for, whether the block ends
+//! here, a small count and the attribute.
+
+use super::working::{Field, Working};
+use crate::truth::Missing;
+
+/// The kind of a check: the lowest bits of its head.
+pub(super) const KEYS: u32 = 0; // count keys follow
+pub(super) const SET: u32 = 1; // a set follows
+pub(super) const RANGE: u32 = 2; // the first and last rank follow
+pub(super) const PATTERN: u32 = 3; // a pattern follows
+pub(super) const PRESENCE: u32 = 4; // count 0: exists, 1: is null
+pub(super) const NODE: u32 = 5; // a node follows
+pub(super) const ANY: u32 = 6; // the number of blocks and the words they take, then each with its length
+pub(super) const JUMP: u32 = 7; // a block goes on elsewhere
+
+const NEGATED: u32 = 1 << 3;
+const LAST: u32 = 1 << 4;
+/// The most keys a check has room to count; more make a set.
+pub(super) const MOST_KEYS: usize = 31;
+/// The most attributes that fit a head.
+pub(super) const MOST_ATTRIBUTES: usize = (1 << 22) - 1;
+
+/// The head of a check.
+pub(super) fn head(kind: u32, negated: bool, count: usize, attribute: u32) -> u32 {
+    kind | if negated { NEGATED } else { 0 } | (count as u32) << 5 | attribute << 10
+}
+
+/// Marks the check whose head stands at `position` as the last of its block.
+pub(super) fn end_block(program: &mut [u32], position: usize) {
+    program[position] |= LAST;
+}
+
+/// What a block's checks ask of the matcher besides the event.
+pub(super) trait Context {
+    /// The keys of a set, ascending.
+    fn set(&self, set: u32) -> &[u32];
+    /// Whether some value follows a pattern.
+    fn pattern(&self, pattern: u32, working: &mut Working) -> bool;
+    /// Whether a node is true.
+    fn node(&self, node: u32, working: &mut Working) -> bool;
+    /// What a predicate is on an attribute without a value.
+    fn missing(&self) -> Missing;
+}
+
+/// Whether all checks of the block at `position` hold. The recursion through nodes and alternatives
+/// is as deep as the expressions, which is bounded when they are compiled.
+pub(super) fn holds<C: Context>(
+    context: &C,
+    program: &[u32],
+    mut position: usize,
+    working: &mut Working,
+) -> bool {
+    loop {
+        let word = program[position];
+        let (attribute, count) = ((word >> 10) as usize, (word >> 5 & 31) as usize);
+        let negated = word & NEGATED != 0;
+        let (found, next) = match word & 7 {
+            KEYS => {
+                let keys = &program[position + 1..position + 1 + count];
+                let found = match working.fields[attribute] {
+                    Field { values: 0, .. } => None,
+                    Field { values: 1, first, .. } => {
+                        Some(keys.contains(&working.values[first as usize].key))
+                    }
+                    field => Some(working.values(field).iter().any(|value| keys.contains(&value.key))),
+                };
+                (found, position + 1 + count)
+            }
+            SET => {
+                let keys = context.set(program[position + 1]);
+                let field = working.fields[attribute];
+                let found = working.values(field).iter().any(|value| keys.binary_search(&value.key).is_ok());
+                ((field.values > 0).then_some(found), position + 2)
+            }
+            RANGE => {
+                let (first, last) = (program[position + 1], program[position + 2]);
+                let field = working.fields[attribute];
+                let found =
+                    working.values(field).iter().any(|value| first <= value.rank && value.rank <= last);
+                ((field.values > 0).then_some(found), position + 3)
+            }
+            PATTERN => {
+                let field = working.fields[attribute];
+                let found = field.values > 0 && context.pattern(program[position + 1], working);
+                ((field.values > 0).then_some(found), position + 2)
+            }
+            PRESENCE => {
+                let field = working.fields[attribute];
+                let found = if count == 0 { field.present } else { field.values == 0 };
+                (Some(found), position + 1)
+            }
+            NODE => (Some(context.node(program[position + 1], working)), position + 2),
+            ANY => {
+                let (blocks, words) = (program[position + 1], program[position + 2]);
+                let mut block = position + 3;
+                let mut found = false;
+                for _ in 0..blocks {
+                    if holds(context, program, block + 1, working) {
+                        found = true;
+                        break;
+                    }
+                    block += 1 + program[block] as usize;
+                }
+                (Some(found), position + 3 + words as usize)
+            }
+            _ => {
+                position = program[position + 1] as usize;
+                continue;
+            }
+        };
+        let holds = match found {
+            Some(found) => found != negated,
+            // Without a value the predicate is unknown, and so is its negation; or it is false.
+            None => negated && context.missing() == Missing::False,
+        };
+        if !holds {
+            return false;
+        }
+        if word & LAST != 0 {
+            return true;
+        }
+        position = next;
+    }
+}

@@ -1,0 +1,212 @@
+//! Which ranges of an attribute hold a value?
+//!
+//! The ends of all ranges of an attribute are sorted once; a value is then known by its rank among
+//! them, and a range is an interval of ranks. Numbers come before strings, and the empty string
+//! always stands between them, so that `a > 5` ends where the strings begin. The intervals that a
+//! value lies in are found by an implicit tree over the intervals sorted by their low end, each
+//! subtree with its highest high end: the logarithm of their number, plus the answers.
+
+use super::term::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
+use crate::value::{Value, ValueRef};
+
+/// No rank: a boolean, which lies in no range.
+pub(super) const NO_RANK: u32 = u32::MAX;
+
+/// The ends of the ranges of every attribute.
+#[derive(Debug, Default)]
+pub(super) struct Bounds {
+    /// Where the ends of each attribute begin in `values`.
+    starts: Vec<u32>,
+    values: Vec<Value>,
+}
+
+impl Bounds {
+    /// Sorts the ends; attributes are numbered up to `attributes`.
+    pub fn new(bounds: &[(u32, Value)], attributes: usize) -> Bounds {
+        let mut sorted: Vec<(u32, Value)> = bounds.to_vec();
+        let mut ranged: Vec<u32> = bounds.iter().map(|(attribute, _)| *attribute).collect();
+        ranged.sort_unstable();
+        ranged.dedup();
+        sorted.extend(ranged.into_iter().map(|attribute| (attribute, Value::from(""))));
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut starts = vec![0u32; attributes + 2];
+        for (attribute, _) in &sorted {
+            starts[*attribute as usize + 1] += 1;
+        }
+        for attribute in 1..starts.len() {
+            starts[attribute] += starts[attribute - 1];
+        }
+        Bounds { starts, values: sorted.into_iter().map(|(_, value)| value).collect() }
+    }
+
+    fn of(&self, attribute: u32) -> &[Value] {
+        let attribute = attribute as usize;
+        &self.values[self.starts[attribute] as usize..self.starts[attribute + 1] as usize]
+    }
+
+    /// The rank of a value: odd where it is an end itself, even between two ends.
+    pub fn rank(&self, attribute: u32, value: ValueRef<'_>) -> u32 {
+        let ends = self.of(attribute);
+        if ends.is_empty() || matches!(value, ValueRef::Boolean(_)) {
+            return NO_RANK;
+        }
+        match ends.binary_search_by(|end| end.as_ref().canonical_order(value)) {
+            Ok(position) => 2 * position as u32 + 1,
+            Err(position) => 2 * position as u32,
+        }
+    }
+
+    /// The first and last rank of a range; the last is the lesser where nothing lies in it.
+    pub fn interval(&self, attribute: u32, comparison: u32, low: &Value, high: &Value) -> (u32, u32) {
+        let strings = self.rank(attribute, ValueRef::String(""));
+        let is_string = matches!(low, Value::String(_));
+        let (first, last) =
+            if is_string { (strings, 2 * self.of(attribute).len() as u32) } else { (0, strings - 1) };
+        let (low, high) = (self.rank(attribute, low.as_ref()), self.rank(attribute, high.as_ref()));
+        match comparison {
+            LESS => (first, low - 1),
+            AT_MOST => (first, low),
+            GREATER => (low + 1, last),
+            AT_LEAST => (low, last),
+            BETWEEN => (low, high),
+            other => unreachable!("comparison {other}"),
+        }
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        4 * self.starts.len() + size_of::<Value>() * self.values.len()
+    }
+}
+
+/// An interval of ranks that something waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Interval {
+    pub attribute: u32,
+    pub first: u32,
+    pub last: u32,
+    pub source: u32,
+}
+
+/// The intervals of every attribute, ready to be stabbed.
+#[derive(Debug, Default)]
+pub(super) struct Stabbing {
+    /// Where the intervals of each attribute begin.
+    starts: Vec<u32>,
+    /// Sorted by attribute, then first rank.
+    intervals: Vec<Interval>,
+    /// The highest last rank in the subtree of each interval.
+    highest: Vec<u32>,
+}
+
+impl Stabbing {
+    pub fn new(mut intervals: Vec<Interval>, attributes: usize) -> Stabbing {
+        intervals.sort_unstable();
+        let mut starts = vec![0u32; attributes + 2];
+        for interval in &intervals {
+            starts[interval.attribute as usize + 1] += 1;
+        }
+        for attribute in 1..starts.len() {
+            starts[attribute] += starts[attribute - 1];
+        }
+        let mut stabbing = Stabbing { starts, highest: vec![0; intervals.len()], intervals };
+        for attribute in 0..=attributes {
+            let (low, high) = (stabbing.starts[attribute] as usize, stabbing.starts[attribute + 1] as usize);
+            stabbing.raise(low, high);
+        }
+        stabbing
+    }
+
+    /// Computes `highest` of the subtree over `low..high`, whose root is its middle. The recursion
+    /// is as deep as the logarithm of the number of intervals.
+    fn raise(&mut self, low: usize, high: usize) -> u32 {
+        if low >= high {
+            return 0;
+        }
+        let middle = low.midpoint(high);
+        let below = self.raise(low, middle).max(self.raise(middle + 1, high));
+        self.highest[middle] = below.max(self.intervals[middle].last);
+        self.highest[middle]
+    }
+
+    /// Calls `found` with the source of every interval of the attribute that holds the rank.
+    pub fn stab(&self, attribute: u32, rank: u32, found: &mut impl FnMut(u32)) {
+        let attribute = attribute as usize;
+        if rank != NO_RANK {
+            self.visit(self.starts[attribute] as usize, self.starts[attribute + 1] as usize, rank, found);
+        }
+    }
+
+    fn visit(&self, mut low: usize, high: usize, rank: u32, found: &mut impl FnMut(u32)) {
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.highest[middle] < rank {
+                return;
+            }
+            self.visit(low, middle, rank, found);
+            let interval = self.intervals[middle];
+            if rank < interval.first {
+                return;
+            }
+            if rank <= interval.last {
+                found(interval.source);
+            }
+            low = middle + 1;
+        }
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        4 * self.starts.len() + 20 * self.intervals.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn stabbing_finds_what_a_scan_finds(
+            ranges in prop::collection::vec((1..3u32, 0..20u32, 0..20u32), 0..60),
+            rank in 0..22u32,
+        ) {
+            let intervals: Vec<Interval> = (0..).zip(&ranges)
+                .map(|(source, &(attribute, first, last))| Interval { attribute, first, last, source })
+                .collect();
+            let stabbing = Stabbing::new(intervals.clone(), 3);
+            for attribute in 1..3 {
+                let mut found = Vec::new();
+                stabbing.stab(attribute, rank, &mut |source| found.push(source));
+                found.sort_unstable();
+                let expected: Vec<u32> = intervals.iter()
+                    .filter(|interval| interval.attribute == attribute && (interval.first..=interval.last).contains(&rank))
+                    .map(|interval| interval.source)
+                    .collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_and_strings_do_not_meet() {
+        let bounds = Bounds::new(&[(1, 5.into()), (1, "m".into())], 1);
+        let inside = |comparison, operand: &Value, value: ValueRef<'_>| {
+            let (first, last) = bounds.interval(1, comparison, operand, operand);
+            (first..=last).contains(&bounds.rank(1, value))
+        };
+        let (five, m) = (5.into(), "m".into());
+        assert!(inside(GREATER, &five, ValueRef::Integer(6)));
+        assert!(!inside(GREATER, &five, ValueRef::Integer(5)));
+        assert!(inside(AT_LEAST, &five, ValueRef::Integer(5)));
+        assert!(!inside(GREATER, &five, ValueRef::String("")));
+        assert!(!inside(GREATER, &five, ValueRef::String("z")));
+        assert!(inside(LESS, &m, ValueRef::String("")));
+        assert!(!inside(LESS, &m, ValueRef::Integer(9)));
+        assert!(inside(LESS, &five, ValueRef::Integer(i64::MIN)));
+        assert!(!inside(LESS, &five, ValueRef::Boolean(true)));
+        assert!(inside(GREATER, &m, ValueRef::String("zz")));
+    }
+}

@@ -1,0 +1,152 @@
+//! What does a match write down while it runs?
+//!
+//! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
+//! no event costs work proportional to the number of expressions.
+
+/// What the event has for an attribute.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Field {
+    /// Where its values begin.
+    pub first: u32,
+    /// How many values it has.
+    pub values: u32,
+    /// Its number in the event.
+    pub global: u32,
+    /// Whether the event has it, if only as a null.
+    pub present: bool,
+}
+
+/// A value of the event, as the matcher knows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    /// The pair it is, or `NO_KEY`.
+    pub key: u32,
+    /// Its rank among the ends of ranges, or `NO_RANK`.
+    pub rank: u32,
+}
+
+/// Working memory of one match.
+#[derive(Debug, Default)]
+pub(crate) struct Working {
+    /// For every attribute, one bit for each of its values' keys; attribute 0 has all bits.
+    pub(super) masks: Vec<u32>,
+    pub(super) fields: Vec<Field>,
+    pub(super) values: Vec<Known>,
+    /// The attributes that the event has.
+    pub(super) touched: Vec<u32>,
+    /// Sources that are true and wait for their entries to be looked at.
+    pub(super) sources: Vec<u32>,
+    /// Entries past their first test: the block that remains, and what it decides.
+    pub(super) candidates: Vec<(u32, u32)>,
+    /// Truths of patterns and nodes: twice the stamp, plus one where true.
+    pub(super) patterns: Vec<u32>,
+    pub(super) nodes: Vec<u32>,
+    pub(super) fired: Vec<u32>,
+    pub(super) sets: Vec<u32>,
+    stamp: u32,
+    found: Bitmap,
+}
+
+impl Working {
+    /// Makes room and forgets the last event's truths.
+    pub(super) fn begin(
+        &mut self,
+        attributes: usize,
+        patterns: usize,
+        nodes: usize,
+        sets: usize,
+        slots: usize,
+    ) {
+        if self.stamp >= u32::MAX / 2 - 1 {
+            for truths in [&mut self.patterns, &mut self.nodes, &mut self.fired, &mut self.sets] {
+                truths.clear();
+            }
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+        grow(&mut self.masks, attributes + 1, 0);
+        self.masks[0] = u32::MAX;
+        grow(&mut self.fields, attributes + 1, Field::default());
+        grow(&mut self.patterns, patterns, 0);
+        grow(&mut self.nodes, nodes, 0);
+        grow(&mut self.fired, nodes, 0);
+        grow(&mut self.sets, sets, 0);
+        self.found.grow(slots);
+    }
+
+    /// Undoes what the event did to the attributes.
+    pub(super) fn end(&mut self) {
+        for attribute in self.touched.drain(..) {
+            self.masks[attribute as usize] = 0;
+            self.fields[attribute as usize] = Field::default();
+        }
+        self.values.clear();
+        self.sources.clear();
+    }
+
+    pub(super) fn values(&self, field: Field) -> &[Known] {
+        &self.values[field.first as usize..(field.first + field.values) as usize]
+    }
+
+    /// What is remembered of an entry of `truths`, one of the four lists above.
+    pub(super) fn recall(&self, remembered: u32) -> Option<bool> {
+        (remembered >> 1 == self.stamp).then_some(remembered & 1 == 1)
+    }
+
+    /// What to write into a list of truths.
+    pub(super) fn remember(&self, truth: bool) -> u32 {
+        self.stamp << 1 | u32::from(truth)
+    }
+
+    pub(super) fn emit(&mut self, slot: u32) {
+        self.found.insert(slot);
+    }
+
+    /// Takes what was found, ascending.
+    pub(super) fn take(&mut self, found: &mut Vec<u32>) {
+        self.found.drain(found);
+    }
+}
+
+fn grow<T: Clone>(list: &mut Vec<T>, length: usize, value: T) {
+    if list.len() < length {
+        list.resize(length, value);
+    }
+}
+
+/// A set of slots that is emptied in ascending order, in time proportional to what it holds plus a
+/// four-thousandth of its size.
+#[derive(Debug, Default)]
+struct Bitmap {
+    words: Vec<u64>,
+    /// One bit per word that is not empty.
+    summary: Vec<u64>,
+}
+
+impl Bitmap {
+    fn grow(&mut self, slots: usize) {
+        grow(&mut self.words, slots.div_ceil(64), 0);
+        grow(&mut self.summary, slots.div_ceil(64 * 64), 0);
+    }
+
+    fn insert(&mut self, slot: u32) {
+        let word = slot as usize / 64;
+        self.words[word] |= 1 << (slot % 64);
+        self.summary[word / 64] |= 1 << (word % 64);
+    }
+
+    fn drain(&mut self, found: &mut Vec<u32>) {
+        for (position, summary) in self.summary.iter_mut().enumerate() {
+            let mut filled = std::mem::take(summary);
+            while filled != 0 {
+                let word = position * 64 + filled.trailing_zeros() as usize;
+                filled &= filled - 1;
+                let mut bits = std::mem::take(&mut self.words[word]);
+                while bits != 0 {
+                    found.push(word as u32 * 64 + bits.trailing_zeros());
+                    bits &= bits - 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,306 @@
+"""Names and values that are refused, in events and in the builder, and misuse of the builder."""
+
+import datetime
+import decimal
+import json
+import uuid
+from collections import UserDict
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tamis
+from refusal import (
+    refused,
+    short,
+    untyped_attr,
+    untyped_tamis,
+)
+from tamis import (
+    EventError,
+    Expression,
+    ExpressionError,
+    Index,
+    LimitError,
+    Limits,
+    attr,
+    parse,
+)
+
+# Attribute names
+
+
+@pytest.mark.parametrize("name", [3, None, 1.5, True, b"a", ("a",), frozenset("a")], ids=repr)
+def test_attribute_names_of_another_type_in_an_event(index: Any, name: Any) -> None:
+    words = "an attribute's name is a string", type(name).__name__
+    with refused(EventError, *words, index=index):
+        index.match({name: 1})
+    with refused(EventError, *words, index=index):
+        index.match({"a": 1, "b": {"c": 3, name: 1}})
+    with refused(EventError, *words, index=index):
+        index.match(UserDict({name: 1}))
+    with refused(EventError, *words, index=index):
+        index.explain("one", {name: 1})
+    with refused(EventError, "item 1", *words, index=index):
+        index.match_batch([{"a": 1}, {name: 1}])
+
+
+def test_names_below_what_nobody_asks_about_are_not_looked_at(index: Any) -> None:
+    assert index.match({"a": 1, "other": {3: 1}}) == index.match({"a": 1})
+
+
+@pytest.mark.parametrize("name", [3, None, 1.5, b"a", ("a",)], ids=repr)
+def test_attribute_names_of_another_type_in_the_builder(name: Any) -> None:
+    words = "an attribute's name is a string", type(name).__name__
+    with refused(ExpressionError, *words):
+        untyped_attr[name] == 1  # noqa: B015
+    with refused(ExpressionError, *words):
+        untyped_attr[name].isin([1])
+
+
+@pytest.mark.parametrize("name", [3, None, 1.5, b"a", ("a",)], ids=repr)
+def test_longer_names_of_another_type_in_the_builder(name: Any) -> None:
+    with refused(ExpressionError, "an attribute's name is a string", type(name).__name__):
+        untyped_attr.user[name] == 1  # noqa: B015
+
+
+def test_an_empty_name() -> None:
+    with refused(ExpressionError, "name is empty"):
+        attr[""] == 1  # noqa: B015
+    with refused(ExpressionError, "name is empty"):
+        parse('"" = 1')
+
+
+# Values
+
+UNSUPPORTED = [
+    datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC),
+    datetime.date(2024, 1, 1),
+    decimal.Decimal("1.5"),
+    uuid.UUID(int=1),
+    b"bytes",
+    bytearray(b"bytes"),
+    object(),
+    1 + 2j,
+    range(3),
+    int,
+    ...,
+]
+
+
+@pytest.mark.parametrize("value", UNSUPPORTED, ids=short)
+def test_unsupported_types_in_an_event(index: Any, value: Any) -> None:
+    words = "`a`", "a string, an integer, a float or a boolean", type(value).__name__
+    for event in ({"a": value}, {"a": [1, value]}, {"a": (value,)}, UserDict(a=value)):
+        with refused(EventError, *words, index=index):
+            index.match(event)
+    with refused(EventError, "`b.c`", type(value).__name__, index=index):
+        index.match({"b": {"c": value}})
+    with refused(EventError, "item 2", *words, index=index) as caught:
+        index.match_batch([{}, {"a": 1}, {"a": value}])
+    assert caught.value.item == 2
+    assert index.match({"a": 1, "nobody asks": value}) == index.match({"a": 1})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [*UNSUPPORTED, None, [1], {"a": 1}, {1}, attr.b],
+    ids=short,
+)
+def test_unsupported_types_in_the_builder(value: Any) -> None:
+    words = "a string, an integer, a float or a boolean", type(value).__name__
+    calls: list[Callable[[], Expression]] = [
+        lambda: untyped_attr.a == value,
+        lambda: untyped_attr.a != value,
+        lambda: untyped_attr.a < value,
+        lambda: untyped_attr.a.isin([1, value]),
+        lambda: untyped_attr.a.between(1, value),
+        lambda: untyped_attr.a.like(value),
+        lambda: untyped_attr.a == tamis.weighted(value, 2.0),
+    ]
+    for call in calls:
+        with refused(ExpressionError, "`a ", *words):
+            call()
+
+
+@pytest.mark.parametrize("inner", [[1], (1,), {"c": 1}, {1}, []], ids=repr)
+def test_lists_in_lists(index: Any, inner: Any) -> None:
+    for event in ({"a": [inner]}, {"a": (1, inner)}, {"b": [inner]}, {"b": {"c": [inner]}}):
+        with refused(EventError, "inside the list", "strings, numbers and booleans", index=index):
+            index.match(event)
+
+
+def test_mappings_of_any_kind_in_lists(index: Any) -> None:
+    """What subscriptions ask about could hide in them: they are not passed over in silence."""
+    for event in ({"b": [{"c": 3}]}, {"b": [UserDict(c=3)]}, '{"b": [{"c": 3}]}'):
+        with refused(EventError, "list `b`", index=index):
+            index.match(event)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")], ids=repr)
+def test_no_numbers(index: Any, value: float) -> None:
+    for event in ({"a": value}, {"a": [1, value]}, {"a": 1, "b": {"c": value}}):
+        with refused(EventError, "is no value", index=index):
+            index.match(event)
+    with refused(EventError, "line 1", index=index):
+        index.match(json.dumps({"a": value}))
+    with refused(EventError, "line 1", index=index):
+        index.match(json.dumps({"nobody asks": value}))
+    assert index.match({"a": 1, "nobody asks": value}) == index.match({"a": 1})
+    for call in (attr.a.__eq__, attr.a.__lt__, lambda value: attr.a.isin([value])):
+        with refused(ExpressionError, "is no value"):
+            call(value)
+    with refused(ExpressionError, "weight", "finite"):
+        attr.a == tamis.weighted(1, value)  # noqa: B015
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**30, -(10**30), 2**63, -(2**63) - 1, 10**5000],
+    ids=lambda value: f"{value:e}"[:8] if value < 10**300 else "huge",
+)
+def test_integers_beyond_64_bits(index: Any, value: int) -> None:
+    for event in ({"a": value}, {"a": [1, value]}):
+        with refused(EventError, "`a`", "64 bits", "string", index=index):
+            index.match(event)
+    with refused(ExpressionError, "64 bits"):
+        attr.a == value  # noqa: B015
+    with refused(ExpressionError, "64 bits"):
+        attr.a.isin([value])
+    if value != 10**5000:  # which Python does not turn into digits
+        with refused(EventError, "`a`", "64 bits", "string", index=index):
+            index.match(f'{{"a": {value}}}')
+        with refused(ExpressionError, "64 bits", "line 1, column 5"):
+            parse(f"a = {value}")
+
+
+def test_numbers_too_large_for_a_float(index: Any) -> None:
+    with refused(EventError, "`a`", "1e999", "too large", index=index):
+        index.match('{"a": 1e999}')
+    with refused(ExpressionError, "-1e999", "too large"):
+        parse("a = -1e999")
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), -1e-300])
+def test_weights_that_are_none(weight: float) -> None:
+    with refused(ExpressionError, "weight", "finite number of at least 0"):
+        attr.a == tamis.weighted(1, weight)  # noqa: B015
+    with refused(ExpressionError, "weight"):
+        attr.a.isin([tamis.weighted(1, weight), 2])
+
+
+def test_weights_without_meaning() -> None:
+    with refused(ExpressionError, "negated"):
+        attr.a != tamis.weighted(1, 2.0)  # noqa: B015
+    with refused(ExpressionError, "two weights"):
+        attr.a.isin([tamis.weighted(1, 2.0), tamis.weighted(1.0, 3.0)])
+    with pytest.raises((ExpressionError, TypeError)):
+        untyped_attr.a.between(tamis.weighted(1, 2.0), 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: attr.a < True, "no order"),
+        (lambda: attr.a.between(1, "z"), "two numbers or two strings"),
+        (lambda: attr.a.like(3), "one string"),
+        (lambda: attr.a.startswith(3), "one string"),
+        (lambda: attr.a.like("50\\"), "lone backslash"),
+        (lambda: attr.a.matches("("), "no regular expression"),
+        (lambda: attr.a.matches(r"(a)\1"), "no regular expression"),
+        (lambda: Expression.predicate("a", "~", [1], []), "no operator"),
+        (lambda: Expression.predicate("a", "=", [], []), "one value"),
+        (lambda: Expression.predicate("a", "exists", [1], []), "no value"),
+        (lambda: Expression.predicate("a", "between", [1, 2, 3], []), "two values"),
+        (lambda: Expression.predicate("a", "=", [1, 2], []), "one value"),
+    ],
+)
+def test_predicates_that_mean_nothing(call: Callable[[], Expression], words: str) -> None:
+    with refused(ExpressionError, words):
+        call()
+
+
+def test_a_set_is_no_text() -> None:
+    with refused(TypeError, "a list of values", "['CA']"):
+        attr.state.isin("CA")
+    with refused(TypeError, "iterable"):
+        untyped_attr.state.isin(3)
+
+
+def test_patterns_that_grow(index: Any) -> None:
+    pattern = "((a{100}){100}){100}"
+    with refused(LimitError, "pattern", str(Limits().pattern), index=index) as caught:
+        index.add("new", f"a matches '{pattern}'")
+    assert caught.value.limit == "pattern"
+    with refused(LimitError, "pattern"):
+        attr.a.matches(pattern)
+
+
+def test_patterns_take_linear_time() -> None:
+    index = Index()
+    index.add("evil", attr.a.matches("^(a+)+$"))
+    assert index.match({"a": "a" * 100_000 + "b"}) == []
+
+
+# Expressions used as what they are not
+
+
+def test_an_expression_is_no_truth_value() -> None:
+    expression: Any = attr.a == 1
+    uses: list[Callable[[], object]] = [
+        lambda: bool(expression),
+        lambda: not expression,
+        lambda: expression and expression,
+        lambda: expression or expression,
+        lambda: 1 if expression else 2,
+    ]
+    for use in uses:
+        with refused(TypeError, "neither true nor false", "& | ^ ~"):
+            use()
+    with refused(TypeError, "attr.a", "compare"):
+        bool(attr.a)
+
+
+def test_chained_comparisons() -> None:
+    with refused(TypeError, "between(low, high)"):
+        1 < attr.a < 3  # noqa: B015
+    with refused(TypeError, "between(low, high)"):
+        1 <= attr.a == 3  # noqa: B015
+
+
+def test_attributes_are_not_compared_with_each_other() -> None:
+    for call in (attr.a.__eq__, attr.a.__lt__, attr.a.__ge__, attr.a.__ne__):
+        with refused(ExpressionError, "`a ", "not Attribute"):
+            call(untyped_attr.b)
+
+
+def test_attributes_are_no_expressions(index: Any) -> None:
+    with refused(ExpressionError, "not Attribute", index=index):
+        index.add("new", attr.a)
+    with refused(TypeError, "&"):
+        untyped_attr.a & untyped_attr.b
+    with refused(TypeError, "|"):
+        untyped_attr.a | (attr.b == 1)
+    with refused(TypeError, "unhashable"):
+        hash(attr.a)
+    with refused(AttributeError, "compare"):
+        untyped_attr.a.b = 1
+
+
+@pytest.mark.parametrize("other", ["b = 1", None, True, 3])
+def test_expressions_combine_with_expressions_only(other: Any) -> None:
+    expression: Any = attr.a == 1
+    for combine in (
+        lambda: expression & other,
+        lambda: other | expression,
+        lambda: expression ^ other,
+        lambda: expression.xnor(other),
+        lambda: tamis.all_of([expression, other]),
+        lambda: tamis.any_of([other]),
+    ):
+        with pytest.raises(TypeError):
+            combine()
+    assert expression != other
+    with pytest.raises(TypeError):
+        untyped_tamis.Expression()

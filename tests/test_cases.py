@@ -1,0 +1,180 @@
+"""Every case of `testdata/`, through Python: the same files as the engine's own tests read.
+
+One test per file lists all of its cases that fail.
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tamis
+from oracle import Missing
+from tamis import EventError, Expression, Index
+
+TESTDATA = Path(__file__).parent.parent / "testdata"
+SEMANTICS = sorted((TESTDATA / "semantics").glob("*.toml"))
+MODES: list[Missing] = ["unknown", "false"]
+
+ERRORS = {
+    "syntax": tamis.ExpressionSyntaxError,
+    "expression": tamis.ExpressionError,
+    "limit": tamis.LimitError,
+}
+
+
+def cases(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["case"]
+    return found
+
+
+def check_all(path: Path, check: Callable[[dict[str, Any]], Iterator[str]]) -> None:
+    """Run a check, which yields what is wrong, on every case of a file."""
+    failures = []
+    for case in cases(path):
+        try:
+            failures += [f"{case['name']}: {failure}" for failure in check(case)]
+        except (tamis.TamisError, LookupError, TypeError, ValueError) as error:
+            failures.append(f"{case['name']}: {type(error).__name__}: {error}")
+    assert not failures, "\n".join([f"{len(failures)} failures in {path.name}", *failures])
+
+
+def differs(what: str, found: object, wanted: object) -> Iterator[str]:
+    if found != wanted:
+        yield f"{what} is {found!r}, not {wanted!r}"
+
+
+def as_mapping(text: str) -> dict[str, Any] | None:
+    """The event as Python objects, where these say the same as the JSON."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if len(names) != len(set(names)):
+            raise ValueError("a dict cannot hold a key twice")
+        return dict(pairs)
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON")
+
+    try:
+        event = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def test_there_are_cases() -> None:
+    paths = list(TESTDATA.rglob("*.toml"))
+    assert len(paths) > 10
+    assert sum(len(cases(path)) for path in paths) >= 250
+
+
+# Semantics
+
+
+@pytest.mark.parametrize("path", SEMANTICS, ids=lambda path: path.stem)
+def test_semantics(path: Path) -> None:
+    def check(case: dict[str, Any]) -> Iterator[str]:
+        for mode in MODES:
+            index = Index(missing=mode)
+            index.add("case", case["expression"])
+            forms = {"JSON": case["event"], "bytes": case["event"].encode()}
+            mapping = as_mapping(case["event"])
+            assert mapping is not None
+            for form, event in {**forms, "mapping": mapping}.items():
+                explanation = index.explain("case", event)
+                yield from differs(f"missing={mode}, {form}: truth", explanation.truth, case[mode])
+                found = index.match(event)
+                matched = ["case"] if case[mode] == "true" else []
+                yield from differs(f"missing={mode}, {form}: match", found, matched)
+
+    check_all(path, check)
+
+
+@pytest.mark.parametrize("path", SEMANTICS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("mode", MODES)
+def test_matches_among_many_are_what_explanations_say(path: Path, mode: Missing) -> None:
+    index = Index(missing=mode)
+    index.add_many((position, case["expression"]) for position, case in enumerate(cases(path)))
+    for case in cases(path):
+        try:
+            found = index.match(case["event"])
+        except EventError:  # what one case does not ask about may be an error for another
+            continue
+        explained = [id for id in index if index.explain(id, case["event"]).matched]
+        assert found == explained, case["name"]
+
+
+# Language
+
+
+def test_printing() -> None:
+    def check(case: dict[str, Any]) -> Iterator[str]:
+        expression = tamis.parse(case["text"])
+        yield from differs("text", str(expression), case["print"])
+        yield from differs("JSON form", json.loads(expression.to_json()), json.loads(case["json"]))
+        yield from differs("parsed again", tamis.parse(case["print"]), expression)
+        yield from differs("from JSON", Expression.from_json(case["json"]), expression)
+        yield from differs("there and back", Expression.from_json(expression.to_json()), expression)
+
+    check_all(TESTDATA / "language" / "print.toml", check)
+
+
+def test_language_errors() -> None:
+    def check(case: dict[str, Any]) -> Iterator[str]:
+        try:
+            expression = tamis.parse(case["text"])
+        except tamis.TamisError as error:
+            yield from differs("class", type(error), ERRORS[case["kind"]])
+            for name in ("line", "column", "suggestion"):
+                if name in case:
+                    yield from differs(name, getattr(error, name, None), case[name])
+            for part in (case.get("message", ""), case.get("suggestion", "")):
+                if part not in str(error):
+                    yield f"message lacks {part!r}: {error}"
+        else:
+            yield f"read as {expression}"
+
+    check_all(TESTDATA / "language" / "errors.toml", check)
+
+
+# Events
+
+
+def test_events_that_are_refused() -> None:
+    def check(case: dict[str, Any]) -> Iterator[str]:
+        index = Index()
+        index.add("case", case["expression"])
+        text = case["event"]
+        forms = {"JSON": text, "bytes": text.encode(), "mapping": as_mapping(text)}
+        for form, event in forms.items():
+            if event is None:
+                continue
+            for ask in (index.match, lambda event: index.explain("case", event)):
+                try:
+                    answer = ask(event)
+                except tamis.TamisError as error:
+                    yield from differs(f"{form}: class", type(error), EventError)
+                    if case.get("message", "") not in str(error):
+                        yield f"{form}: message lacks {case['message']!r}: {error}"
+                else:
+                    yield f"{form}: accepted as {answer}"
+
+    check_all(TESTDATA / "events" / "errors.toml", check)
+
+
+def test_events_that_are_accepted() -> None:
+    def check(case: dict[str, Any]) -> Iterator[str]:
+        index = Index()
+        index.add("case", case["expression"])
+        text = case["event"]
+        forms = {"JSON": text, "bytes": text.encode(), "mapping": as_mapping(text)}
+        for form, event in forms.items():
+            if event is not None:
+                explanation = index.explain("case", event)
+                yield from differs(f"{form}: truth", explanation.truth, case["truth"])
+
+    check_all(TESTDATA / "events" / "accepted.toml", check)

@@ -1,0 +1,160 @@
+"""What the documentation shows is true: its Python runs, its expressions are read as it says."""
+
+import ast
+import io
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tamis
+from tamis import Expression, Limits
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.glob("**/*.md")])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code of the page's fenced blocks in a language."""
+    text = page.read_text(encoding="utf-8")
+    fences = re.findall(rf"^```{language}\b[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [str(fence) for fence in fences]
+
+
+def rows(page: Path, *heads: str) -> list[list[str]]:
+    """The rows of the page's table with these heads; code loses its marks."""
+    text = page.read_text(encoding="utf-8")
+    head = r"^\| " + r" \| ".join(map(re.escape, heads)) + r" \|\n\|[-|]+\|\n((?:\|.*\n?)+)"
+    found = re.search(head, text, re.MULTILINE)
+    assert found, f"{page.name} has no table of {heads}"
+    between_cells = r"\|(?=(?:[^`]*`[^`]*`)*[^`]*$)"  # not within code
+    lines = [re.split(between_cells, line)[1:-1] for line in found[1].splitlines()]
+    return [[cell.strip().strip("`") for cell in line] for line in lines]
+
+
+def run(code: str, names: dict[str, Any]) -> None:
+    """Run a block; where a line shows a result in a comment, it must be that."""
+    lines = code.splitlines()
+    for statement in ast.parse(code).body:
+        assert statement.end_lineno is not None
+        shown = lines[statement.end_lineno - 1][statement.end_col_offset or 0 :].strip()
+        following = lines[statement.end_lineno :]
+        source = ast.get_source_segment(code, statement) or ""
+        if not isinstance(statement, ast.Expr):
+            exec(compile(ast.Module([statement], []), "<docs>", "exec"), names)
+            continue
+        output = io.StringIO()
+        with redirect_stdout(output):
+            result = eval(compile(ast.Expression(statement.value), "<docs>", "eval"), names)
+        if re.match(r"#\s*[\[{('\"\d]", shown):
+            assert result == ast.literal_eval(shown.lstrip("# ")), source
+        printed = output.getvalue().splitlines()
+        if printed and following[:1] and following[0].startswith("#"):
+            assert [line.removeprefix("#").strip() for line in following[: len(printed)]] == [
+                line.strip() for line in printed
+            ], source
+
+
+def first_page() -> dict[str, Any]:
+    """The names that a reader of the first page has at hand."""
+    names: dict[str, Any] = {}
+    for code in blocks(DOCS / "index.md", "python"):
+        run(code, names)
+    return names
+
+
+def test_the_first_page_has_an_example() -> None:
+    assert blocks(DOCS / "index.md", "python")
+    assert first_page()["index"].match({"age": 21, "state": "CA"}) == ["young-west"]
+
+
+def test_the_readme_has_an_example() -> None:
+    for code in blocks(ROOT / "README.md", "python"):
+        run(code, {})  # it stands alone
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_runs(page: Path) -> None:
+    names = first_page()
+    for code in blocks(page, "python"):
+        run(code, names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_expressions_are_read(page: Path) -> None:
+    for block in blocks(page, "sql"):
+        for line in filter(str.strip, block.splitlines()):
+            expression = tamis.parse(line)
+            assert tamis.parse(str(expression)) == expression
+
+
+def test_there_are_expressions() -> None:
+    assert sum(len(blocks(page, "sql")) for page in PAGES) > 2
+
+
+def test_json_forms_are_read() -> None:
+    forms = [form for form in blocks(DOCS / "json-form.md", "json") if "$schema" not in form]
+    assert forms
+    for form in forms:
+        Expression.from_json(form)
+    text = re.search(r"^is `(.*)`\.$", (DOCS / "json-form.md").read_text("utf-8"), re.MULTILINE)
+    assert text
+    assert tamis.parse(text[1]) == Expression.from_json(forms[0])
+
+
+def test_canonical_texts() -> None:
+    for written, printed in rows(DOCS / "language.md", "written", "printed"):
+        assert str(tamis.parse(written)) == printed
+
+
+def test_the_errors_shown_are_the_errors() -> None:
+    shown = blocks(DOCS / "language.md", "text")
+    assert shown
+    for error in shown:
+        text = error.splitlines()[1].strip()
+        with pytest.raises(tamis.ExpressionSyntaxError) as caught:
+            tamis.parse(text)
+        assert str(caught.value) == error.rstrip("\n")
+
+
+def test_the_defaults_of_limits() -> None:
+    units = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+    named = set()
+    for page in (DOCS / "language.md", DOCS / "events.md"):
+        for name, _, default in rows(page, "limit", "bounds", "default"):
+            number, _, unit = default.replace(",", "").partition(" ")
+            assert getattr(Limits(), name) == int(number) * units.get(unit, 1), name
+            named.add(name)
+    assert named == set(re.findall(r"(\w+)=", repr(Limits())))
+
+
+def test_the_builder_says_what_the_text_says() -> None:
+    names = {**first_page(), **{name: tamis.attr[name] == True for name in "xyz"}}  # noqa: E712
+    checked = 0
+    for builder, text in rows(DOCS / "python.md", "builder", "text"):
+        first, *more = builder.split("`, `")
+        receiver = first.rpartition("(")[0].rpartition(".")[0]
+        codes = [first, *(f"{receiver}{code}" if code[0] == "." else code for code in more)]
+        for code, wanted in zip(codes, text.split("`, `"), strict=False):
+            built = None if "..." in wanted else eval(code, names)
+            if isinstance(built, Expression):
+                assert tamis.parse(wanted) == built, code
+                checked += 1
+    assert checked > 10
+
+
+def test_the_truth_tables() -> None:
+    """The table of connectives on the page about semantics, with attributes for its letters."""
+    values = {"true": True, "false": False}
+    heads = ["`a`", "`b`", "`a and b`", "`a or b`", "`a xor b`", "`a xnor b`"]
+    index = tamis.Index()
+    index.add_many((head.strip("`"), head.strip("`")) for head in heads)
+    for row in rows(DOCS / "semantics.md", *heads):
+        event = {
+            name: values[truth] for name, truth in zip("ab", row, strict=False) if truth in values
+        }
+        for head, truth in zip(heads, row, strict=True):
+            assert index.explain(head.strip("`"), event).truth == truth, (head, event)

@@ -1,0 +1,333 @@
+"""The everyday life of an index: the calls a user makes, and what they answer."""
+
+import json
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+import tamis
+from tamis import Expression, Index, Limits, Subscription, attr
+
+
+def test_the_example_of_the_first_page() -> None:
+    index = tamis.Index()
+    index.add("young-west", "age between 18 and 25 and state in ('CA', 'OR', 'WA')")
+    index.add("no-espn", (attr.category == "sports") & ~attr.source.isin(["espn"]))
+    index.add_many([("a", "x > 3"), ("b", "tags in ('new'^2.5, 'sale')")])
+
+    assert index.match({"age": 21, "state": "CA"}) == ["young-west"]
+    assert index.match({"category": "sports", "source": "bbc", "x": 4}) == ["no-espn", "a"]
+    assert index.match({"category": "sports"}) == []
+    assert index.match_batch([{"tags": ["new"]}, b'{"x": 5}', "{}"]) == [["b"], ["a"], []]
+    assert str(index.explain("young-west", {"age": 30, "state": "CA"})).splitlines() == [
+        "false    and",
+        "false      age between 18 and 25    -- age is 30",
+        "true       state in ('CA', 'OR', 'WA')    -- state is 'CA'",
+    ]
+
+    index.remove("a")
+    assert "a" not in index
+    assert "b" in index
+    assert len(index) == 3
+    assert list(index) == ["young-west", "no-espn", "b"]
+    assert str(index["b"].expression) == "tags in ('new'^2.5, 'sale')"
+
+
+def test_an_empty_index() -> None:
+    index = Index()
+    assert len(index) == 0
+    assert list(index) == []
+    assert index.match({"a": 1}) == []
+    assert index.match_batch([{"a": 1}, {}]) == [[], []]
+    assert index.match_batch([]) == index.match_batch("") == index.match_batch("\n \n") == []
+    index.add_many([])
+    index.add_many({})
+    assert repr(index) == "<Index of 0 subscriptions>"
+    assert index.stats()["subscriptions"] == 0
+
+
+def test_options() -> None:
+    index = Index()
+    assert (index.missing, index.limits) == ("unknown", Limits())
+    index = Index(matcher="scan", missing="false", limits=Limits(depth=7))
+    assert (index.missing, index.limits.depth) == ("false", 7)
+    assert index.limits == Limits(depth=7) != Limits()
+    assert "depth=7" in repr(index.limits)
+
+
+@pytest.mark.parametrize(
+    ("mode", "matched"), [("unknown", ["known"]), ("false", ["known", "none of", "negated"])]
+)
+def test_missing(mode: str, matched: list[str]) -> None:
+    index = Index(missing="false" if mode == "false" else "unknown")
+    index.add("known", "age > 3")
+    index.add("none of", "state not in ('CA')")
+    index.add("negated", "not (state = 'CA')")
+    assert index.match({"age": 5}) == matched
+
+
+def test_ids_are_strings_and_integers() -> None:
+    index = Index()
+    ids: list[str | int] = ["1", 1, "", -5, 2**63 - 1, "é\U0001f600", "a\nb", 0]
+    for id in ids:
+        index.add(id, "true")
+    assert list(index) == index.match({}) == ids
+    assert [type(id) for id in index] == [type(id) for id in ids]
+    index.remove("1")
+    assert 1 in index
+    assert "1" not in index
+    assert 1.0 not in index
+    assert True not in index
+    assert None not in index
+
+
+def test_adding_again_replaces_and_moves_to_the_end() -> None:
+    index = Index()
+    index.add_many([("a", "x = 1"), ("b", "x = 1"), ("c", "x = 1")])
+    index.add("a", "x in (1, 2)", metadata=["new"])
+    assert list(index) == ["b", "c", "a"]
+    assert len(index) == 3
+    assert index.match({"x": 1}) == ["b", "c", "a"]
+    assert index.match({"x": 2}) == ["a"]
+    assert index["a"].metadata == ["new"]
+    index.add("a", "x = 1")
+    assert index["a"].metadata is None
+
+
+def test_of_equal_ids_in_a_batch_the_last_counts() -> None:
+    index = Index()
+    index.add_many([("a", "false"), ("b", "true"), ("a", "true", "the last")])
+    assert list(index) == index.match({}) == ["b", "a"]
+    assert index["a"].metadata == "the last"
+
+
+def test_forms_of_add_many() -> None:
+    index = Index()
+    items: Any = [(1, "true"), [2, "true"], (3, attr.x == 1, {"k": "v"}), (4, "true", None)]
+    mapping: dict[str | int, str | Expression] = {5: "true", "six": attr.x == 1}
+    index.add_many(items)
+    index.add_many(mapping)
+    index.add_many(MappingProxyType({7: "true"}))
+    index.add_many((id, "true") for id in range(8, 11))
+    index.add_many(iter([(11, "true")]))
+    assert list(index) == [1, 2, 3, 4, 5, "six", 7, 8, 9, 10, 11]
+    assert index[3].metadata == {"k": "v"}
+    assert index[4].metadata is None
+
+
+def test_iteration_is_over_one_moment() -> None:
+    index = Index()
+    index.add_many((id, "true") for id in range(5))
+    seen = []
+    for id in index:
+        seen.append(id)
+        index.remove(id)
+        index.add(id + 100, "true")
+    assert seen == [0, 1, 2, 3, 4]
+    assert list(index) == [100, 101, 102, 103, 104]
+
+
+def test_a_subscription() -> None:
+    index = Index()
+    index.add("b", "x = 1 AND Y", metadata={"owner": "us"})
+    subscription = index["b"]
+    assert isinstance(subscription, Subscription)
+    assert subscription.id == "b"
+    assert subscription.expression == tamis.parse("x = 1 and Y")
+    assert subscription.metadata == {"owner": "us"}
+    assert repr(subscription) == '<Subscription "b": x = 1 and Y = true>'
+    index.add(7, "true")
+    assert repr(index[7]) == "<Subscription 7: true>"
+    index.remove("b")
+    assert subscription.id == "b", "what was taken out stays as it was"
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        {"owner": "us", "tags": ["a", None], "nested": {"x": 1.5, "y": True}},
+        [],
+        "text: é \U0001f600 \x00 '\"",
+        0,
+        -(2**70),
+        0.1,
+        False,
+        {},
+    ],
+)
+def test_metadata_comes_back(metadata: object) -> None:
+    index = Index()
+    index.add("one", "true", metadata=metadata)
+    index.add_many([("two", "true", metadata)])
+    for id in index:
+        assert index[id].metadata == metadata
+        assert type(index[id].metadata) is type(metadata)
+
+
+def test_metadata_is_a_copy() -> None:
+    index = Index()
+    metadata = {"k": [1]}
+    index.add("x", "true", metadata=metadata)
+    metadata["k"].append(2)
+    index["x"].metadata["k"].append(3)
+    assert index["x"].metadata == {"k": [1]}
+
+
+def test_stats() -> None:
+    index = Index()
+    index.add_many([("a", "x = 1 and y = 2"), ("b", "x = 1 or z.w = 3"), ("c", "true")])
+    stats = index.stats()
+    assert stats["subscriptions"] == 3
+    assert stats["attributes"] == 3
+    assert stats["predicates"] == 3, "equal predicates are one"
+    assert stats["matcher"] == "scan"
+    assert stats["removed"] == 0
+    index.remove("c")
+    stats = index.stats()
+    assert (stats["subscriptions"], stats["removed"]) == (2, 1)
+    assert json.loads(json.dumps(stats)) == stats
+
+
+def test_many_additions_and_removals_stay_compact() -> None:
+    index = Index()
+    for id in range(3000):
+        index.add(id, f"x = {id % 7}")
+    assert index.stats()["segments"] < 100
+    for id in range(0, 3000, 2):
+        index.remove(id)
+    assert len(index) == 1500
+    assert index.match({"x": 3}) == [id for id in range(3000) if id % 7 == 3 and id % 2]
+    for id in range(1, 3000, 2):
+        index.remove(id)
+    assert len(index) == 0
+    assert index.stats()["removed"] < 2000
+
+
+# Explanations
+
+
+def test_an_explanation_as_a_dict() -> None:
+    index = Index()
+    index.add("x", "not (a = 1 or b in ('x')) xor exists(c) and true")
+    explanation = index.explain("x", {"a": [2, 3], "b": None})
+    assert explanation.truth == "unknown"
+    assert explanation.matched is False
+    assert repr(explanation) == "<Explanation: unknown>"
+    negation = {
+        "text": "not",
+        "truth": "unknown",
+        "operands": [
+            {
+                "text": "or",
+                "truth": "unknown",
+                "operands": [
+                    {"text": "a = 1", "truth": "false", "attribute": "a", "seen": [2, 3]},
+                    {"text": "b in ('x')", "truth": "unknown", "attribute": "b", "seen": None},
+                ],
+            }
+        ],
+    }
+    presence = {
+        "text": "and",
+        "truth": "false",
+        "operands": [
+            {"text": "exists(c)", "truth": "false", "attribute": "c", "seen": "missing"},
+            {"text": "true", "truth": "true"},
+        ],
+    }
+    assert explanation.to_dict() == {
+        "text": "xor",
+        "truth": "unknown",
+        "operands": [negation, presence],
+    }
+    assert str(explanation).splitlines() == [
+        "unknown  xor",
+        "unknown    not",
+        "unknown      or",
+        "false          a = 1    -- a is [2, 3]",
+        "unknown        b in ('x')    -- b is null",
+        "false      and",
+        "false        exists(c)    -- c is missing",
+        "true         true",
+    ]
+
+
+def test_an_explanation_keeps_the_types_of_values() -> None:
+    index = Index()
+    index.add("x", "a = 1")
+    seen = index.explain("x", {"a": [True, 1, 1.5, "1", 2.0, 1e300]}).to_dict()["seen"]
+    assert seen == [True, 1, 1.5, "1", 2, 1e300]
+    assert [type(value) for value in seen] == [bool, int, float, str, int, float]
+
+
+def test_an_explanation_shortens_long_lists() -> None:
+    index = Index()
+    index.add("x", "a = 1")
+    explanation = index.explain("x", {"a": list(range(1000))})
+    assert len(str(explanation)) < 100
+    assert "1000 in all" in str(explanation)
+    assert len(explanation.to_dict()["seen"]) == 1000
+
+
+# Expressions
+
+
+def test_expressions_are_values() -> None:
+    one, same, other = tamis.parse("a=1 AND b"), tamis.parse("a = 1 and b = true"), attr.a == 1
+    assert one == same != other
+    assert hash(one) == hash(same)
+    assert {one: "x"}[same] == "x"
+    assert one != "a = 1 and b = true"
+    assert repr(other) == "<Expression a = 1>"
+    assert one.attributes == ["a", "b"]
+    assert tamis.all_of([]) == Expression.constant(True) == tamis.parse("TRUE")
+    assert tamis.any_of([]) == Expression.constant(False)
+    assert tamis.all_of([other]) == other
+    assert tamis.all_of(iter([one, other])) == tamis.parse("a = 1 and b and a = 1")
+
+
+def test_the_builder() -> None:
+    built = {
+        attr.age == 3: "age = 3",
+        attr.age != 3: "age != 3",
+        attr.age < 3: "age < 3",
+        attr.age <= 3: "age <= 3",
+        attr.age > 3: "age > 3",
+        attr.age >= 3: "age >= 3",
+        3 < attr.age: "age > 3",  # noqa: SIM300
+        3 >= attr.age: "age <= 3",  # noqa: SIM300
+        attr.state.isin(["OR", "CA", "CA"]): "state in ('CA', 'OR')",
+        attr.state.isin(iter(())): "state in ()",
+        attr.state.not_in({"CA"}): "state not in ('CA')",
+        attr.age.between(18, 25.5): "age between 18 and 25.5",
+        attr.age.not_between("a", "b"): "age not between 'a' and 'b'",
+        attr.source.like("espn%"): "source like 'espn%'",
+        attr.source.not_like("espn%"): "source not like 'espn%'",
+        attr.source.startswith("x"): "source starts with 'x'",
+        attr.source.endswith("x"): "source ends with 'x'",
+        attr.source.contains("it's"): "source contains 'it''s'",
+        attr.source.matches("^[a-z]+$"): "source matches '^[a-z]+$'",
+        attr.age.exists(): "exists(age)",
+        attr.age.missing(): "missing(age)",
+        attr.age.is_null(): "age is null",
+        attr.age.is_not_null(): "age is not null",
+        attr.user.geo.state == "CA": "user.geo.state = 'CA'",
+        attr["user.geo"]["state"] == "CA": "user.geo.state = 'CA'",
+        attr["like"] == 1: '"like" = 1',
+        attr.user["like"] == 1: "user.like = 1",
+        attr.flag == True: "flag = true",  # noqa: E712
+        ~(attr.a == 1) & (attr.b == 2) | (attr.c == 3): "not a = 1 and b = 2 or c = 3",
+        (attr.a == 1) ^ (attr.b == 2): "a = 1 xor b = 2",
+        (attr.a == 1).xnor(attr.b == 2): "a = 1 xnor b = 2",
+        attr.a == tamis.weighted(1, 2.5): "a = 1^2.5",
+        attr.a.between(1, tamis.weighted(2, 0.5)): "a between 1 and 2^0.5",
+        attr.a.isin([tamis.weighted("new", 2.5), "sale"]): "a in ('new'^2.5, 'sale')",
+    }
+    for expression, text in built.items():
+        assert str(expression) == text
+        assert tamis.parse(text) == expression
+    assert repr(attr) == "attr"
+    assert repr(attr.user["age"]) == "attr['user.age']"
+    assert repr(tamis.weighted(1, 2.5)) == "weighted(1, 2.5)"
