@@ -27,6 +27,13 @@ pub enum Error {
         /// How much is allowed.
         allowed: usize,
     },
+    /// A file of an index that cannot be written, read or trusted.
+    Storage {
+        /// The file or folder.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An item of a batch failed; nothing of the batch was taken.
     Item {
         /// Position in the batch, from 0.
@@ -62,6 +69,10 @@ impl Error {
         Error::Expression(message.into())
     }
 
+    pub(crate) fn storage(path: &std::path::Path, reason: impl fmt::Display) -> Error {
+        Error::Storage { path: path.display().to_string(), reason: reason.to_string() }
+    }
+
     pub(crate) fn event(message: impl Into<String>) -> Error {
         Error::Event(message.into())
     }
@@ -75,6 +86,7 @@ impl fmt::Display for Error {
             Error::Limit { what, name, found, allowed } => {
                 write!(f, "{what}: {found} exceeds the limit of {allowed} (limit `{name}`)")
             }
+            Error::Storage { path, reason } => write!(f, "{path}: {reason}"),
             Error::Item { position, name, cause } => write!(f, "item {position} ({name}): {cause}"),
         }
     }

@@ -24,6 +24,7 @@
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
 
+mod column;
 mod error;
 mod event;
 mod explain;
@@ -32,6 +33,8 @@ mod index;
 mod limits;
 mod matcher;
 mod predicate;
+mod sections;
+mod strings;
 mod truth;
 mod value;
 

@@ -8,6 +8,7 @@
 
 use super::estimate::Estimates;
 use super::keys::Keys;
+use super::patterns::Patterns;
 use super::program::{self, MOST_ATTRIBUTES, MOST_KEYS, end_block, head};
 use super::ranges::{Bounds, Interval, Stabbing};
 use super::term::{Tag, Term, TermId, Terms};
@@ -15,7 +16,6 @@ use super::{Compiled, Entry, NO_BLOCK, TARGET_NODE};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, normalise};
 use crate::matcher::{Scan, Slot};
-use crate::predicate::Check;
 use crate::truth::Missing;
 
 /// Sets with more values than this are entered once, and found through each of their keys.
@@ -529,31 +529,31 @@ impl Parts {
         for (attribute, number) in terms.attributes.iter().zip(1..) {
             local[*attribute as usize] = number;
         }
+        let counts = [slots, terms.literals()].into_iter().map(|count| count as u64);
+        let sources = [set_sources, pattern_sources, attribute_sources, always, node_sources];
         Compiled {
             missing: builder.missing,
-            slots,
+            counts: counts.chain(sources.into_iter().map(u64::from)).collect(),
+            names: terms.attributes.iter().map(|&attribute| attributes.name(attribute)).collect(),
             attributes: local,
-            attribute_count: count,
-            patterns: terms.patterns.iter().map(|(attribute, test)| (*attribute, Check::new(test))).collect(),
-            pattern_starts,
-            attribute_patterns,
-            sources: [set_sources, pattern_sources, attribute_sources, always, node_sources],
-            starts,
-            entries,
-            key_set_starts,
-            key_sets,
-            set_starts,
-            set_keys,
+            patterns: Patterns::new(&terms.patterns),
+            pattern_starts: pattern_starts.into(),
+            attribute_patterns: attribute_patterns.into(),
+            starts: starts.into(),
+            entries: entries.into(),
+            key_set_starts: key_set_starts.into(),
+            key_sets: key_sets.into(),
+            set_starts: set_starts.into(),
+            set_keys: set_keys.into(),
             stabbing,
-            bodies,
-            node_slot_starts,
-            node_slots,
-            deep,
+            bodies: bodies.into(),
+            node_slot_starts: node_slot_starts.into(),
+            node_slots: node_slots.into(),
+            deep: deep.into(),
             scan,
-            predicates: terms.literals(),
             keys: builder.keys,
             bounds: builder.bounds,
-            program: builder.program,
+            program: builder.program.into(),
         }
     }
 }

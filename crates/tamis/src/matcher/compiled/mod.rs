@@ -13,17 +13,23 @@
 mod build;
 mod estimate;
 mod keys;
+mod patterns;
 mod program;
 mod ranges;
 mod term;
+mod values;
 mod working;
 
 use super::{Matcher, Scan, Scratch, Slot};
+use crate::column::Column;
+use crate::error::Result;
 use crate::event::{Attributes, Event, Presence};
 use crate::expression::Expression;
-use crate::predicate::Check;
+use crate::sections::{SectionReader, Sections};
+use crate::strings::Strings;
 use crate::truth::{Missing, Truth};
 use keys::{Keys, NO_KEY};
+use patterns::Patterns;
 use program::{Context, holds};
 use ranges::{Bounds, NO_RANK, Stabbing};
 pub(crate) use working::Working;
@@ -35,7 +41,8 @@ const NO_BLOCK: u32 = u32::MAX;
 const TARGET_NODE: u32 = 1 << 31;
 
 /// What follows when a source is true.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 struct Entry {
     /// The bits of the keys of `attribute` one of which the event must have.
     mask: u32,
@@ -57,34 +64,33 @@ impl Entry {
 #[derive(Debug)]
 pub struct Compiled {
     missing: Missing,
-    slots: usize,
     /// The number here of each attribute of the index; 0 where no expression asks about it.
     attributes: Vec<u32>,
-    attribute_count: usize,
     keys: Keys,
     bounds: Bounds,
-    patterns: Vec<(u32, Check)>,
-    pattern_starts: Vec<u32>,
-    attribute_patterns: Vec<u32>,
-    /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.
-    sources: [u32; 5],
+    patterns: Patterns,
+    pattern_starts: Column<u32>,
+    attribute_patterns: Column<u32>,
     /// Where the entries of each source begin.
-    starts: Vec<u32>,
-    entries: Vec<Entry>,
-    program: Vec<u32>,
-    key_set_starts: Vec<u32>,
-    key_sets: Vec<u32>,
-    set_starts: Vec<u32>,
-    set_keys: Vec<u32>,
+    starts: Column<u32>,
+    entries: Column<Entry>,
+    program: Column<u32>,
+    key_set_starts: Column<u32>,
+    key_sets: Column<u32>,
+    set_starts: Column<u32>,
+    set_keys: Column<u32>,
     stabbing: Stabbing,
     /// The block that evaluates each node.
-    bodies: Vec<u32>,
-    node_slot_starts: Vec<u32>,
-    node_slots: Vec<u32>,
+    bodies: Column<u32>,
+    node_slot_starts: Column<u32>,
+    node_slots: Column<u32>,
     /// The slots of expressions too deep to compile, and a scan over them.
-    deep: Vec<Slot>,
+    deep: Column<Slot>,
     scan: Scan,
-    predicates: usize,
+    /// The names of the attributes, by their number here less one.
+    names: Strings,
+    /// The number of slots and of predicates, and the first source of each kind.
+    counts: Column<u64>,
 }
 
 impl Compiled {
@@ -101,29 +107,104 @@ impl Compiled {
 
     /// Bytes of memory that matching reads.
     pub fn bytes(&self) -> usize {
-        let words = self.attributes.len()
-            + self.pattern_starts.len()
-            + self.attribute_patterns.len()
-            + self.starts.len()
-            + self.program.len()
-            + self.key_set_starts.len()
-            + self.key_sets.len()
-            + self.set_starts.len()
-            + self.set_keys.len()
-            + self.bodies.len()
-            + self.node_slot_starts.len()
-            + self.node_slots.len();
+        let words = self.attributes.len() + self.words().map(|column| column.len()).iter().sum::<usize>();
         4 * words
             + size_of::<Entry>() * self.entries.len()
-            + size_of::<(u32, Check)>() * self.patterns.len()
+            + self.patterns.bytes()
             + self.keys.bytes()
             + self.bounds.bytes()
             + self.stabbing.bytes()
     }
 
+    /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.
+    fn sources(&self) -> [u32; 5] {
+        std::array::from_fn(|kind| self.counts[2 + kind] as u32)
+    }
+
+    /// Lays the matcher down in a file.
+    pub(crate) fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.counts);
+        self.names.write(sections);
+        self.keys.write(sections);
+        self.bounds.write(sections);
+        self.patterns.write(sections);
+        self.stabbing.write(sections);
+        sections.push(&self.entries);
+        for column in self.words() {
+            sections.push(column);
+        }
+    }
+
+    fn words(&self) -> [&Column<u32>; 12] {
+        [
+            &self.pattern_starts,
+            &self.attribute_patterns,
+            &self.starts,
+            &self.program,
+            &self.key_set_starts,
+            &self.key_sets,
+            &self.set_starts,
+            &self.set_keys,
+            &self.bodies,
+            &self.node_slot_starts,
+            &self.node_slots,
+            &self.deep,
+        ]
+    }
+
+    /// Finds a matcher in a file; `expression` gives the expression of a slot.
+    pub(crate) fn read(
+        reader: &mut SectionReader,
+        attributes: &Attributes,
+        missing: Missing,
+        expression: impl Fn(Slot) -> Result<Expression>,
+    ) -> Result<Compiled> {
+        let counts: Column<u64> = reader.next()?;
+        if counts.len() != 7 {
+            return Err(reader.damaged("the counts are incomplete"));
+        }
+        let names = Strings::read(reader)?;
+        let mut local = Vec::new();
+        for (position, number) in (0..names.len()).zip(1..) {
+            let name = names.get(position).ok_or_else(|| reader.damaged("an attribute's name is damaged"))?;
+            let attribute = attributes.intern(&name.into()) as usize;
+            local.resize(local.len().max(attribute + 1), 0);
+            local[attribute] = number;
+        }
+        let mut compiled = Compiled {
+            missing,
+            counts,
+            names,
+            attributes: local,
+            keys: Keys::read(reader)?,
+            bounds: Bounds::read(reader)?,
+            patterns: Patterns::read(reader)?,
+            stabbing: Stabbing::read(reader)?,
+            entries: reader.next()?,
+            pattern_starts: reader.next()?,
+            attribute_patterns: reader.next()?,
+            starts: reader.next()?,
+            program: reader.next()?,
+            key_set_starts: reader.next()?,
+            key_sets: reader.next()?,
+            set_starts: reader.next()?,
+            set_keys: reader.next()?,
+            bodies: reader.next()?,
+            node_slot_starts: reader.next()?,
+            node_slots: reader.next()?,
+            deep: reader.next()?,
+            scan: Scan::new([], attributes, missing),
+        };
+        if !compiled.deep.is_empty() {
+            let deep = compiled.deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
+            compiled.scan = Scan::new(&deep, attributes, missing);
+        }
+        Ok(compiled)
+    }
+
     /// Writes down what the event has, and which sources that makes true.
     fn load(&self, event: &Event, working: &mut Working) {
-        let [sets, patterns, attributes, always, _] = self.sources;
+        let [sets, patterns, attributes, always, _] = self.sources();
         working.sources.push(always);
         for (global, presence) in event.iter() {
             let attribute = match self.attributes.get(global as usize) {
@@ -174,8 +255,8 @@ impl Compiled {
         if let Some(truth) = working.recall(working.patterns[pattern as usize]) {
             return truth;
         }
-        let (attribute, check) = &self.patterns[pattern as usize];
-        let global = working.fields[*attribute as usize].global;
+        let (attribute, check) = self.patterns.get(pattern as usize);
+        let global = working.fields[attribute as usize].global;
         let truth = check.truth(event.get(global), Missing::False) == Truth::True;
         working.patterns[pattern as usize] = working.remember(truth);
         truth
@@ -219,7 +300,7 @@ impl Compiled {
         for &slot in group(&self.node_slot_starts, &self.node_slots, node) {
             working.emit(slot);
         }
-        working.sources.push(self.sources[4] + node);
+        working.sources.push(self.sources()[4] + node);
     }
 }
 
@@ -272,7 +353,13 @@ impl Matcher for Compiled {
         }
         let working = &mut scratch.compiled;
         let sets = self.set_starts.len() - 1;
-        working.begin(self.attribute_count, self.patterns.len(), self.bodies.len(), sets, self.slots);
+        working.begin(
+            self.names.len(),
+            self.patterns.len(),
+            self.bodies.len(),
+            sets,
+            self.counts[0] as usize,
+        );
         self.load(event, working);
         while let Some(source) = working.sources.pop() {
             self.follow(source, event, working);
@@ -283,6 +370,6 @@ impl Matcher for Compiled {
     }
 
     fn predicates(&self) -> usize {
-        self.predicates
+        self.counts[1] as usize
     }
 }

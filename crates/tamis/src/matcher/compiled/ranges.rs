@@ -6,7 +6,14 @@
 //! value lies in are found by an implicit tree over the intervals sorted by their low end, each
 //! subtree with its highest high end: the logarithm of their number, plus the answers.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use super::term::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
+use super::values::ValueColumns;
+use crate::column::Column;
+use crate::error::Result;
+use crate::sections::{SectionReader, Sections};
 use crate::value::{Value, ValueRef};
 
 /// No rank: a boolean, which lies in no range.
@@ -16,8 +23,8 @@ pub(super) const NO_RANK: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
     /// Where the ends of each attribute begin in `values`.
-    starts: Vec<u32>,
-    values: Vec<Value>,
+    starts: Column<u32>,
+    values: ValueColumns,
 }
 
 impl Bounds {
@@ -37,12 +44,12 @@ impl Bounds {
         for attribute in 1..starts.len() {
             starts[attribute] += starts[attribute - 1];
         }
-        Bounds { starts, values: sorted.into_iter().map(|(_, value)| value).collect() }
+        Bounds { starts: starts.into(), values: sorted.iter().map(|(_, value)| value).collect() }
     }
 
-    fn of(&self, attribute: u32) -> &[Value] {
+    fn of(&self, attribute: u32) -> Range<usize> {
         let attribute = attribute as usize;
-        &self.values[self.starts[attribute] as usize..self.starts[attribute + 1] as usize]
+        self.starts[attribute] as usize..self.starts[attribute + 1] as usize
     }
 
     /// The rank of a value: odd where it is an end itself, even between two ends.
@@ -51,10 +58,16 @@ impl Bounds {
         if ends.is_empty() || matches!(value, ValueRef::Boolean(_)) {
             return NO_RANK;
         }
-        match ends.binary_search_by(|end| end.as_ref().canonical_order(value)) {
-            Ok(position) => 2 * position as u32 + 1,
-            Err(position) => 2 * position as u32,
+        let (mut low, mut high) = (ends.start, ends.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.values.order(middle, value) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return 2 * (middle - ends.start) as u32 + 1,
+                Ordering::Greater => high = middle,
+            }
         }
+        2 * (low - ends.start) as u32
     }
 
     /// The first and last rank of a range; the last is the lesser where nothing lies in it.
@@ -76,12 +89,22 @@ impl Bounds {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        4 * self.starts.len() + size_of::<Value>() * self.values.len()
+        4 * self.starts.len() + self.values.bytes()
+    }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.starts);
+        self.values.write(sections);
+    }
+
+    pub fn read(reader: &mut SectionReader) -> Result<Bounds> {
+        Ok(Bounds { starts: reader.next()?, values: ValueColumns::read(reader)? })
     }
 }
 
 /// An interval of ranks that something waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub(super) struct Interval {
     pub attribute: u32,
     pub first: u32,
@@ -93,11 +116,11 @@ pub(super) struct Interval {
 #[derive(Debug, Default)]
 pub(super) struct Stabbing {
     /// Where the intervals of each attribute begin.
-    starts: Vec<u32>,
+    starts: Column<u32>,
     /// Sorted by attribute, then first rank.
-    intervals: Vec<Interval>,
+    intervals: Column<Interval>,
     /// The highest last rank in the subtree of each interval.
-    highest: Vec<u32>,
+    highest: Column<u32>,
 }
 
 impl Stabbing {
@@ -110,24 +133,11 @@ impl Stabbing {
         for attribute in 1..starts.len() {
             starts[attribute] += starts[attribute - 1];
         }
-        let mut stabbing = Stabbing { starts, highest: vec![0; intervals.len()], intervals };
+        let mut highest = vec![0; intervals.len()];
         for attribute in 0..=attributes {
-            let (low, high) = (stabbing.starts[attribute] as usize, stabbing.starts[attribute + 1] as usize);
-            stabbing.raise(low, high);
+            raise(&intervals, &mut highest, starts[attribute] as usize, starts[attribute + 1] as usize);
         }
-        stabbing
-    }
-
-    /// Computes `highest` of the subtree over `low..high`, whose root is its middle. The recursion
-    /// is as deep as the logarithm of the number of intervals.
-    fn raise(&mut self, low: usize, high: usize) -> u32 {
-        if low >= high {
-            return 0;
-        }
-        let middle = low.midpoint(high);
-        let below = self.raise(low, middle).max(self.raise(middle + 1, high));
-        self.highest[middle] = below.max(self.intervals[middle].last);
-        self.highest[middle]
+        Stabbing { starts: starts.into(), intervals: intervals.into(), highest: highest.into() }
     }
 
     /// Calls `found` with the source of every interval of the attribute that holds the rank.
@@ -160,6 +170,28 @@ impl Stabbing {
     pub fn bytes(&self) -> usize {
         4 * self.starts.len() + 20 * self.intervals.len()
     }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.starts);
+        sections.push(&self.intervals);
+        sections.push(&self.highest);
+    }
+
+    pub fn read(reader: &mut SectionReader) -> Result<Stabbing> {
+        Ok(Stabbing { starts: reader.next()?, intervals: reader.next()?, highest: reader.next()? })
+    }
+}
+
+/// Computes `highest` of the subtree over `low..high`, whose root is its middle. The recursion is as
+/// deep as the logarithm of the number of intervals.
+fn raise(intervals: &[Interval], highest: &mut [u32], low: usize, high: usize) -> u32 {
+    if low >= high {
+        return 0;
+    }
+    let middle = low.midpoint(high);
+    let below = raise(intervals, highest, low, middle).max(raise(intervals, highest, middle + 1, high));
+    highest[middle] = below.max(intervals[middle].last);
+    highest[middle]
 }
 
 #[cfg(test)]

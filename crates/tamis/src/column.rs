@@ -1,0 +1,139 @@
+//! Where does an immutable array live: in memory of its own, or in a mapped file?
+//!
+//! The one module with unsafe code. Everything that a segment keeps is a [`Column`] of plain numbers,
+//! read the same way wherever it lives; a file is mapped, never read, and its pages are shared with
+//! every process that maps it.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytemuck::{AnyBitPattern, NoUninit};
+
+/// A file mapped into memory, read only.
+#[derive(Debug)]
+pub(crate) struct Map(memmap2::Mmap);
+
+impl Map {
+    /// Maps a file. It must not be changed or shortened while it is mapped, which holds for segment
+    /// files: they are written under another name and only ever removed afterwards.
+    pub fn open(path: &Path) -> std::io::Result<Map> {
+        let file = File::open(path)?;
+        // SAFETY: mapped read-only. Another process that wrote to the file would change the bytes
+        // below us; the files of an index are immutable once they have their name, and all that is
+        // read from them is numbers of which every bit pattern is valid and every use is checked.
+        unsafe { memmap2::Mmap::map(&file) }.map(Map)
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// An immutable array of plain numbers.
+pub(crate) struct Column<T> {
+    pointer: *const T,
+    length: usize,
+    /// Keeps alive what `pointer` points into.
+    _owner: Owner<T>,
+    _items: PhantomData<T>,
+}
+
+enum Owner<T> {
+    Memory { _items: Box<[T]> },
+    File { _map: Arc<Map> },
+}
+
+// SAFETY: a column is a shared, immutable array of numbers; nothing in it can change, whichever
+// thread looks at it, and both owners can be dropped by any thread.
+unsafe impl<T: Send + Sync> Send for Column<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Column<T> {}
+
+impl<T: AnyBitPattern + NoUninit> Column<T> {
+    /// The items of `map` in a range of bytes; `None` where the range does not lie in the map, is
+    /// not aligned, or is no whole number of items.
+    pub fn mapped(map: &Arc<Map>, start: usize, length: usize) -> Option<Column<T>> {
+        let bytes = map.bytes().get(start..start.checked_add(length)?)?;
+        let items: &[T] = bytemuck::try_cast_slice(bytes).ok()?;
+        Some(Column {
+            pointer: items.as_ptr(),
+            length: items.len(),
+            _owner: Owner::File { _map: map.clone() },
+            _items: PhantomData,
+        })
+    }
+
+    /// The bytes of the items.
+    pub fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+impl<T> From<Vec<T>> for Column<T> {
+    fn from(items: Vec<T>) -> Self {
+        let items = items.into_boxed_slice();
+        Column {
+            pointer: items.as_ptr(),
+            length: items.len(),
+            _owner: Owner::Memory { _items: items },
+            _items: PhantomData,
+        }
+    }
+}
+
+impl<T> FromIterator<T> for Column<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        items.into_iter().collect::<Vec<T>>().into()
+    }
+}
+
+impl<T> Default for Column<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T> Deref for Column<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: pointer and length come from a slice of what the owner keeps alive and in place:
+        // a boxed slice or a map, neither of which moves its contents or gives out a mutable view.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.length) }
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Column<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Column of {}", self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapped_column_equals_its_twin_in_memory() {
+        let path = std::env::temp_dir().join(format!("tamis-column-{}", std::process::id()));
+        let numbers: Vec<u32> = (0..1000).map(|number| number * 7).collect();
+        let memory: Column<u32> = numbers.clone().into();
+        std::fs::write(&path, memory.bytes()).unwrap();
+        let map = Arc::new(Map::open(&path).unwrap());
+        let mapped = Column::<u32>::mapped(&map, 40, 400).unwrap();
+        drop(map);
+        assert_eq!(mapped[..], memory[10..110]);
+        assert_eq!(mapped.to_vec(), numbers[10..110]);
+        let map = Arc::new(Map::open(&path).unwrap());
+        assert!(Column::<u32>::mapped(&map, 2, 8).is_none(), "not aligned");
+        assert!(Column::<u32>::mapped(&map, 0, 6).is_none(), "no whole number");
+        assert!(Column::<u32>::mapped(&map, 3996, 8).is_none(), "beyond the end");
+        assert!(Column::<u32>::mapped(&map, usize::MAX, 8).is_none(), "beyond everything");
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -1,0 +1,50 @@
+//! How are many texts kept in columns?
+
+use crate::column::Column;
+use crate::error::Result;
+use crate::sections::{SectionReader, Sections};
+
+/// Texts by their position.
+#[derive(Debug, Default)]
+pub(crate) struct Strings {
+    /// Where each text ends.
+    ends: Column<u64>,
+    bytes: Column<u8>,
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Strings {
+    fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Self {
+        let (mut ends, mut bytes) = (Vec::new(), Vec::new());
+        for text in texts {
+            bytes.extend_from_slice(text.as_ref().as_bytes());
+            ends.push(bytes.len() as u64);
+        }
+        Strings { ends: ends.into(), bytes: bytes.into() }
+    }
+}
+
+impl Strings {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The text at a position; `None` where the file it lives in is damaged.
+    pub fn get(&self, position: usize) -> Option<&str> {
+        let start = if position == 0 { 0 } else { *self.ends.get(position - 1)? };
+        let end = *self.ends.get(position)?;
+        std::str::from_utf8(self.bytes.get(start as usize..end as usize)?).ok()
+    }
+
+    pub fn bytes(&self) -> usize {
+        8 * self.ends.len() + self.bytes.len()
+    }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.ends);
+        sections.push(&self.bytes);
+    }
+
+    pub fn read(reader: &mut SectionReader) -> Result<Strings> {
+        Ok(Strings { ends: reader.next()?, bytes: reader.next()? })
+    }
+}
