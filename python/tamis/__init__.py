@@ -24,10 +24,13 @@ from tamis.errors import (
     ExpressionError,
     ExpressionSyntaxError,
     LimitError,
+    StorageError,
     SubscriptionError,
     TamisError,
     UnknownIdError,
 )
+
+open = Index.open
 
 __all__ = [
     "Attribute",
@@ -39,6 +42,7 @@ __all__ = [
     "Index",
     "LimitError",
     "Limits",
+    "StorageError",
     "Subscription",
     "SubscriptionError",
     "TamisError",
@@ -46,6 +50,7 @@ __all__ = [
     "all_of",
     "any_of",
     "attr",
+    "open",
     "parse",
     "weighted",
 ]

@@ -1,6 +1,7 @@
 """The native engine; everything public is re-exported by `tamis`."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
 from tamis.builder import Scalar
@@ -153,7 +154,8 @@ class Index:
     nothing of it, and never waits.
 
     Args:
-        matcher: The algorithm: `"auto"` chooses, `"scan"` evaluates every expression.
+        matcher: The algorithm: `"auto"` chooses, `"atree"` is the compiled A-Tree, `"scan"` evaluates
+            every expression.
         missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
             negation, or `"false"`, and its negation is true.
         limits: Bounds on expressions and events.
@@ -162,7 +164,7 @@ class Index:
     def __new__(
         cls,
         *,
-        matcher: Literal["auto", "scan"] = "auto",
+        matcher: Literal["auto", "atree", "scan"] = "auto",
         missing: Literal["unknown", "false"] = "unknown",
         limits: Limits | None = None,
     ) -> Index: ...
@@ -208,6 +210,37 @@ class Index:
         """
     def explain(self, id: _Id, event: _Event) -> Explanation:
         """Why a subscription matches an event, or not."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the index into a folder, which is made if it is not there.
+
+        What the folder already has of the index is not written again. Whoever opens the folder
+        finds the index as it was saved before or as it is saved now, nothing between.
+
+        Raises:
+            StorageError: The folder cannot be written.
+        """
+    @staticmethod
+    def open(
+        path: str | PathLike[str],
+        *,
+        matcher: Literal["auto", "atree", "scan"] = "auto",
+        limits: Limits | None = None,
+        verify: bool = True,
+    ) -> Index:
+        """Open a saved index: its files are mapped, and shared with every process that maps them.
+
+        Args:
+            path: The folder.
+            matcher: The algorithm for what is added from now on.
+            limits: Bounds on expressions and events.
+            verify: Whether to read all of it and check the checksums first. Without, opening takes
+                no time, and a damaged file is an error when it is met.
+
+        Raises:
+            StorageError: There is no index, or a file is missing, damaged or of another format.
+        """
+    def settle(self) -> None:
+        """Wait until nothing is left to be merged in the background."""
     def stats(self) -> dict[str, Any]:
         """Figures about the index: subscriptions, segments, attributes, predicates, the matcher."""
     @property

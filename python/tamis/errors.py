@@ -101,3 +101,15 @@ class SubscriptionError(TamisError, ValueError):
 
 class UnknownIdError(TamisError, KeyError):
     """An id that no subscription has."""
+
+
+class StorageError(TamisError, OSError):
+    """A file of an index that cannot be written, read or trusted.
+
+    Attributes:
+        path: The file or folder.
+    """
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path

@@ -30,6 +30,10 @@ fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict
             "LimitError"
         }
         tamis::Error::Event(_) => "EventError",
+        tamis::Error::Storage { path, .. } => {
+            details.set_item("path", path)?;
+            "StorageError"
+        }
         _ => "ExpressionError",
     };
     exception(py, class, &error.to_string(), Some(details))

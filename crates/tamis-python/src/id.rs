@@ -30,9 +30,9 @@ pub fn read(object: &Bound<'_, PyAny>) -> PyResult<tamis::Id> {
 }
 
 /// The Python object for an id.
-pub fn write<'py>(py: Python<'py>, id: &tamis::Id) -> PyResult<Bound<'py, PyAny>> {
+pub fn write<'py>(py: Python<'py>, id: tamis::IdRef<'_>) -> PyResult<Bound<'py, PyAny>> {
     match id {
-        tamis::Id::Integer(number) => number.into_bound_py_any(py),
-        tamis::Id::String(text) => text.into_bound_py_any(py),
+        tamis::IdRef::Integer(number) => number.into_bound_py_any(py),
+        tamis::IdRef::String(text) => text.into_bound_py_any(py),
     }
 }

@@ -1,12 +1,13 @@
 //! `tamis.Index` and `tamis.Subscription`: what a user holds.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
-use tamis::{Event, MatchScratch, Missing, Snapshot};
+use tamis::{Algorithm, Event, IdRef, MatchScratch, Missing, Snapshot};
 
 use crate::error;
 use crate::event;
@@ -49,10 +50,7 @@ impl Index {
     #[new]
     #[pyo3(signature = (*, matcher="auto", missing="unknown", limits=None))]
     fn new(matcher: &str, missing: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
-        if !matches!(matcher, "auto" | "scan") {
-            let message = format!("matcher is \"auto\" or \"scan\", not {matcher:?}");
-            return Err(PyValueError::new_err(message));
-        }
+        let algorithm = read_algorithm(matcher)?;
         let missing = match missing {
             "unknown" => Missing::Unknown,
             "false" => Missing::False,
@@ -61,7 +59,7 @@ impl Index {
                 return Err(PyValueError::new_err(message));
             }
         };
-        Ok(Index { index: tamis::Index::new(missing, or_default(limits)) })
+        Ok(Index { index: tamis::Index::with_algorithm(missing, or_default(limits), algorithm) })
     }
 
     /// Add a subscription, replacing the one of the same id.
@@ -116,7 +114,8 @@ impl Index {
             let decoded = &mut events[0];
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let mut found = Vec::new();
-            py.detach(|| snapshot.matches(decoded, scratch, |subscription| found.push(subscription)));
+            let matched = py.detach(|| snapshot.matches(decoded, scratch, |id| found.push(id)));
+            matched.map_err(|error| error::raise(py, &error))?;
             write_ids(py, &found)
         })
     }
@@ -164,7 +163,7 @@ impl Index {
                 }
                 let count = chunk.len();
                 let found = py.detach(|| match_all(&snapshot, working, count));
-                append(py, &results, &found)
+                append(py, &results, &found.map_err(|error| error::raise(py, &error))?)
             })?;
             py.check_signals()?;
         }
@@ -180,7 +179,32 @@ impl Index {
         let subscription = self.find(py, id)?;
         let mut decoded = Event::default();
         event::decode(event, &mut decoded, self.index.snapshot().attributes(), self.index.limits())?;
-        Ok(Explanation(self.index.explain(&subscription, &decoded)))
+        Ok(Explanation(self.index.explain(&subscription.expression, &decoded)))
+    }
+
+    /// Save the index into a folder, which is made if it is not there.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.index.save(&path)).map_err(|error| error::raise(py, &error))
+    }
+
+    /// Open a saved index.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, matcher="auto", limits=None, verify=true))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        matcher: &str,
+        limits: Option<&Bound<'_, Limits>>,
+        verify: bool,
+    ) -> PyResult<Self> {
+        let (algorithm, limits) = (read_algorithm(matcher)?, or_default(limits));
+        let index = py.detach(|| tamis::Index::open(&path, limits, algorithm, verify));
+        Ok(Index { index: index.map_err(|error| error::raise(py, &error))? })
+    }
+
+    /// Wait until nothing is left to be merged in the background.
+    fn settle(&self, py: Python<'_>) {
+        py.detach(|| self.index.settle());
     }
 
     /// Figures about the index.
@@ -192,6 +216,8 @@ impl Index {
         dict.set_item("segments", stats.segments)?;
         dict.set_item("attributes", stats.attributes)?;
         dict.set_item("predicates", stats.predicates)?;
+        dict.set_item("matching_bytes", stats.matching_bytes)?;
+        dict.set_item("subscription_bytes", stats.subscription_bytes)?;
         dict.set_item("matcher", stats.matcher)?;
         Ok(dict)
     }
@@ -216,7 +242,7 @@ impl Index {
     }
 
     fn __contains__(&self, id: &Bound<'_, PyAny>) -> bool {
-        id::try_read(id).is_some_and(|id| self.index.get(&id).is_some())
+        id::try_read(id).is_some_and(|id| self.index.snapshot().contains(&id))
     }
 
     fn __getitem__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Subscription> {
@@ -226,7 +252,9 @@ impl Index {
     /// The ids, in insertion order, as they are now.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
         let snapshot = self.index.snapshot();
-        write_ids(py, &snapshot.subscriptions().collect::<Vec<_>>())?.try_iter()
+        let ids =
+            snapshot.ids().collect::<tamis::Result<Vec<_>>>().map_err(|error| error::raise(py, &error))?;
+        write_ids(py, &ids)?.try_iter()
     }
 
     fn __repr__(&self) -> String {
@@ -235,9 +263,9 @@ impl Index {
 }
 
 impl Index {
-    fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Arc<tamis::Subscription>> {
-        let found = id::try_read(id).and_then(|id| self.index.get(&id));
-        found.ok_or_else(|| error::unknown_id(py, id))
+    fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<tamis::Subscription> {
+        let found = id::try_read(id).map_or(Ok(None), |id| self.index.snapshot().get(&id));
+        found.map_err(|error| error::raise(py, &error))?.ok_or_else(|| error::unknown_id(py, id))
     }
 
     fn read_item(
@@ -260,7 +288,7 @@ impl Index {
             let expression = expression::read(py, expression, self.index.limits())?;
             let metadata = metadata.filter(|metadata| !metadata.is_none());
             let metadata = metadata.map(write_metadata).transpose()?;
-            Ok(tamis::Subscription::new(id::read(id)?, expression, metadata))
+            Ok(tamis::Subscription { id: id::read(id)?, expression, metadata })
         };
         read().map_err(|failure: PyErr| {
             let name =
@@ -282,7 +310,7 @@ impl Index {
             with_working(|working| {
                 working.events.resize_with(working.events.len().max(count), Event::default);
                 decode(working)?;
-                Ok(match_all(snapshot, working, count))
+                match_all(snapshot, working, count)
             })
         });
         let found = found.map_err(|error: tamis::Error| error::raise(py, &error))?;
@@ -291,15 +319,15 @@ impl Index {
     }
 }
 
-/// The subscriptions of one event each.
-type Found<'s> = Vec<Vec<&'s Arc<tamis::Subscription>>>;
+/// The ids of one event each.
+type Found<'s> = Vec<Vec<IdRef<'s>>>;
 
-fn match_all<'s>(snapshot: &'s Snapshot, working: &mut Working, count: usize) -> Found<'s> {
+fn match_all<'s>(snapshot: &'s Snapshot, working: &mut Working, count: usize) -> tamis::Result<Found<'s>> {
     let Working { events, scratch } = working;
     let matches = |event: &Event| {
         let mut found = Vec::new();
-        snapshot.matches(event, scratch, |subscription| found.push(subscription));
-        found
+        snapshot.matches(event, scratch, |id| found.push(id))?;
+        Ok(found)
     };
     events[..count].iter().map(matches).collect()
 }
@@ -308,9 +336,21 @@ fn append(py: Python<'_>, results: &Bound<'_, PyList>, found: &Found<'_>) -> PyR
     found.iter().try_for_each(|found| results.append(write_ids(py, found)?))
 }
 
-fn write_ids<'py>(py: Python<'py>, found: &[&Arc<tamis::Subscription>]) -> PyResult<Bound<'py, PyList>> {
-    let ids = found.iter().map(|subscription| id::write(py, subscription.id()));
+fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, PyList>> {
+    let ids = found.iter().map(|&id| id::write(py, id));
     PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
+}
+
+fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
+    match matcher {
+        "auto" => Ok(Algorithm::Auto),
+        "scan" => Ok(Algorithm::Scan),
+        "atree" => Ok(Algorithm::ATree),
+        other => {
+            let message = format!("matcher is \"auto\", \"atree\" or \"scan\", not {other:?}");
+            Err(PyValueError::new_err(message))
+        }
+    }
 }
 
 fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
@@ -336,32 +376,32 @@ fn write_metadata(metadata: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
 
 /// An id with an expression and, optionally, metadata.
 #[pyclass(module = "tamis", frozen)]
-pub struct Subscription(Arc<tamis::Subscription>);
+pub struct Subscription(tamis::Subscription);
 
 #[pymethods]
 impl Subscription {
     /// What it is called: a string or an integer.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        id::write(py, self.0.id())
+        id::write(py, self.0.id.as_ref())
     }
 
     /// What it asks.
     #[getter]
     fn expression(&self) -> Expression {
-        Expression(self.0.expression().clone())
+        Expression(self.0.expression.clone())
     }
 
     /// What was given as its metadata.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self.0.metadata() {
+        match &self.0.metadata {
             None => Ok(py.None().into_bound(py)),
             Some(text) => py.import("json")?.call_method1("loads", (&**text,)),
         }
     }
 
     fn __repr__(&self) -> String {
-        format!("<Subscription {}: {}>", self.0.id(), self.0.expression())
+        format!("<Subscription {}: {}>", self.0.id, self.0.expression)
     }
 }

@@ -45,7 +45,7 @@ pub use expression::{
     Connective, Expression, Literal, Node, NormalForm, NormalNode, Operand, Operator, Pattern, Predicate,
     Test, from_json, normalise, parse, to_json,
 };
-pub use index::{Id, Index, MatchScratch, Snapshot, Stats, Subscription};
+pub use index::{Algorithm, Id, IdRef, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
 pub use matcher::{Compiled, Matcher, Scan, Scratch, Slot};
 pub use predicate::Check;

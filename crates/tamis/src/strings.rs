@@ -1,4 +1,4 @@
-//! How are many texts kept in columns?
+//! How are many texts, or runs of bytes, kept in columns?
 
 use crate::column::Column;
 use crate::error::Result;
@@ -12,11 +12,11 @@ pub(crate) struct Strings {
     bytes: Column<u8>,
 }
 
-impl<S: AsRef<str>> FromIterator<S> for Strings {
+impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
     fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Self {
         let (mut ends, mut bytes) = (Vec::new(), Vec::new());
         for text in texts {
-            bytes.extend_from_slice(text.as_ref().as_bytes());
+            bytes.extend_from_slice(text.as_ref());
             ends.push(bytes.len() as u64);
         }
         Strings { ends: ends.into(), bytes: bytes.into() }
@@ -30,9 +30,14 @@ impl Strings {
 
     /// The text at a position; `None` where the file it lives in is damaged.
     pub fn get(&self, position: usize) -> Option<&str> {
+        std::str::from_utf8(self.bytes_of(position)?).ok()
+    }
+
+    /// The bytes at a position; `None` where the file they live in is damaged.
+    pub fn bytes_of(&self, position: usize) -> Option<&[u8]> {
         let start = if position == 0 { 0 } else { *self.ends.get(position - 1)? };
         let end = *self.ends.get(position)?;
-        std::str::from_utf8(self.bytes.get(start as usize..end as usize)?).ok()
+        self.bytes.get(start as usize..end as usize)
     }
 
     pub fn bytes(&self) -> usize {

@@ -180,9 +180,9 @@ fn one_index_answers_every_semantic_case() {
                     .decode_json(text(case, "event").as_bytes(), snapshot.attributes(), index.limits())
                     .unwrap();
                 let mut found = false;
-                snapshot.matches(&event, &mut scratch, |subscription| {
-                    found |= *subscription.id() == (position as i64).into();
-                });
+                snapshot
+                    .matches(&event, &mut scratch, |id| found |= id.to_id() == (position as i64).into())
+                    .unwrap();
                 assert_eq!(found, text(case, key) == "true", "{}", text(case, "name"));
             }
         }

@@ -199,7 +199,8 @@ proptest! {
                 .collect();
             prop_assert_eq!(index.match_json(event.as_bytes()).unwrap(), expected);
         }
-        let ids: Vec<Id> = index.snapshot().subscriptions().map(|subscription| subscription.id().clone()).collect();
+        let snapshot = index.snapshot();
+        let ids: Vec<Id> = snapshot.ids().map(|id| id.unwrap().to_id()).collect();
         prop_assert_eq!(ids, model.iter().map(|(id, _)| (*id).into()).collect::<Vec<Id>>());
     }
 

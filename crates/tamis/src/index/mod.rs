@@ -1,31 +1,40 @@
 //! What does a user hold: subscriptions in, matches out?
 //!
-//! Readers take a [`Snapshot`] and never wait. Writers take turns: each builds the segments that
-//! changed and publishes the next snapshot at once. New subscriptions form small segments at the
-//! end; eight neighbours of one size class are merged into one of the next, so that a subscription
-//! is compiled again only as often as the logarithm of their number.
+//! Readers take a [`Snapshot`] and never wait. Writers take turns: each adds a small segment, or
+//! notes a removal, and publishes the next snapshot at once. Eight neighbouring segments of one size
+//! class are merged into one of the next, so that a subscription is compiled again only as often as
+//! the logarithm of their number: small ones at once, larger ones by a thread in the background,
+//! whose result replaces them when it is ready.
 
+mod records;
+mod sample;
+mod segment;
 mod snapshot;
+mod storage;
 mod subscription;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
+pub use segment::Algorithm;
 pub use snapshot::{MatchScratch, Snapshot, Stats};
-pub use subscription::{Id, Subscription};
+pub use subscription::{Id, IdRef, Subscription};
 
 use crate::error::{Error, Result};
-use crate::event::{Attributes, Event};
+use crate::event::Event;
 use crate::explain::{Explanation, explain};
 use crate::expression::Expression;
 use crate::limits::Limits;
 use crate::truth::Missing;
-use snapshot::Segment;
+use segment::{Segment, Settings};
 
 /// How many neighbouring segments of one size class are merged, and the ratio of two classes.
 const MERGE: usize = 8;
+/// Up to so many subscriptions are merged by the writer itself, which takes milliseconds.
+const AT_ONCE: usize = 512;
 
 /// A set of subscriptions that can be matched while it changes.
 ///
@@ -39,146 +48,298 @@ const MERGE: usize = 8;
 /// ```
 #[derive(Debug)]
 pub struct Index {
+    shared: Arc<Shared>,
+}
+
+/// What an index shares with its background thread.
+#[derive(Debug)]
+struct Shared {
     missing: Missing,
     limits: Limits,
-    writer: Mutex<Writer>,
+    algorithm: Algorithm,
+    /// Held by whoever changes the index.
+    writer: Mutex<()>,
+    /// Whether a thread is merging.
+    merging: AtomicBool,
     snapshot: ArcSwap<Snapshot>,
 }
 
-#[derive(Debug, Default)]
-struct Writer {
-    subscriptions: HashMap<Id, Arc<Subscription>, ahash::RandomState>,
-}
-
 impl Index {
-    /// An empty index.
+    /// An empty index that chooses its matchers itself.
     pub fn new(missing: Missing, limits: Limits) -> Index {
-        let attributes = Arc::new(Attributes::default());
-        let empty = Snapshot { version: 0, segments: Vec::new(), live: 0, attributes };
-        Index { missing, limits, writer: Mutex::default(), snapshot: ArcSwap::from_pointee(empty) }
+        Index::with_algorithm(missing, limits, Algorithm::Auto)
+    }
+
+    /// An empty index that uses one algorithm.
+    pub fn with_algorithm(missing: Missing, limits: Limits, algorithm: Algorithm) -> Index {
+        let empty = Snapshot {
+            version: 0,
+            segments: Vec::new(),
+            live: 0,
+            attributes: Arc::default(),
+            sample: Arc::default(),
+        };
+        Index::from_snapshot(missing, limits, algorithm, empty)
+    }
+
+    fn from_snapshot(missing: Missing, limits: Limits, algorithm: Algorithm, snapshot: Snapshot) -> Index {
+        let shared = Shared {
+            missing,
+            limits,
+            algorithm,
+            writer: Mutex::default(),
+            merging: AtomicBool::new(false),
+            snapshot: ArcSwap::from_pointee(snapshot),
+        };
+        Index { shared: Arc::new(shared) }
     }
 
     /// What predicates answer on attributes without a value.
     pub fn missing(&self) -> Missing {
-        self.missing
+        self.shared.missing
     }
 
     /// The bounds on expressions and events.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &self.shared.limits
     }
 
     /// Adds a subscription; one of the same id is replaced and loses its place in the order.
     pub fn add(&self, id: Id, expression: Expression, metadata: Option<Arc<str>>) -> Result<()> {
-        expression.check(&self.limits)?;
-        self.insert(vec![Arc::new(Subscription::new(id, expression, metadata))]);
+        expression.check(&self.shared.limits)?;
+        self.insert(&[Subscription { id, expression, metadata }]);
         Ok(())
     }
 
     /// Adds all subscriptions, or none if one exceeds a limit; of equal ids the last counts.
-    pub fn add_many(&self, subscriptions: Vec<Subscription>) -> Result<()> {
+    pub fn add_many(&self, mut subscriptions: Vec<Subscription>) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
-            subscription.expression().check(&self.limits).map_err(|cause| Error::Item {
+            subscription.expression.check(&self.shared.limits).map_err(|cause| Error::Item {
                 position,
-                name: format!("id {}", subscription.id()),
+                name: format!("id {}", subscription.id),
                 cause: Box::new(cause),
             })?;
         }
-        self.insert(subscriptions.into_iter().map(Arc::new).collect());
+        let mut last: HashMap<Id, usize, ahash::RandomState> = HashMap::default();
+        for (position, subscription) in subscriptions.iter().enumerate() {
+            last.insert(subscription.id.clone(), position);
+        }
+        if last.len() < subscriptions.len() {
+            let mut position = 0;
+            subscriptions.retain(|subscription| {
+                position += 1;
+                last[&subscription.id] == position - 1
+            });
+        }
+        self.insert(&subscriptions);
         Ok(())
     }
 
-    fn insert(&self, subscriptions: Vec<Arc<Subscription>>) {
+    fn insert(&self, subscriptions: &[Subscription]) {
         if subscriptions.is_empty() {
             return;
         }
-        let mut writer = self.writer();
-        let current = self.snapshot.load_full();
-        let version = current.version + 1;
-        for subscription in &subscriptions {
-            let replaced = writer.subscriptions.insert(subscription.id().clone(), subscription.clone());
-            if let Some(replaced) = replaced {
-                replaced.remove(version);
+        let shared = &self.shared;
+        // A large batch is compiled before its turn comes, so that other writers need not wait.
+        let sample = if subscriptions.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
+        let segment = Arc::new(shared.build(subscriptions, &sample));
+        {
+            let _writer = shared.writer();
+            let current = shared.load();
+            let version = current.version + 1;
+            let mut live = current.live + subscriptions.len();
+            for subscription in subscriptions {
+                if let Some((replaced, slot)) = current.find(&subscription.id) {
+                    replaced.remove(slot, version);
+                    live -= 1;
+                }
             }
+            let mut segments = current.segments.clone();
+            segments.push(segment);
+            shared.publish(&current, segments, live);
         }
-        // What a later item of the same batch replaced is gone before anyone saw it.
-        let subscriptions: Vec<_> =
-            subscriptions.into_iter().filter(|subscription| subscription.is_live(version)).collect();
-        let mut segments = current.segments.clone();
-        segments.push(Arc::new(Segment::new(subscriptions, &current.attributes, self.missing)));
-        self.publish(&current, segments, writer.subscriptions.len());
+        self.merge_in_background();
     }
 
     /// Removes a subscription; false where there is none of that id.
     pub fn remove(&self, id: &Id) -> bool {
-        let mut writer = self.writer();
-        let Some(removed) = writer.subscriptions.remove(id) else {
-            return false;
-        };
-        let current = self.snapshot.load_full();
-        removed.remove(current.version + 1);
-        self.publish(&current, current.segments.clone(), writer.subscriptions.len());
+        {
+            let _writer = self.shared.writer();
+            let current = self.shared.load();
+            let Some((segment, slot)) = current.find(id) else {
+                return false;
+            };
+            segment.remove(slot, current.version + 1);
+            self.shared.publish(&current, current.segments.clone(), current.live - 1);
+        }
+        self.merge_in_background();
         true
-    }
-
-    /// Merges what should be merged and makes the next version visible. The caller holds the writer.
-    fn publish(&self, current: &Snapshot, mut segments: Vec<Arc<Segment>>, live: usize) {
-        let version = current.version + 1;
-        let merge = |segments: &[Arc<Segment>]| {
-            Arc::new(Segment::merge(segments, version, &current.attributes, self.missing))
-        };
-        let class = |segment: &Arc<Segment>| segment.len().max(1).ilog(MERGE);
-        while let Some(last) = segments.last() {
-            let highest = class(last);
-            let run = segments.iter().rev().take_while(|segment| class(segment) <= highest).count();
-            if run < MERGE {
-                break;
-            }
-            let merged = merge(&segments[segments.len() - run..]);
-            segments.truncate(segments.len() - run);
-            segments.push(merged);
-        }
-        // Removals alone must not let the dead outnumber the living for good.
-        let slots: usize = segments.iter().map(|segment| segment.len()).sum();
-        if slots > 2 * live + 1024 {
-            segments = vec![merge(&segments)];
-        }
-        let attributes = current.attributes.clone();
-        self.snapshot.store(Arc::new(Snapshot { version, segments, live, attributes }));
-    }
-
-    /// The subscription of that id.
-    pub fn get(&self, id: &Id) -> Option<Arc<Subscription>> {
-        self.writer().subscriptions.get(id).cloned()
     }
 
     /// The index at this moment.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshot.load_full()
+        self.shared.load()
     }
 
     /// The ids that an event, given as JSON, matches, in insertion order.
     pub fn match_json(&self, json: &[u8]) -> Result<Vec<Id>> {
         let snapshot = self.snapshot();
         let mut event = Event::default();
-        event.decode_json(json, snapshot.attributes(), &self.limits)?;
+        event.decode_json(json, snapshot.attributes(), self.limits())?;
         let mut ids = Vec::new();
-        snapshot.matches(&event, &mut MatchScratch::default(), |subscription| {
-            ids.push(subscription.id().clone());
-        });
+        snapshot.matches(&event, &mut MatchScratch::default(), |id| ids.push(id.to_id()))?;
         Ok(ids)
     }
 
-    /// Why a subscription's expression matches an event, or not.
-    pub fn explain(&self, subscription: &Subscription, event: &Event) -> Explanation {
-        let snapshot = self.snapshot();
-        explain(subscription.expression(), event, &snapshot.attributes, self.missing)
+    /// Why an expression matches an event, or not.
+    pub fn explain(&self, expression: &Expression, event: &Event) -> Explanation {
+        explain(expression, event, &self.snapshot().attributes, self.shared.missing)
     }
 
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        // A writer that panicked had not published, and the map is only ever ahead by its change.
+    /// Starts the thread that merges, unless it runs or there is nothing to do. It ends when there
+    /// is nothing left; if it cannot be started, the segments stay as they are, and answers right.
+    fn merge_in_background(&self) {
+        let shared = &self.shared;
+        if shared.next_merge(&shared.load()).is_none() || shared.merging.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::clone(shared);
+        let spawned = std::thread::Builder::new().name("tamis-merge".into()).spawn({
+            let shared = Arc::clone(&shared);
+            move || shared.merge_all()
+        });
+        if spawned.is_err() {
+            shared.merging.store(false, Ordering::Release);
+        }
+    }
+
+    /// Waits until nothing is left to merge, merging here if no thread does.
+    pub fn settle(&self) {
+        while self.shared.next_merge(&self.shared.load()).is_some() {
+            if self.shared.merging.swap(true, Ordering::AcqRel) {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            } else {
+                self.shared.merge_all();
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn load(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    fn writer(&self) -> MutexGuard<'_, ()> {
+        // Whoever panicked with it had not published anything.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn build(&self, subscriptions: &[Subscription], sample: &[Event]) -> Segment {
+        let attributes = Arc::clone(&self.load().attributes);
+        let settings =
+            Settings { attributes: &attributes, missing: self.missing, algorithm: self.algorithm, sample };
+        Segment::new(subscriptions, settings)
+    }
+
+    /// Merges the smallest segments and makes the next version visible. The caller is the writer.
+    fn publish(&self, current: &Snapshot, mut segments: Vec<Arc<Segment>>, live: usize) {
+        let version = current.version + 1;
+        while let Some(run) = next_run(&segments) {
+            let parts = &segments[run.clone()];
+            let size: usize = parts.iter().map(|segment| segment.len()).sum();
+            if size > AT_ONCE {
+                break;
+            }
+            let Ok(merged) = self.merge(parts, version, &[]) else { break };
+            segments.splice(run, merged);
+        }
+        self.snapshot.store(Arc::new(Snapshot {
+            version,
+            segments,
+            live,
+            attributes: Arc::clone(&current.attributes),
+            sample: Arc::clone(&current.sample),
+        }));
+    }
+
+    /// The segments as one, without what is removed at `version`; nothing where nothing is left.
+    fn merge(&self, parts: &[Arc<Segment>], version: u64, sample: &[Event]) -> Result<Option<Arc<Segment>>> {
+        let live =
+            parts.iter().flat_map(|segment| segment.live(version).map(|slot| segment.subscription(slot)));
+        let live = live.collect::<Result<Vec<_>>>()?;
+        Ok((!live.is_empty()).then(|| Arc::new(self.build(&live, sample))))
+    }
+
+    /// What the background should merge: a run of one size class, or everything where the removed
+    /// outnumber the living.
+    fn next_merge(&self, snapshot: &Snapshot) -> Option<std::ops::Range<usize>> {
+        let slots: usize = snapshot.segments.iter().map(|segment| segment.len()).sum();
+        if slots > 2 * snapshot.live + 1024 {
+            return Some(0..snapshot.segments.len());
+        }
+        next_run(&snapshot.segments)
+    }
+
+    /// Merges until nothing is left to merge. The caller has set `merging`.
+    fn merge_all(&self) {
+        while let Some(run) = self.next_merge(&self.load()) {
+            if self.merge_once(run).is_err() {
+                // A damaged file: it stays as it is, and says so to whoever reads it.
+                break;
+            }
+        }
+        self.merging.store(false, Ordering::Release);
+    }
+
+    fn merge_once(&self, run: std::ops::Range<usize>) -> Result<()> {
+        let before = self.load();
+        let Some(parts) = before.segments.get(run) else { return Ok(()) };
+        let merged = self.merge(parts, before.version, &before.sample.events())?;
+
+        let _writer = self.writer();
+        let current = self.load();
+        // Writers only append and merge the small segments at the end, so the parts stand where they
+        // stood, or were merged by a writer meanwhile.
+        let same = |segment: &Arc<Segment>| Arc::ptr_eq(segment, &parts[0]);
+        let Some(start) = current.segments.iter().position(same) else { return Ok(()) };
+        let range = start..start + parts.len();
+        let unchanged = current
+            .segments
+            .get(range.clone())
+            .is_some_and(|segments| segments.iter().zip(parts).all(|(now, then)| Arc::ptr_eq(now, then)));
+        if !unchanged {
+            return Ok(());
+        }
+        // Removals since then are carried over with their versions.
+        if let Some(merged) = &merged {
+            let slots = parts.iter().flat_map(|part| part.live(before.version).map(move |slot| (part, slot)));
+            for ((part, slot), new) in slots.zip(0..) {
+                if let Some(version) = part.removed_at(slot) {
+                    merged.remove(new, version);
+                }
+            }
+        }
+        let mut segments = current.segments.clone();
+        segments.splice(range, merged);
+        self.publish(&current, segments, current.live);
+        Ok(())
+    }
+}
+
+/// The last run of at least [`MERGE`] neighbours of at most one size class.
+fn next_run(segments: &[Arc<Segment>]) -> Option<std::ops::Range<usize>> {
+    let class = |segment: &Arc<Segment>| segment.len().max(1).ilog(MERGE);
+    let mut end = segments.len();
+    while end > 0 {
+        let highest = class(&segments[end - 1]);
+        let run = segments[..end].iter().rev().take_while(|segment| class(segment) <= highest).count();
+        if run >= MERGE {
+            return Some(end - run..end);
+        }
+        end -= run;
+    }
+    None
 }
 
 #[cfg(test)]
@@ -208,8 +369,10 @@ mod tests {
     #[test]
     fn a_batch_with_one_id_twice_keeps_the_last() {
         let index = index();
-        let item =
-            |id: i64, text: &str| Subscription::new(id.into(), parse(text, index.limits()).unwrap(), None);
+        let item = |id: i64, text: &str| {
+            let expression = parse(text, index.limits()).unwrap();
+            Subscription { id: id.into(), expression, metadata: None }
+        };
         index.add_many(vec![item(1, "false"), item(2, "true"), item(1, "true")]).unwrap();
         assert_eq!(index.match_json(b"{}").unwrap(), [2.into(), 1.into()]);
     }
@@ -221,22 +384,43 @@ mod tests {
         let before = index.snapshot();
         (0..50).for_each(|id| assert!(index.remove(&id.into())));
         (100..2000).for_each(|id| add(&index, id, "true"));
+        index.settle();
         assert_eq!(before.subscriptions().count(), 100);
         let mut seen = 0;
-        before.matches(&Event::default(), &mut MatchScratch::default(), |_| seen += 1);
+        before.matches(&Event::default(), &mut MatchScratch::default(), |_| seen += 1).unwrap();
         assert_eq!(seen, 100);
         assert_eq!(index.match_json(b"{}").unwrap(), (50..2000).map(Id::from).collect::<Vec<_>>());
     }
 
     #[test]
-    fn segments_stay_few_and_the_dead_are_dropped() {
+    fn segments_stay_few_and_the_removed_are_dropped() {
         let index = index();
         (0..5000).for_each(|id| add(&index, id, "a = 1"));
+        index.settle();
         assert!(index.snapshot().stats().segments < 40);
         (0..5000).for_each(|id| assert!(index.remove(&id.into())));
         assert!(!index.remove(&0.into()));
+        index.settle();
         let stats = index.snapshot().stats();
         assert_eq!(stats.subscriptions, 0);
         assert!(stats.removed <= 1024, "{stats:?}");
+    }
+
+    #[test]
+    fn what_is_removed_during_a_merge_stays_removed() {
+        let index = index();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..20 {
+                    (0..700).for_each(|id| add(&index, id, &format!("a = {round}")));
+                    (0..700).step_by(2).for_each(|id| assert!(index.remove(&id.into())));
+                }
+            });
+        });
+        index.settle();
+        let expected: Vec<Id> = (0..700).filter(|id| id % 2 == 1).map(Id::from).collect();
+        assert_eq!(index.match_json(br#"{"a": 19}"#).unwrap(), expected);
+        assert_eq!(index.match_json(br#"{"a": 18}"#).unwrap(), []);
+        assert_eq!(index.snapshot().len(), 350);
     }
 }

@@ -1,49 +1,17 @@
 //! Which subscriptions are live at one moment, and which of them does an event match?
 //!
-//! A snapshot is a list of immutable segments in insertion order, and a version. A subscription
-//! removed later carries the version of its removal, which older snapshots ignore: a reader sees all
-//! or nothing of a change, without a lock and without a copy.
+//! A snapshot is a list of immutable segments in insertion order, and a version. A slot removed
+//! later carries the version of its removal, which older snapshots ignore: a reader sees all or
+//! nothing of a change, without a lock and without a copy.
 
 use std::sync::Arc;
 
-use super::subscription::Subscription;
+use super::sample::Sample;
+use super::segment::Segment;
+use super::subscription::{Id, IdRef, Subscription};
+use crate::error::Result;
 use crate::event::{Attributes, Event};
-use crate::matcher::{Matcher, Scan, Scratch, Slot};
-use crate::truth::Missing;
-
-/// An immutable set of subscriptions with the matcher compiled over them.
-#[derive(Debug)]
-pub(super) struct Segment {
-    subscriptions: Vec<Arc<Subscription>>,
-    matcher: Box<dyn Matcher>,
-}
-
-impl Segment {
-    pub fn new(subscriptions: Vec<Arc<Subscription>>, attributes: &Attributes, missing: Missing) -> Segment {
-        let expressions = subscriptions.iter().map(|subscription| subscription.expression());
-        let matcher = Box::new(Scan::new(expressions, attributes, missing));
-        Segment { subscriptions, matcher }
-    }
-
-    /// The segments as one, without what is removed at `version`.
-    pub fn merge(
-        segments: &[Arc<Segment>],
-        version: u64,
-        attributes: &Attributes,
-        missing: Missing,
-    ) -> Segment {
-        let live = segments.iter().flat_map(|segment| segment.live(version)).cloned().collect();
-        Segment::new(live, attributes, missing)
-    }
-
-    pub fn len(&self) -> usize {
-        self.subscriptions.len()
-    }
-
-    fn live(&self, version: u64) -> impl Iterator<Item = &Arc<Subscription>> {
-        self.subscriptions.iter().filter(move |subscription| subscription.is_live(version))
-    }
-}
+use crate::matcher::{Scratch, Slot};
 
 /// An index at one moment.
 #[derive(Debug)]
@@ -53,6 +21,7 @@ pub struct Snapshot {
     /// How many subscriptions are live.
     pub(super) live: usize,
     pub(super) attributes: Arc<Attributes>,
+    pub(super) sample: Arc<Sample>,
 }
 
 /// Working memory of [`Snapshot::matches`], one per thread.
@@ -60,6 +29,7 @@ pub struct Snapshot {
 pub struct MatchScratch {
     scratch: Scratch,
     slots: Vec<Slot>,
+    events: u32,
 }
 
 impl Snapshot {
@@ -69,28 +39,68 @@ impl Snapshot {
         &self.attributes
     }
 
-    /// Calls `found` with every subscription that the event matches, in insertion order.
+    /// Calls `found` with the id of every subscription that the event matches, in insertion order.
+    ///
+    /// Fails only where a file that was opened without verification turns out to be damaged.
     pub fn matches<'s>(
         &'s self,
         event: &Event,
         scratch: &mut MatchScratch,
-        mut found: impl FnMut(&'s Arc<Subscription>),
-    ) {
+        mut found: impl FnMut(IdRef<'s>),
+    ) -> Result<()> {
+        self.sample.observe(event, &mut scratch.events);
         for segment in &self.segments {
             scratch.slots.clear();
-            segment.matcher.matches(event, &mut scratch.scratch, &mut scratch.slots);
+            segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
             for &slot in &scratch.slots {
-                let subscription = &segment.subscriptions[slot as usize];
-                if subscription.is_live(self.version) {
-                    found(subscription);
+                if segment.is_live(slot, self.version) {
+                    found(segment.id(slot)?);
                 }
             }
         }
+        Ok(())
     }
 
-    /// The live subscriptions in insertion order.
-    pub fn subscriptions(&self) -> impl Iterator<Item = &Arc<Subscription>> {
-        self.segments.iter().flat_map(|segment| segment.live(self.version))
+    /// How many subscriptions the event matches.
+    pub fn count(&self, event: &Event, scratch: &mut MatchScratch) -> Result<usize> {
+        let mut count = 0;
+        for segment in &self.segments {
+            scratch.slots.clear();
+            segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
+            count += match segment.removals() {
+                0 => scratch.slots.len(),
+                _ => scratch.slots.iter().filter(|&&slot| segment.is_live(slot, self.version)).count(),
+            };
+        }
+        Ok(count)
+    }
+
+    /// The segment and slot of an id.
+    pub(super) fn find(&self, id: &Id) -> Option<(&Arc<Segment>, Slot)> {
+        let segments = self.segments.iter().rev();
+        segments.filter_map(|segment| segment.find(id, self.version).map(|slot| (segment, slot))).next()
+    }
+
+    /// Whether a subscription has this id.
+    pub fn contains(&self, id: &Id) -> bool {
+        self.find(id).is_some()
+    }
+
+    /// The subscription of this id.
+    pub fn get(&self, id: &Id) -> Result<Option<Subscription>> {
+        self.find(id).map(|(segment, slot)| segment.subscription(slot)).transpose()
+    }
+
+    /// The ids in insertion order.
+    pub fn ids(&self) -> impl Iterator<Item = Result<IdRef<'_>>> {
+        self.segments.iter().flat_map(|segment| segment.live(self.version).map(move |slot| segment.id(slot)))
+    }
+
+    /// The subscriptions in insertion order, each read again from its text.
+    pub fn subscriptions(&self) -> impl Iterator<Item = Result<Subscription>> {
+        self.segments
+            .iter()
+            .flat_map(|segment| segment.live(self.version).map(move |slot| segment.subscription(slot)))
     }
 
     /// How many subscriptions are live.
@@ -106,13 +116,18 @@ impl Snapshot {
     /// Figures about the snapshot.
     pub fn stats(&self) -> Stats {
         let slots: usize = self.segments.iter().map(|segment| segment.len()).sum();
+        let bytes = self.segments.iter().map(|segment| segment.bytes());
+        let (matching, subscriptions) = bytes.fold((0, 0), |sum, bytes| (sum.0 + bytes.0, sum.1 + bytes.1));
+        let largest = self.segments.iter().max_by_key(|segment| segment.len());
         Stats {
             subscriptions: self.live,
             removed: slots - self.live,
             segments: self.segments.len(),
             attributes: self.attributes.len(),
-            predicates: self.segments.iter().map(|segment| segment.matcher.predicates()).sum(),
-            matcher: self.segments.first().map_or("scan", |segment| segment.matcher.name()),
+            predicates: self.segments.iter().map(|segment| segment.matcher().predicates()).sum(),
+            matching_bytes: matching,
+            subscription_bytes: subscriptions,
+            matcher: largest.map_or("scan", |segment| segment.matcher().name()),
         }
     }
 }
@@ -130,6 +145,10 @@ pub struct Stats {
     pub attributes: usize,
     /// Distinct predicates, summed over the segments.
     pub predicates: usize,
-    /// The matcher in use.
+    /// Bytes that matching reads.
+    pub matching_bytes: usize,
+    /// Bytes of ids, expressions' texts and metadata.
+    pub subscription_bytes: usize,
+    /// The matcher of the largest segment.
     pub matcher: &'static str,
 }

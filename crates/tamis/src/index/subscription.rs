@@ -1,8 +1,7 @@
-//! What does an index keep of one subscription?
+//! What is a subscription, to the one who adds it and to the one who asks for it?
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::expression::Expression;
 
@@ -13,6 +12,35 @@ pub enum Id {
     Integer(i64),
     /// Text.
     String(Arc<str>),
+}
+
+/// An id with its text borrowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IdRef<'a> {
+    /// A 64-bit integer.
+    Integer(i64),
+    /// Text.
+    String(&'a str),
+}
+
+impl Id {
+    /// This id with its text borrowed.
+    pub fn as_ref(&self) -> IdRef<'_> {
+        match self {
+            Id::Integer(number) => IdRef::Integer(*number),
+            Id::String(text) => IdRef::String(text),
+        }
+    }
+}
+
+impl IdRef<'_> {
+    /// A copy that owns its text.
+    pub fn to_id(self) -> Id {
+        match self {
+            IdRef::Integer(number) => Id::Integer(number),
+            IdRef::String(text) => Id::String(text.into()),
+        }
+    }
 }
 
 impl From<&str> for Id {
@@ -37,42 +65,12 @@ impl fmt::Display for Id {
 }
 
 /// An id with an expression and, optionally, metadata.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Subscription {
-    id: Id,
-    expression: Expression,
-    metadata: Option<Arc<str>>,
-    /// The first version of the index that no longer holds the subscription.
-    removed: AtomicU64,
-}
-
-impl Subscription {
-    /// A subscription that no index holds yet; `metadata` is JSON that the index keeps unread.
-    pub fn new(id: Id, expression: Expression, metadata: Option<Arc<str>>) -> Subscription {
-        Subscription { id, expression, metadata, removed: AtomicU64::new(u64::MAX) }
-    }
-
     /// What the user calls it.
-    pub fn id(&self) -> &Id {
-        &self.id
-    }
-
+    pub id: Id,
     /// What it asks.
-    pub fn expression(&self) -> &Expression {
-        &self.expression
-    }
-
-    /// The user's own data, as JSON.
-    pub fn metadata(&self) -> Option<&Arc<str>> {
-        self.metadata.as_ref()
-    }
-
-    /// Whether a version of the index that held the subscription still does.
-    pub(super) fn is_live(&self, version: u64) -> bool {
-        version < self.removed.load(Ordering::Acquire)
-    }
-
-    pub(super) fn remove(&self, version: u64) {
-        self.removed.store(version, Ordering::Release);
-    }
+    pub expression: Expression,
+    /// The user's own data, as JSON that the index keeps unread.
+    pub metadata: Option<Arc<str>>,
 }

@@ -53,6 +53,11 @@ impl Scan {
         Scan { missing, predicates, steps, ends }
     }
 
+    /// Bytes of memory, operands not counted.
+    pub fn bytes(&self) -> usize {
+        size_of::<Step>() * self.steps.len() + 8 * self.ends.len() + self.predicates.bytes()
+    }
+
     fn truth(&self, predicate: PredicateId, event: &Event, scratch: &mut Scratch) -> Truth {
         let (stamp, known) = scratch.memo[predicate as usize];
         if stamp == scratch.stamp {

@@ -119,6 +119,12 @@ impl Predicates {
         check.truth(event.get(*attribute), missing)
     }
 
+    /// Bytes of memory, operands not counted.
+    pub fn bytes(&self) -> usize {
+        let entry = size_of::<(AttributeId, Test)>() + size_of::<PredicateId>();
+        entry * self.ids.capacity() + size_of::<(AttributeId, Check)>() * self.checks.len()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.checks.len()

@@ -534,7 +534,11 @@ impl Parts {
         Compiled {
             missing: builder.missing,
             counts: counts.chain(sources.into_iter().map(u64::from)).collect(),
-            names: terms.attributes.iter().map(|&attribute| attributes.name(attribute)).collect(),
+            names: terms
+                .attributes
+                .iter()
+                .map(|&attribute| attributes.name(attribute).as_bytes().to_vec())
+                .collect(),
             attributes: local,
             patterns: Patterns::new(&terms.patterns),
             pattern_starts: pattern_starts.into(),

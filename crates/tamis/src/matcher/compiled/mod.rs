@@ -265,6 +265,7 @@ impl Compiled {
     /// Looks at the entries of a source.
     fn follow(&self, source: u32, event: &Event, working: &mut Working) {
         let range = self.starts[source as usize] as usize..self.starts[source as usize + 1] as usize;
+        let matching = Matching { compiled: self, event, above: u32::MAX };
         let mut candidates = std::mem::take(&mut working.candidates);
         for entries in self.entries[range].chunks(BATCH) {
             candidates.clear();
@@ -276,9 +277,7 @@ impl Compiled {
                     .map(|entry| (entry.block, entry.target)),
             );
             for &(block, target) in &candidates {
-                if block == NO_BLOCK
-                    || holds(&Matching { compiled: self, event }, &self.program, block as usize, working)
-                {
+                if block == NO_BLOCK || holds(&matching, &self.program, block as usize, 0, working) {
                     self.reach(target, working);
                 }
             }
@@ -311,6 +310,8 @@ const BATCH: usize = 256;
 struct Matching<'a> {
     compiled: &'a Compiled,
     event: &'a Event,
+    /// The node being evaluated, or more than any.
+    above: u32,
 }
 
 impl Context for Matching<'_> {
@@ -322,12 +323,15 @@ impl Context for Matching<'_> {
         self.compiled.evaluate(pattern, self.event, working)
     }
 
-    fn node(&self, node: u32, working: &mut Working) -> bool {
+    fn node(&self, node: u32, depth: u32, working: &mut Working) -> bool {
         if let Some(truth) = working.recall(working.nodes[node as usize]) {
             return truth;
         }
+        // A node's operands have smaller numbers; a damaged file must not recurse for ever.
+        assert!(node < self.above, "a damaged node");
         let body = self.compiled.bodies[node as usize] as usize;
-        let truth = holds(self, &self.compiled.program, body, working);
+        let below = Matching { above: node, ..*self };
+        let truth = holds(&below, &self.compiled.program, body, depth, working);
         working.nodes[node as usize] = working.remember(truth);
         truth
     }

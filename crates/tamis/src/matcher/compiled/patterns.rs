@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Expression, Operand, Operator, Predicate, Test, parse};
+use crate::expression::{Operand, Operator, Predicate, Test, parse};
 use crate::limits::Limits;
 use crate::predicate::Check;
 use crate::sections::{SectionReader, Sections};
@@ -52,10 +52,13 @@ impl Patterns {
     /// The attribute and the test of a pattern.
     pub fn get(&self, pattern: usize) -> (u32, &Check) {
         let check = self.checks[pattern].get_or_init(|| {
-            let text = self.texts.get(pattern).unwrap_or_default();
-            let expression = parse(text, &Limits::none()).unwrap_or_else(|_| Expression::constant(false));
-            let predicate = expression.predicates().next();
-            Check::new(predicate.map_or(&Test::Exists, |predicate| predicate.test()))
+            // A file that cannot be read as it was written ends the match; see `Segment::matches`.
+            let expression = self.texts.get(pattern).map(|text| parse(text, &Limits::none()));
+            let Some(Ok(expression)) = expression else { panic!("a damaged pattern") };
+            match expression.predicates().next() {
+                Some(predicate) => Check::new(predicate.test()),
+                None => panic!("a damaged pattern"),
+            }
         });
         (self.attributes[pattern], check)
     }

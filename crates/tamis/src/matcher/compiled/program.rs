@@ -24,6 +24,9 @@ pub(super) const MOST_KEYS: usize = 31;
 /// The most attributes that fit a head.
 pub(super) const MOST_ATTRIBUTES: usize = (1 << 22) - 1;
 
+/// More than blocks nest in anything that is compiled.
+const MOST_DEPTH: u32 = 256;
+
 /// The head of a check.
 pub(super) fn head(kind: u32, negated: bool, count: usize, attribute: u32) -> u32 {
     kind | if negated { NEGATED } else { 0 } | (count as u32) << 5 | attribute << 10
@@ -41,7 +44,7 @@ pub(super) trait Context {
     /// Whether some value follows a pattern.
     fn pattern(&self, pattern: u32, working: &mut Working) -> bool;
     /// Whether a node is true.
-    fn node(&self, node: u32, working: &mut Working) -> bool;
+    fn node(&self, node: u32, depth: u32, working: &mut Working) -> bool;
     /// What a predicate is on an attribute without a value.
     fn missing(&self) -> Missing;
 }
@@ -52,8 +55,10 @@ pub(super) fn holds<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,
+    depth: u32,
     working: &mut Working,
 ) -> bool {
+    assert!(depth < MOST_DEPTH, "a damaged block");
     loop {
         let word = program[position];
         let (attribute, count) = ((word >> 10) as usize, (word >> 5 & 31) as usize);
@@ -93,13 +98,13 @@ pub(super) fn holds<C: Context>(
                 let found = if count == 0 { field.present } else { field.values == 0 };
                 (Some(found), position + 1)
             }
-            NODE => (Some(context.node(program[position + 1], working)), position + 2),
+            NODE => (Some(context.node(program[position + 1], depth + 1, working)), position + 2),
             ANY => {
                 let (blocks, words) = (program[position + 1], program[position + 2]);
                 let mut block = position + 3;
                 let mut found = false;
                 for _ in 0..blocks {
-                    if holds(context, program, block + 1, working) {
+                    if holds(context, program, block + 1, depth + 1, working) {
                         found = true;
                         break;
                     }
@@ -108,7 +113,10 @@ pub(super) fn holds<C: Context>(
                 (Some(found), position + 3 + words as usize)
             }
             _ => {
-                position = program[position + 1] as usize;
+                // What a block goes on with was laid down before it; a damaged file must not loop.
+                let next = program[position + 1] as usize;
+                assert!(next < position, "a damaged block");
+                position = next;
                 continue;
             }
         };

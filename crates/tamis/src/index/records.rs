@@ -1,0 +1,123 @@
+//! What does a segment keep of its subscriptions, and where is one of a given id?
+//!
+//! Ids, the canonical texts of expressions and metadata stand in columns; an expression is read
+//! again when someone asks for it. A hash table of slots finds an id.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::subscription::{Id, IdRef, Subscription};
+use crate::column::Column;
+use crate::error::Result;
+use crate::matcher::Slot;
+use crate::sections::{SectionReader, Sections};
+use crate::strings::Strings;
+
+/// The kind of an id stands before its bytes.
+const INTEGER: u8 = b'i';
+const STRING: u8 = b's';
+
+/// The subscriptions of a segment, by their slots.
+#[derive(Debug)]
+pub(super) struct Records {
+    ids: Strings,
+    texts: Strings,
+    /// Empty where no subscription has metadata.
+    metadata: Strings,
+    /// Open addressing with linear probing; a slot plus one, or 0 for nothing.
+    table: Column<u32>,
+}
+
+impl Records {
+    pub fn new(subscriptions: &[Subscription]) -> Records {
+        let ids: Vec<Vec<u8>> =
+            subscriptions.iter().map(|subscription| encode(subscription.id.as_ref())).collect();
+        let capacity = (subscriptions.len() * 3 / 2 + 1).next_power_of_two();
+        let mut table = vec![0u32; capacity];
+        for (id, slot) in ids.iter().zip(1..) {
+            let mut position = xxh3_64(id) as usize & (capacity - 1);
+            while table[position] != 0 {
+                position = (position + 1) & (capacity - 1);
+            }
+            table[position] = slot;
+        }
+        let with_metadata = subscriptions.iter().any(|subscription| subscription.metadata.is_some());
+        let metadata = subscriptions.iter().take(if with_metadata { usize::MAX } else { 0 });
+        Records {
+            ids: ids.iter().collect(),
+            texts: subscriptions.iter().map(|subscription| subscription.expression.to_string()).collect(),
+            metadata: metadata.map(|subscription| subscription.metadata.as_deref().unwrap_or("")).collect(),
+            table: table.into(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The slot of an id.
+    pub fn find(&self, id: &Id) -> Option<Slot> {
+        let wanted = encode(id.as_ref());
+        let mask = self.table.len() - 1;
+        let mut position = xxh3_64(&wanted) as usize & mask;
+        // At least a third of the table is empty; the bound is for a damaged file.
+        for _ in 0..self.table.len() {
+            match self.table[position] {
+                0 => return None,
+                slot if self.ids.bytes_of(slot as usize - 1) == Some(&wanted) => return Some(slot - 1),
+                _ => position = (position + 1) & mask,
+            }
+        }
+        None
+    }
+
+    /// The id in a slot; `None` where the file it lives in is damaged.
+    pub fn id(&self, slot: Slot) -> Option<IdRef<'_>> {
+        match self.ids.bytes_of(slot as usize)? {
+            [INTEGER, number @ ..] => Some(IdRef::Integer(i64::from_le_bytes(number.try_into().ok()?))),
+            [STRING, text @ ..] => std::str::from_utf8(text).ok().map(IdRef::String),
+            _ => None,
+        }
+    }
+
+    /// The canonical text of the expression in a slot; `None` where the file is damaged.
+    pub fn text(&self, slot: Slot) -> Option<&str> {
+        self.texts.get(slot as usize)
+    }
+
+    /// The metadata in a slot.
+    pub fn metadata(&self, slot: Slot) -> Option<&str> {
+        self.metadata.get(slot as usize).filter(|metadata| !metadata.is_empty())
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.ids.bytes() + self.texts.bytes() + self.metadata.bytes() + 4 * self.table.len()
+    }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        self.ids.write(sections);
+        self.texts.write(sections);
+        self.metadata.write(sections);
+        sections.push(&self.table);
+    }
+
+    pub fn read(reader: &mut SectionReader) -> Result<Records> {
+        let records = Records {
+            ids: Strings::read(reader)?,
+            texts: Strings::read(reader)?,
+            metadata: Strings::read(reader)?,
+            table: reader.next()?,
+        };
+        let whole = records.texts.len() == records.len()
+            && records.table.len().is_power_of_two()
+            && records.table.len() > records.len();
+        if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }
+    }
+}
+
+fn encode(id: IdRef<'_>) -> Vec<u8> {
+    match id {
+        IdRef::Integer(number) => [&[INTEGER][..], &number.to_le_bytes()].concat(),
+        IdRef::String(text) => [&[STRING][..], text.as_bytes()].concat(),
+    }
+}

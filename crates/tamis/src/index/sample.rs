@@ -1,0 +1,43 @@
+//! What are events like?
+//!
+//! A few of the events that are matched are kept, so that what is compiled next can choose its
+//! access predicates by what was seen. Nobody waits for it: a busy sample takes nothing.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::event::Event;
+
+/// How many events are kept.
+const SIZE: usize = 256;
+/// One in so many events is kept, once there are enough to begin with.
+const INTERVAL: u32 = 64;
+
+/// The events seen most recently, thinned out.
+#[derive(Debug, Default)]
+pub(super) struct Sample {
+    events: Mutex<(Vec<Event>, usize)>,
+}
+
+impl Sample {
+    /// Looks at an event that is being matched; `seen` counts those of one thread.
+    pub fn observe(&self, event: &Event, seen: &mut u32) {
+        *seen = seen.wrapping_add(1);
+        if *seen > SIZE as u32 && !seen.is_multiple_of(INTERVAL) {
+            return;
+        }
+        let Ok(mut guard) = self.events.try_lock() else { return };
+        let (events, next) = &mut *guard;
+        if events.len() < SIZE {
+            events.push(event.clone());
+        } else {
+            events[*next] = event.clone();
+            *next = (*next + 1) % SIZE;
+        }
+    }
+
+    /// The events kept.
+    pub fn events(&self) -> Vec<Event> {
+        // Events are pushed and replaced whole, so the list is sound whatever its last holder did.
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+}

@@ -1,0 +1,231 @@
+//! What is an immutable part of an index?
+//!
+//! Subscriptions with the matcher compiled over them. Only removals are written into a segment: for
+//! every slot the first version of the index that no longer holds it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::records::Records;
+use super::subscription::{Id, IdRef, Subscription};
+use crate::error::{Error, Result};
+use crate::event::{Attributes, Event};
+use crate::expression::{Expression, parse};
+use crate::limits::Limits;
+use crate::matcher::{Compiled, Matcher, Scan, Scratch, Slot};
+use crate::sections::{SectionReader, Sections};
+use crate::truth::Missing;
+
+/// Segments of fewer subscriptions are scanned: compiling them would cost more than it saves.
+const COMPILED: usize = 32;
+
+/// Which algorithm an index uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Algorithm {
+    /// Chosen for every segment: a scan for the smallest, the compiled A-Tree for all others.
+    #[default]
+    Auto,
+    /// Every expression is evaluated.
+    Scan,
+    /// The compiled A-Tree.
+    ATree,
+}
+
+/// What building a segment takes besides subscriptions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings<'a> {
+    pub attributes: &'a Attributes,
+    pub missing: Missing,
+    pub algorithm: Algorithm,
+    /// Events like those to come.
+    pub sample: &'a [Event],
+}
+
+#[derive(Debug)]
+enum Engine {
+    Scan(Scan),
+    Compiled(Box<Compiled>),
+}
+
+/// An immutable set of subscriptions with the matcher compiled over them.
+#[derive(Debug)]
+pub(super) struct Segment {
+    records: Records,
+    engine: Engine,
+    /// For every slot the version that removed it, 0 while none did; made for the first removal.
+    removed: OnceLock<Box<[AtomicU64]>>,
+    removals: AtomicUsize,
+    /// The file it lives in, if it does.
+    file: OnceLock<PathBuf>,
+    /// Whether its bytes are known to be as they were written.
+    trusted: bool,
+}
+
+impl Segment {
+    pub fn new(subscriptions: &[Subscription], settings: Settings<'_>) -> Segment {
+        let Settings { attributes, missing, algorithm, sample } = settings;
+        let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
+        let compiled = match algorithm {
+            Algorithm::Auto => subscriptions.len() >= COMPILED,
+            Algorithm::Scan => false,
+            Algorithm::ATree => true,
+        };
+        let engine = if compiled {
+            Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample)))
+        } else {
+            Engine::Scan(Scan::new(expressions, attributes, missing))
+        };
+        Segment {
+            records: Records::new(subscriptions),
+            engine,
+            removed: OnceLock::new(),
+            removals: AtomicUsize::new(0),
+            file: OnceLock::new(),
+            trusted: true,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn removals(&self) -> usize {
+        self.removals.load(Ordering::Acquire)
+    }
+
+    pub fn matcher(&self) -> &dyn Matcher {
+        match &self.engine {
+            Engine::Scan(scan) => scan,
+            Engine::Compiled(compiled) => &**compiled,
+        }
+    }
+
+    /// Bytes of memory for matching, and for the subscriptions themselves.
+    pub fn bytes(&self) -> (usize, usize) {
+        let matching = match &self.engine {
+            Engine::Scan(scan) => scan.bytes(),
+            Engine::Compiled(compiled) => compiled.bytes(),
+        };
+        (matching, self.records.bytes())
+    }
+
+    /// Appends the slots that the event matches, ascending, whether removed or not.
+    pub fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) -> Result<()> {
+        if self.trusted {
+            self.matcher().matches(event, scratch, found);
+            return Ok(());
+        }
+        // Every read of a column is checked, so damage ends in a panic at the worst.
+        let matched = catch_unwind(AssertUnwindSafe(|| self.matcher().matches(event, scratch, found)));
+        matched.map_err(|_| {
+            *scratch = Scratch::default();
+            self.damaged()
+        })
+    }
+
+    /// The slot of an id that is live at a version.
+    pub fn find(&self, id: &Id, version: u64) -> Option<Slot> {
+        self.records.find(id).filter(|&slot| self.is_live(slot, version))
+    }
+
+    pub fn id(&self, slot: Slot) -> Result<IdRef<'_>> {
+        self.records.id(slot).ok_or_else(|| self.damaged())
+    }
+
+    /// The subscription in a slot.
+    pub fn subscription(&self, slot: Slot) -> Result<Subscription> {
+        Ok(Subscription {
+            id: self.id(slot)?.to_id(),
+            expression: self.expression(slot)?,
+            metadata: self.records.metadata(slot).map(Into::into),
+        })
+    }
+
+    fn expression(&self, slot: Slot) -> Result<Expression> {
+        // It was within the limits when it was added.
+        let text = self.records.text(slot).ok_or_else(|| self.damaged())?;
+        parse(text, &Limits::none()).map_err(|_| self.damaged())
+    }
+
+    /// The live slots at a version, ascending.
+    pub fn live(&self, version: u64) -> impl Iterator<Item = Slot> {
+        (0..self.len() as Slot).filter(move |&slot| self.is_live(slot, version))
+    }
+
+    pub fn is_live(&self, slot: Slot, version: u64) -> bool {
+        match self.removed.get() {
+            None => true,
+            Some(removed) => match removed[slot as usize].load(Ordering::Acquire) {
+                0 => true,
+                removed => version < removed,
+            },
+        }
+    }
+
+    /// The version that removed a slot, if one did.
+    pub fn removed_at(&self, slot: Slot) -> Option<u64> {
+        let removed = self.removed.get()?[slot as usize].load(Ordering::Acquire);
+        (removed > 0).then_some(removed)
+    }
+
+    pub fn remove(&self, slot: Slot, version: u64) {
+        let removed = self.removed.get_or_init(|| (0..self.len()).map(|_| AtomicU64::new(0)).collect());
+        removed[slot as usize].store(version, Ordering::Release);
+        self.removals.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub fn file(&self) -> Option<&Path> {
+        self.file.get().map(PathBuf::as_path)
+    }
+
+    /// Notes the file that the segment was written to.
+    pub fn set_file(&self, path: PathBuf) {
+        // Another save of the same segment may have been first; either file will do.
+        let _ = self.file.set(path);
+    }
+
+    /// Lays the segment down in a file, and returns whether its matcher is there too: that of a small
+    /// segment is built again when it is opened.
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
+        self.records.write(sections);
+        match &self.engine {
+            Engine::Scan(_) => false,
+            Engine::Compiled(compiled) => {
+                compiled.write(sections);
+                true
+            }
+        }
+    }
+
+    /// Finds a segment in a file.
+    pub fn open(path: &Path, compiled: bool, verify: bool, settings: Settings<'_>) -> Result<(Segment, u64)> {
+        let mut reader = SectionReader::open(path, verify)?;
+        let checksum = reader.checksum();
+        let Settings { attributes, missing, .. } = settings;
+        let records = Records::read(&mut reader)?;
+        let mut segment = Segment {
+            records,
+            engine: Engine::Scan(Scan::new([], attributes, missing)),
+            removed: OnceLock::new(),
+            removals: AtomicUsize::new(0),
+            file: OnceLock::from(path.to_owned()),
+            trusted: verify,
+        };
+        segment.engine = if compiled {
+            let read = Compiled::read(&mut reader, attributes, missing, |slot| segment.expression(slot))?;
+            Engine::Compiled(Box::new(read))
+        } else {
+            let slots = 0..segment.len() as Slot;
+            let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
+            Engine::Scan(Scan::new(&expressions, attributes, missing))
+        };
+        Ok((segment, checksum))
+    }
+
+    fn damaged(&self) -> Error {
+        let path = self.file().unwrap_or(Path::new("a segment in memory"));
+        Error::storage(path, "the file is damaged; open the index with verification to learn more")
+    }
+}
