@@ -1,12 +1,12 @@
 """Random expressions and events, from pools small enough that the two meet."""
 
 import json
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from hypothesis import strategies as st
 
 import oracle
-from oracle import And, Constant, Missing, Node, Not, Or, Predicate, Value, Xnor, Xor
+from oracle import And, Constant, Matcher, Missing, Node, Not, Or, Predicate, Value, Xnor, Xor
 
 UNICODE = st.characters(exclude_categories=["Cs"])  # everything but surrogates
 
@@ -161,7 +161,68 @@ events: st.SearchStrategy[dict[str, Any]] = st.builds(
     left_out,
 )
 
+# Questions: predicates on one attribute whose operands are close to what an event has for it.
+
+CLOSE: list[list[Value]] = [
+    [0, 1, 2, 3, 0.5, 1.0, 2.5, -1],
+    [1, 1.0, True, False, "1", "true", 0, -0.0, ""],
+    [2**53, 2**53 + 1, float(2**53), 2**53 - 1, -(2**53) - 1],
+    [2**63 - 1, float(2**63), 1e19, -(2**63), -1e19, 2**53 + 1],
+    ["a", "b", "ab", "aab", "A", "", "ba", "bab"],
+    ["a%b", "a_b", "a\\b", "ab", "aab", "%", "_", "\\", "it's"],
+    ["é", "e\u0301", "日本", "\uffff", "\U0001f600", "e", "a\nb", "a\n", "\n"],
+]
+
+
+@st.composite
+def patterns_close_to(draw: st.DrawFn, text: str) -> str:
+    """A `like` pattern made from a text, which it may or may not describe."""
+    pattern = draw(st.sampled_from(["", "", "%"]))
+    for character in text:
+        plain = f"\\{character}" if character in "%_\\" else character
+        pattern += draw(st.sampled_from([plain, plain, f"\\{character}", "_", "%", "%_"]))
+    return pattern
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[list[Predicate], dict[str, Any]]:
+    close = draw(st.sampled_from(CLOSE))
+    given = draw(st.lists(st.sampled_from(close), min_size=1, max_size=3))
+    texts = [value for value in given if isinstance(value, str)] or ["a"]
+    ordered = [value for value in close if not isinstance(value, bool)]
+    asked = []
+    for operator in draw(st.lists(st.sampled_from(OPERATORS), min_size=5, max_size=15)):
+        positive = oracle.POSITIVE.get(operator, operator)
+        operands: tuple[Value, ...] = ()
+        if positive == "=":
+            operands = (draw(st.sampled_from(close)),)
+        elif positive in ("<", "<=", ">", ">="):
+            operands = (draw(st.sampled_from(ordered)),)
+        elif positive == "in":
+            operands = tuple(draw(st.lists(st.sampled_from(close), max_size=4)))
+        elif positive == "between":
+            low = draw(st.sampled_from(ordered))
+            alike = [value for value in ordered if oracle.kind(value) == oracle.kind(low)]
+            operands = (low, draw(st.sampled_from(alike)))
+        elif positive == "like":
+            operands = (draw(patterns_close_to(draw(st.sampled_from(texts)))),)
+        elif positive == "matches":
+            operands = (draw(regex_patterns),)
+        elif positive not in ("exists", "is null"):
+            start, end = draw(st.integers(0, 2)), draw(st.integers(0, 4))
+            operands = (draw(st.sampled_from(texts))[start:end],)
+        asked.append(Predicate("a", operator, operands))
+    events = [
+        {"a": given[0]},
+        {"a": given},
+        {"a": [None, *given, None]},
+        *({}, {"a": None}, {"a": []}, {"a": [None]}, {"a": {"b": given}}),
+    ]
+    return asked, draw(mostly(st.sampled_from(events[:3]), st.sampled_from(events[3:])))
+
+
 missing: st.SearchStrategy[Missing] = st.sampled_from(["unknown", "false"])
+matchers: st.SearchStrategy[Matcher] = st.sampled_from(get_args(Matcher))
 randoms = st.randoms(use_true_random=False)
 
 

@@ -7,17 +7,18 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import tamis
-from oracle import Missing
+from oracle import Matcher, Missing
 from tamis import EventError, Expression, Index
 
 TESTDATA = Path(__file__).parent.parent / "testdata"
 SEMANTICS = sorted((TESTDATA / "semantics").glob("*.toml"))
 MODES: list[Missing] = ["unknown", "false"]
+MATCHERS: tuple[Matcher, ...] = get_args(Matcher)
 
 ERRORS = {
     "syntax": tamis.ExpressionSyntaxError,
@@ -79,25 +80,29 @@ def test_there_are_cases() -> None:
 def test_semantics(path: Path) -> None:
     def check(case: dict[str, Any]) -> Iterator[str]:
         for mode in MODES:
-            index = Index(missing=mode)
-            index.add("case", case["expression"])
+            matched = ["case"] if case[mode] == "true" else []
             forms = {"JSON": case["event"], "bytes": case["event"].encode()}
             mapping = as_mapping(case["event"])
             assert mapping is not None
-            for form, event in {**forms, "mapping": mapping}.items():
-                explanation = index.explain("case", event)
-                yield from differs(f"missing={mode}, {form}: truth", explanation.truth, case[mode])
-                found = index.match(event)
-                matched = ["case"] if case[mode] == "true" else []
-                yield from differs(f"missing={mode}, {form}: match", found, matched)
+            for matcher in MATCHERS:
+                index = Index(matcher=matcher, missing=mode)
+                index.add("case", case["expression"])
+                for form, event in {**forms, "mapping": mapping}.items():
+                    place = f"{matcher}, missing={mode}, {form}"
+                    truth = index.explain("case", event).truth
+                    yield from differs(f"{place}: truth", truth, case[mode])
+                    yield from differs(f"{place}: match", index.match(event), matched)
 
     check_all(path, check)
 
 
 @pytest.mark.parametrize("path", SEMANTICS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("mode", MODES)
-def test_matches_among_many_are_what_explanations_say(path: Path, mode: Missing) -> None:
-    index = Index(missing=mode)
+@pytest.mark.parametrize("matcher", MATCHERS)
+def test_matches_among_many_are_what_explanations_say(
+    path: Path, mode: Missing, matcher: Matcher
+) -> None:
+    index = Index(matcher=matcher, missing=mode)
     index.add_many((position, case["expression"]) for position, case in enumerate(cases(path)))
     for case in cases(path):
         try:

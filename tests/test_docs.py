@@ -53,9 +53,8 @@ def run(code: str, names: dict[str, Any]) -> None:
             assert result == ast.literal_eval(shown.lstrip("# ")), source
         printed = output.getvalue().splitlines()
         if printed and following[:1] and following[0].startswith("#"):
-            assert [line.removeprefix("#").strip() for line in following[: len(printed)]] == [
-                line.strip() for line in printed
-            ], source
+            shown_lines = [line.removeprefix("# ") for line in following[: len(printed)]]
+            assert shown_lines == printed, source
 
 
 def first_page() -> dict[str, Any]:

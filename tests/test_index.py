@@ -194,6 +194,7 @@ def test_many_additions_and_removals_stay_compact() -> None:
     index = Index()
     for id in range(3000):
         index.add(id, f"x = {id % 7}")
+    index.settle()
     assert index.stats()["segments"] < 100
     for id in range(0, 3000, 2):
         index.remove(id)
@@ -202,7 +203,14 @@ def test_many_additions_and_removals_stay_compact() -> None:
     for id in range(1, 3000, 2):
         index.remove(id)
     assert len(index) == 0
+    index.settle()
     assert index.stats()["removed"] < 2000
+
+
+def test_strings_are_ordered_by_code_points() -> None:
+    index = Index()
+    index.add("below", attr.a < "\U0001f600")
+    assert index.match({"a": "\uffff"}) == index.match({"a": "\ud7ff"}) == ["below"]
 
 
 # Explanations

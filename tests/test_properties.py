@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import oracle
 import tamis
 import writers
-from oracle import Missing, Node, Truth
-from strategies import events, expressions, json_of, missing, randoms
+from oracle import Matcher, Missing, Node, Predicate, Truth
+from strategies import events, expressions, json_of, matchers, missing, questions, randoms
 from tamis import EventError, Expression, Index
 
 Events: TypeAlias = list[dict[str, Any]]
@@ -138,12 +138,14 @@ def test_damaged_json_is_read_or_refused(node: Node, random: Random, data: st.Da
 # What matches
 
 
-@given(st.lists(expressions, max_size=6), st.lists(events, max_size=4), missing, st.data())
+@given(
+    st.lists(expressions, max_size=6), st.lists(events, max_size=4), matchers, missing, st.data()
+)
 def test_the_index_is_the_oracle(
-    nodes: list[Node], events: Events, missing: Missing, data: st.DataObject
+    nodes: list[Node], events: Events, matcher: Matcher, missing: Missing, data: st.DataObject
 ) -> None:
     numbered = dict(enumerate(nodes))
-    index = Index(missing=missing)
+    index = Index(matcher=matcher, missing=missing)
     index.add_many((id, build(node)) for id, node in numbered.items())
     for event in events:
         forms = [event, MappingProxyType(event), UserDict(event), data.draw(json_of(event))]
@@ -154,6 +156,19 @@ def test_the_index_is_the_oracle(
             continue
         for form in forms:
             assert index.match(form) == expected(numbered, event, missing)
+
+
+@given(questions(), matchers, missing)
+def test_predicates_are_the_oracle(
+    question: tuple[list[Predicate], dict[str, Any]], matcher: Matcher, missing: Missing
+) -> None:
+    predicates, event = question
+    index = Index(matcher=matcher, missing=missing)
+    index.add_many((id, build(predicate)) for id, predicate in enumerate(predicates))
+    for form in (event, json.dumps(event)):
+        truths = [index.explain(id, form).truth for id in index]
+        assert truths == [oracle.evaluate(predicate, event, missing) for predicate in predicates]
+        assert index.match(form) == [id for id, truth in enumerate(truths) if truth == "true"]
 
 
 @given(expressions, plain_events, missing, st.data())
@@ -201,11 +216,11 @@ def test_explanations_add_up(node: Node, event: dict[str, Any], missing: Missing
                 assert part["seen"] == ("missing" if values == [] else values)
 
 
-@given(st.lists(expressions, max_size=4), st.lists(plain_events, max_size=4), missing)
+@given(st.lists(expressions, max_size=4), st.lists(plain_events, max_size=4), matchers, missing)
 def test_a_batch_is_its_events_one_by_one(
-    nodes: list[Node], events: Events, missing: Missing
+    nodes: list[Node], events: Events, matcher: Matcher, missing: Missing
 ) -> None:
-    index = Index(missing=missing)
+    index = Index(matcher=matcher, missing=missing)
     index.add_many((str(id), build(node)) for id, node in enumerate(nodes))
     one_by_one = [index.match(event) for event in events]
     lines = "\n\n".join(json.dumps(event) for event in events)
@@ -285,13 +300,14 @@ def test_without_unknowns_negation_is_two_valued(node: Node, event: dict[str, An
 ids: st.SearchStrategy[str | int] = st.integers(0, 5) | st.sampled_from(["0", "1", "x", "é"])
 
 
-@given(st.lists(expressions, min_size=1, max_size=6), plain_events, missing, randoms)
+@given(st.lists(expressions, min_size=1, max_size=6), plain_events, matchers, missing, randoms)
 def test_matches_come_in_the_order_of_insertion(
-    nodes: list[Node], event: dict[str, Any], missing: Missing, random: Random
+    nodes: list[Node], event: dict[str, Any], matcher: Matcher, missing: Missing, random: Random
 ) -> None:
     numbered = list(enumerate(nodes))
     random.shuffle(numbered)
-    one_by_one, at_once = Index(missing=missing), Index(missing=missing)
+    one_by_one = Index(matcher=matcher, missing=missing)
+    at_once = Index(matcher=matcher, missing=missing)
     for id, node in numbered:
         one_by_one.add(id, build(node))
     at_once.add_many([(id, build(node)) for id, node in numbered])
@@ -300,11 +316,15 @@ def test_matches_come_in_the_order_of_insertion(
     assert at_once.match(event) == one_by_one.match(event)
 
 
-@given(st.dictionaries(ids, expressions, max_size=5), expressions, plain_events, missing)
+@given(st.dictionaries(ids, expressions, max_size=5), expressions, plain_events, matchers, missing)
 def test_adding_then_removing_changes_nothing(
-    nodes: dict[str | int, Node], extra: Node, event: dict[str, Any], missing: Missing
+    nodes: dict[str | int, Node],
+    extra: Node,
+    event: dict[str, Any],
+    matcher: Matcher,
+    missing: Missing,
 ) -> None:
-    index = Index(missing=missing)
+    index = Index(matcher=matcher, missing=missing)
     index.add_many({id: build(node) for id, node in nodes.items()})
     before = list(index), index.match(event), len(index)
     index.add("extra", build(extra))
@@ -320,11 +340,11 @@ changes = st.one_of(
 )
 
 
-@given(st.lists(changes, max_size=24), plain_events, missing)
+@given(st.lists(changes, max_size=24), plain_events, matchers, missing)
 def test_an_index_is_an_ordered_mapping(
-    changes: list[tuple[str, Any]], event: dict[str, Any], missing: Missing
+    changes: list[tuple[str, Any]], event: dict[str, Any], matcher: Matcher, missing: Missing
 ) -> None:
-    index = Index(missing=missing)
+    index = Index(matcher=matcher, missing=missing)
     model: dict[str | int, Node] = {}
     for change, items in changes:
         if change == "remove":

@@ -26,87 +26,88 @@ def switch_often() -> Iterator[None]:
 
 
 @contextmanager
-def meanwhile(*works: Callable[[], object]) -> Iterator[None]:
-    """Repeat the works, each in a thread of its own, until the block ends; raise their errors."""
+def meanwhile(*works: Callable[[], object], rounds: int = 20) -> Iterator[Iterator[int]]:
+    """Repeat works in threads of their own; yields turns until each was done that many times."""
     done = threading.Event()
+    counts = [0] * len(works)
 
-    def repeat(work: Callable[[], object]) -> int:
-        rounds = 0
-        while not done.is_set() or rounds == 0:
-            work()
-            rounds += 1
-        return rounds
+    def repeat(position: int) -> None:
+        while not done.is_set():
+            works[position]()
+            counts[position] += 1
 
     with ThreadPoolExecutor(len(works)) as pool:
-        futures = [pool.submit(repeat, work) for work in works]
+        futures = [pool.submit(repeat, position) for position in range(len(works))]
+
+        def turns() -> Iterator[int]:
+            turn = 0
+            while min(counts) < rounds and not any(future.done() for future in futures):
+                yield turn
+                turn += 1
+
         try:
-            yield
+            yield turns()
         finally:
             done.set()
         for future in futures:
-            assert future.result(timeout=60) > 0
-
-
-SIZE = 40
-GENERATIONS = 150
+            future.result()
 
 
 def test_a_match_sees_all_or_nothing_of_a_batch() -> None:
     """Each batch replaces all subscriptions; no reader sees some of the old and some of the new."""
     index = Index()
-
-    def write(generation: int) -> None:
-        index.add_many((id, f"generation = {generation}") for id in range(SIZE))
-
-    write(0)
-    everything = list(range(SIZE))
-    any_generation = {"generation": list(range(GENERATIONS + 1))}
-    generations = [{"generation": generation} for generation in range(GENERATIONS + 1)]
+    everything = list(range(40))
+    generations = [{"generation": generation} for generation in range(30)]
+    any_generation = {"generation": list(range(30))}
     lines = "\n".join(json.dumps(event) for event in generations)
+
+    def write(turn: int) -> None:
+        index.add_many((id, f"generation = {turn % 30}") for id in everything)
 
     def one_match() -> None:
         assert index.match(any_generation) == everything
 
     def one_generation() -> None:
-        for found in (index.match(event) for event in generations):
-            assert found in ([], everything)
+        for event in generations:
+            assert index.match(event) in ([], everything)
 
     def one_batch() -> None:
         for matches in (index.match_batch(generations), index.match_batch(lines)):
-            assert sorted(map(len, matches)) == [0] * GENERATIONS + [SIZE]
+            assert sorted(map(len, matches)) == [0] * 29 + [40]
 
     def one_look() -> None:
         assert list(index) == everything
-        assert len(index) == SIZE
-        assert index.stats()["subscriptions"] == SIZE
-        assert SIZE - 1 in index
+        assert len(index) == 40
+        assert index.stats()["subscriptions"] == 40
+        assert 39 in index
         assert index.explain(3, any_generation).matched
 
-    with meanwhile(one_match, one_generation, one_batch, one_look):
-        for generation in range(1, GENERATIONS + 1):
-            write(generation)
-    assert index.match({"generation": GENERATIONS}) == everything
+    write(0)
+    with meanwhile(one_match, one_generation, one_batch, one_look) as turns:
+        for turn in turns:
+            write(turn)
+    write(7)
+    assert index.match({"generation": 7}) == everything
 
 
 def test_additions_and_removals_while_matching() -> None:
-    """What is never touched always matches; what comes and goes is seen in order or not at all."""
+    """What is never touched always matches; what comes and goes is seen once or not at all."""
     index = Index()
-    index.add_many((id, "x = 1") for id in range(0, 100, 2))
-    steady = set(range(0, 100, 2))
+    steady = list(range(0, 100, 2))
+    index.add_many((id, "x = 1") for id in steady)
 
     def match() -> None:
         found = index.match({"x": 1})
-        assert steady <= set(found)
         assert len(set(found)) == len(found)
-        assert [id for id in found if id in steady] == sorted(steady)
+        assert [id for id in found if id % 2 == 0] == steady
 
-    with meanwhile(match, match):
-        for _ in range(30):
+    with meanwhile(match, match, rounds=200) as turns:
+        for _ in turns:
             for id in range(1, 100, 2):
                 index.add(id, "x = 1")
             for id in range(1, 100, 2):
                 index.remove(id)
-    assert index.match({"x": 1}) == sorted(steady)
+    assert index.match({"x": 1}) == steady
 
 
 def test_many_writers() -> None:
@@ -142,17 +143,16 @@ def test_writers_of_one_id() -> None:
 # Without the interpreter's lock
 
 
-def ticks_during(call: Callable[[], object]) -> tuple[int, float]:
-    """How often another Python thread came round while the call ran, and for how long it ran."""
+def check_others_run(call: Callable[[], object]) -> None:
+    """Another Python thread comes round many times while one call runs."""
     ticks = 0
-    done = threading.Event()
-    started = threading.Event()
+    started, done = threading.Event(), threading.Event()
 
     def tick() -> None:
         nonlocal ticks
-        started.set()
         while not done.is_set():
             ticks += 1
+            started.set()
             time.sleep(0.001)
 
     thread = threading.Thread(target=tick)
@@ -165,34 +165,30 @@ def ticks_during(call: Callable[[], object]) -> tuple[int, float]:
     finally:
         done.set()
         thread.join()
-    return after - before, seconds
+    assert after - before >= 10, f"{after - before} ticks in {seconds:.3f} s"
 
 
 @pytest.fixture(scope="module")
 def slow() -> Index:
-    """An index that needs tens of milliseconds for an event."""
+    """An index that needs tenths of a second for an event."""
     index = Index()
-    patterns = ["%" + "abc" * length + "_x%" for length in range(10, 30)]
+    patterns = ["%" + "abc" * length + "_x%" for length in range(10, 60)]
     index.add_many((pattern, attr.text.like(pattern)) for pattern in patterns)
     return index
 
 
-TEXT = "abc" * 50_000
+EVENT = {"text": "abc" * 50_000}
+CALLS: dict[str, Callable[[Index], object]] = {
+    "a mapping": lambda index: index.match(EVENT),
+    "JSON": lambda index: index.match(json.dumps(EVENT)),
+    "a batch of mappings": lambda index: index.match_batch([EVENT] * 2),
+    "a batch of lines": lambda index: index.match_batch((json.dumps(EVENT) + "\n") * 2),
+}
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda index: index.match({"text": TEXT}),
-        lambda index: index.match(json.dumps({"text": TEXT})),
-        lambda index: index.match_batch([{"text": TEXT}] * 4),
-        lambda index: index.match_batch((json.dumps({"text": TEXT}) + "\n") * 4),
-    ],
-    ids=["match a mapping", "match JSON", "a batch of mappings", "a batch of lines"],
-)
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 def test_other_threads_run_while_one_matches(slow: Index, call: Callable[[Index], object]) -> None:
-    ticks, seconds = ticks_during(lambda: [call(slow) for _ in range(3)])
-    assert ticks > seconds * 100, f"{ticks} ticks in {seconds:.3f} s"
+    check_others_run(lambda: call(slow))
 
 
 def big() -> tuple[Index, list[tuple[int, tamis.Expression]]]:
@@ -207,8 +203,7 @@ def big() -> tuple[Index, list[tuple[int, tamis.Expression]]]:
 
 def test_other_threads_run_while_one_adds() -> None:
     index, batch = big()
-    ticks, seconds = ticks_during(lambda: index.add_many(batch))
-    assert ticks > seconds * 50, f"{ticks} ticks in {seconds:.3f} s"
+    check_others_run(lambda: index.add_many(batch))
 
 
 def test_reading_does_not_wait_for_writing() -> None:

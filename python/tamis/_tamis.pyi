@@ -154,8 +154,8 @@ class Index:
     nothing of it, and never waits.
 
     Args:
-        matcher: The algorithm: `"auto"` chooses, `"atree"` is the compiled A-Tree, `"scan"` evaluates
-            every expression.
+        matcher: The algorithm: `"auto"` chooses, `"atree"` is the compiled A-Tree, `"scan"`
+            evaluates every expression.
         missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
             negation, or `"false"`, and its negation is true.
         limits: Bounds on expressions and events.

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Never, Protocol, TypeAlias
 
 from tamis._tamis import Expression, Limits
+from tamis.errors import ExpressionError
 
 
 class _Integer(Protocol):
@@ -49,6 +50,8 @@ def _predicate(attribute: str, operator: str, *operands: Value) -> Expression:
     if any(isinstance(operand, Weighted) for operand in operands):
         weights = [operand.weight if isinstance(operand, Weighted) else 1.0 for operand in operands]
         if "between" in operator:  # one predicate, one weight, written after the upper end
+            if isinstance(operands[0], Weighted):
+                raise ExpressionError("the weight of `between` belongs to its upper end")
             weights = weights[1:]
     return Expression.predicate(attribute, operator, values, weights)
 
@@ -72,6 +75,9 @@ class Attribute:
         return Attribute(f"{self._name}.{name}")
 
     def __getitem__(self, name: str) -> "Attribute":
+        if not isinstance(name, str):
+            found = type(name).__name__
+            raise ExpressionError(f"an attribute's name is a string, not {found}")
         return Attribute(f"{self._name}.{name}")
 
     def __setattr__(self, name: str, value: object) -> Never:

@@ -2,12 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyByteArray, PyBytes, PyDict, PyFrozenSet, PyList, PyMapping, PyMemoryView, PySet, PyString, PyTuple,
+    PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMapping, PyMemoryView, PySet,
+    PyString, PyTuple,
 };
 use tamis::{AttributeId, Attributes, Event, Limits};
 
 use crate::error::{self, shorten, type_name};
-use crate::value::with_value;
+use crate::value::{Refusal, with_value};
 
 /// The JSON in a Python object: text, or bytes; `None` for objects that hold none.
 pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Cow<'a, [u8]>>> {
@@ -86,7 +87,7 @@ impl<'py> Decoder<'_, 'py> {
     fn visit(&mut self, waiting: Waiting<'py>) -> PyResult<()> {
         let Waiting { mut path, depth, attribute, object } = waiting;
         let py = object.py();
-        if depth > self.limits.event_depth {
+        if depth > self.limits.event_depth && !is_list(&object) {
             let limit = tamis::Error::Limit {
                 what: "nesting of an event",
                 name: "event_depth",
@@ -107,6 +108,9 @@ impl<'py> Decoder<'_, 'py> {
                 self.member(&mut path, base, depth, &key, value)?;
             }
             Ok(())
+        } else if is_list(&object) {
+            self.begin_list(attribute);
+            self.list(&path, &object, attribute.is_some())
         } else if let Some(attribute) = attribute {
             self.event.begin(attribute);
             self.scalar(&path, &object)
@@ -152,25 +156,28 @@ impl<'py> Decoder<'_, 'py> {
             }
             return Ok(());
         }
-        if is_list(&value) {
-            if let Some(attribute) = mention.attribute {
-                self.event.begin(attribute);
-            }
-            return self.list(path, &value, mention.attribute.is_some());
-        }
-        let built_in = value.is_instance_of::<PyString>()
-            || value.is_instance_of::<pyo3::types::PyInt>()
-            || value.is_instance_of::<pyo3::types::PyFloat>();
+        // What can be read without running Python code is read now.
+        let scalar = is_scalar(&value);
         match mention.attribute {
-            Some(attribute) if built_in => {
+            Some(attribute) if scalar => {
                 self.event.begin(attribute);
                 self.scalar(path, &value)
             }
-            None if built_in => Ok(()),
+            None if scalar => Ok(()),
+            attribute if is_plain_list(&value) => {
+                self.begin_list(attribute);
+                self.list(path, &value, attribute.is_some())
+            }
             attribute => {
                 self.waiting.push(Waiting { path: path.clone(), depth: depth + 1, attribute, object: value });
                 Ok(())
             }
+        }
+    }
+
+    fn begin_list(&mut self, attribute: Option<AttributeId>) {
+        if let Some(attribute) = attribute {
+            self.event.begin(attribute);
         }
     }
 
@@ -182,7 +189,7 @@ impl<'py> Decoder<'_, 'py> {
             if item.is_none() {
                 continue;
             }
-            if is_list(&item) || item.is_instance_of::<PyDict>() {
+            if !is_scalar(&item) && (is_list(&item) || item.cast::<PyMapping>().is_ok()) {
                 let message = format!(
                     "a {} inside the list `{}`; lists hold strings, numbers and booleans",
                     type_name(&item),
@@ -201,10 +208,29 @@ impl<'py> Decoder<'_, 'py> {
         match with_value(value, |value| self.event.push(value, self.limits)) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(error::raise(value.py(), &error)),
-            Err(reason) => {
+            Err(Refusal::Reason(reason)) => {
                 Err(error::event(value.py(), &format!("the attribute `{}`: {reason}", shorten(path))))
             }
+            Err(Refusal::Python(failure)) => Err(failure),
         }
+    }
+}
+
+fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyInt>()
+        || object.is_instance_of::<PyFloat>()
+}
+
+/// Whether an object is a list that holds nothing but scalars and nulls, and no code of its own.
+fn is_plain_list(object: &Bound<'_, PyAny>) -> bool {
+    let plain = |item: Bound<'_, PyAny>| item.is_none() || is_scalar(&item);
+    if let Ok(list) = object.cast_exact::<PyList>() {
+        list.iter().all(plain)
+    } else if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+        tuple.iter().all(plain)
+    } else {
+        false
     }
 }
 

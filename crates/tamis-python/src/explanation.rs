@@ -71,7 +71,7 @@ fn write_seen<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyAny>> 
         Seen::Null => Ok(py.None().into_bound(py)),
         Seen::Values(values) => {
             let list = PyList::empty(py);
-            for item in values {
+            for item in values.iter() {
                 list.append(value::write(py, item)?)?;
             }
             Ok(list.into_any())

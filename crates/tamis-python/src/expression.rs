@@ -5,7 +5,7 @@ use pyo3::types::{PyBytes, PyString};
 
 use crate::error;
 use crate::limits::{Limits, or_default};
-use crate::value;
+use crate::value::{self, Refusal};
 
 /// A Boolean expression over predicates. Made by `Expression.parse`, `Expression.from_json` and
 /// `tamis.attr`; combined with `& | ^ ~`.
@@ -63,16 +63,22 @@ impl Expression {
             return Err(error::expression(py, &format!("`{operator}` is no operator")));
         };
         let values = operands.iter().map(value::read).collect::<Result<Vec<_>, _>>();
-        let mut values =
-            values.map_err(|reason| error::expression(py, &format!("`{attribute} {operator}`: {reason}")))?;
+        let mut values = values.map_err(|refusal| match refusal {
+            Refusal::Reason(reason) => error::expression(py, &format!("`{attribute} {operator}`: {reason}")),
+            Refusal::Python(failure) => failure,
+        })?;
         let operand = match (kind, values.len()) {
             (tamis::Operator::In, _) => tamis::Operand::Set(values),
             (_, 0) => tamis::Operand::Nothing,
             (_, 1) => tamis::Operand::One(values.remove(0)),
-            _ => {
+            (tamis::Operator::Between, 2) => {
                 let high = values.remove(1);
                 tamis::Operand::Range(values.remove(0), high)
             }
+            (tamis::Operator::Between, count) => {
+                return Err(error::expression(py, &format!("`{operator}` takes two values, not {count}")));
+            }
+            _ => tamis::Operand::Set(values),
         };
         // A builder's limits are those of the index it ends up in.
         let limits = tamis::Limits { pattern: tamis::Limits::default().pattern, ..tamis::Limits::none() };

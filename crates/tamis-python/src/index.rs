@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -144,7 +145,7 @@ impl Index {
                     }
                     Ok(())
                 };
-                self.match_chunk(py, &snapshot, chunk.len(), decode, &results)?;
+                Self::match_chunk(py, &snapshot, chunk.len(), decode, &results)?;
             }
         }
         let mut events =
@@ -161,11 +162,8 @@ impl Index {
                     event::decode(object, event, snapshot.attributes(), self.index.limits())
                         .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
                 }
-                let count = chunk.len();
-                let found = py.detach(|| match_all(&snapshot, working, count));
-                append(py, &results, &found.map_err(|error| error::raise(py, &error))?)
+                match_all(py, &snapshot, working, chunk.len(), &results)
             })?;
-            py.check_signals()?;
         }
     }
 
@@ -299,41 +297,54 @@ impl Index {
 
     /// Decodes and matches `count` events without the interpreter's lock.
     fn match_chunk<'py>(
-        &self,
         py: Python<'py>,
         snapshot: &Snapshot,
         count: usize,
         decode: impl FnOnce(&mut Working) -> tamis::Result<()> + Send,
         results: &Bound<'py, PyList>,
     ) -> PyResult<()> {
-        let found = py.detach(|| {
-            with_working(|working| {
-                working.events.resize_with(working.events.len().max(count), Event::default);
-                decode(working)?;
-                match_all(snapshot, working, count)
-            })
-        });
-        let found = found.map_err(|error: tamis::Error| error::raise(py, &error))?;
-        append(py, results, &found)?;
-        py.check_signals()
+        with_working(|working| {
+            working.events.resize_with(working.events.len().max(count), Event::default);
+            py.detach(|| decode(working)).map_err(|error| error::raise(py, &error))?;
+            match_all(py, snapshot, working, count, results)
+        })
     }
 }
 
-/// The ids of one event each.
-type Found<'s> = Vec<Vec<IdRef<'s>>>;
+/// The longest that matching keeps the interpreter from noticing an interrupt.
+const PATIENCE: Duration = Duration::from_millis(20);
 
-fn match_all<'s>(snapshot: &'s Snapshot, working: &mut Working, count: usize) -> tamis::Result<Found<'s>> {
+/// Matches the first `count` decoded events without the interpreter's lock, and appends a list of ids
+/// for each.
+fn match_all<'py>(
+    py: Python<'py>,
+    snapshot: &Snapshot,
+    working: &mut Working,
+    count: usize,
+    results: &Bound<'py, PyList>,
+) -> PyResult<()> {
     let Working { events, scratch } = working;
-    let matches = |event: &Event| {
-        let mut found = Vec::new();
-        snapshot.matches(event, scratch, |id| found.push(id))?;
-        Ok(found)
-    };
-    events[..count].iter().map(matches).collect()
-}
-
-fn append(py: Python<'_>, results: &Bound<'_, PyList>, found: &Found<'_>) -> PyResult<()> {
-    found.iter().try_for_each(|found| results.append(write_ids(py, found)?))
+    let mut events = events[..count].iter();
+    while events.len() > 0 {
+        let found = py.detach(|| {
+            let started = Instant::now();
+            let mut found = Vec::with_capacity(events.len());
+            for event in events.by_ref() {
+                let mut ids = Vec::new();
+                snapshot.matches(event, scratch, |id| ids.push(id))?;
+                found.push(ids);
+                if started.elapsed() > PATIENCE {
+                    break;
+                }
+            }
+            Ok(found)
+        });
+        for ids in found.map_err(|error: tamis::Error| error::raise(py, &error))? {
+            results.append(write_ids(py, &ids)?)?;
+        }
+        py.check_signals()?;
+    }
+    Ok(())
 }
 
 fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, PyList>> {

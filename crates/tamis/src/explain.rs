@@ -3,7 +3,9 @@
 //! The explanation mirrors the expression as it was written: every node with its truth, and every
 //! predicate with what the event had for its attribute.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::event::{Attributes, Event, Presence};
 use crate::expression::{Expression, Node};
@@ -29,7 +31,7 @@ pub enum Seen {
     /// A null.
     Null,
     /// These values.
-    Values(Vec<Value>),
+    Values(Arc<[Value]>),
 }
 
 /// A node of an explanation on its way out, parents before their operands.
@@ -57,6 +59,7 @@ pub fn explain(
     let mut truths: Vec<Truth> = Vec::new();
     let mut seen = Vec::new();
     let mut stack: Vec<Truth> = Vec::new();
+    let mut lists: HashMap<&Arc<str>, Seen, ahash::RandomState> = HashMap::default();
     for node in expression.nodes() {
         let from = stack.len() - node.operands();
         let mut witness = None;
@@ -67,13 +70,15 @@ pub fn explain(
                     Some(attribute) => event.get(attribute),
                     None => Presence::Missing,
                 };
-                witness = Some(match &presence {
+                // Many predicates may see one long list, which is kept once.
+                let known = lists.entry(predicate.attribute()).or_insert_with(|| match &presence {
                     Presence::Missing => Seen::Missing,
                     Presence::Null => Seen::Null,
                     Presence::Values(values) => {
                         Seen::Values(values.clone().map(ValueRef::to_value).collect())
                     }
                 });
+                witness = Some(known.clone());
                 let truth = Check::new(predicate.test()).truth(presence, missing);
                 if predicate.negated() { !truth } else { truth }
             }

@@ -3,7 +3,7 @@
 //! One pass over the text; nested objects become dotted names, and whatever no subscription
 //! mentions is skipped, checked only for being well formed.
 
-use jiter::{Jiter, JiterError, JsonErrorType, Peek};
+use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 
 use super::{Attributes, Event};
 use crate::error::{Error, Result};
@@ -192,14 +192,19 @@ impl Reader<'_, '_> {
     }
 
     fn malformed(&self, error: &JiterError) -> Error {
+        /// How deep the parser skips what nobody mentions.
+        const SKIPPED: usize = 200;
+        if matches!(error.error_type, JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded)) {
+            return Error::Limit {
+                what: "nesting of an event",
+                name: "event_depth",
+                found: SKIPPED + 1,
+                allowed: self.limits.event_depth.min(SKIPPED),
+            };
+        }
         let place = self.json.error_position(error.index);
-        let reason = match &error.error_type {
-            jiter::JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded) => {
-                "nested too deeply".to_owned()
-            }
-            other => other.to_string(),
-        };
-        Error::event(format!("the event is no JSON: line {}, column {}: {reason}", place.line, place.column))
+        let (line, column, reason) = (place.line, place.column, &error.error_type);
+        Error::event(format!("the event is no JSON: line {line}, column {column}: {reason}"))
     }
 }
 

@@ -102,10 +102,12 @@ impl Pattern {
         let regex = regex::RegexBuilder::new(&text).size_limit(limits.pattern).build();
         match regex {
             Ok(regex) => Ok(Pattern { text, regex }),
-            Err(regex::Error::CompiledTooBig(allowed)) => Err(Error::expression(format!(
-                "the regular expression {} compiles to more than {allowed} bytes (limit `pattern`)",
-                ValueRef::String(&shorten(&text))
-            ))),
+            Err(regex::Error::CompiledTooBig(allowed)) => Err(Error::Limit {
+                what: "bytes of a compiled regular expression",
+                name: "pattern",
+                found: allowed.saturating_add(1),
+                allowed,
+            }),
             Err(error) => {
                 let reason = error.to_string();
                 let reason = reason.lines().last().unwrap_or_default();
