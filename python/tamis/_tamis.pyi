@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final, overload
 
 from tamis.builder import Scalar
 
@@ -201,12 +201,23 @@ class Index:
         Raises:
             EventError: The event cannot be decoded.
         """
-    def match_batch(self, events: Iterable[_Event] | _Json) -> list[list[Any]]:
-        """The ids of the subscriptions that each event matches: one list per event.
+    @overload
+    def match_batch(self, events: Iterable[_Event] | _Json) -> list[list[Any]]: ...
+    @overload
+    def match_batch(
+        self, events: Any, *, column: str | None = None, threads: int | None = None
+    ) -> Any:
+        """The ids of the subscriptions that each event matches.
+
+        All events are matched against the index of one moment.
 
         Args:
-            events: An iterable of events, or JSON lines in one text, whose blank lines are skipped.
-                All are matched against the index of one moment.
+            events: An iterable of events, or JSON lines in one text, whose blank lines are skipped,
+                for one list of ids per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...)
+                for a pyarrow table with the columns `event`, the row, and `subscription`, the id.
+            column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
+                text or bytes. Without, every column is an attribute.
+            threads: With Arrow data, how many threads match; by default one per core.
         """
     def explain(self, id: _Id, event: _Event) -> Explanation:
         """Why a subscription matches an event, or not."""

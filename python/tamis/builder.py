@@ -74,7 +74,7 @@ class Attribute:
             raise AttributeError(name)
         return Attribute(f"{self._name}.{name}")
 
-    def __getitem__(self, name: str) -> "Attribute":
+    def __getitem__(self, name: object) -> "Attribute":
         if not isinstance(name, str):
             found = type(name).__name__
             raise ExpressionError(f"an attribute's name is a string, not {found}")
@@ -147,6 +147,22 @@ class Attribute:
     def matches(self, pattern: Value) -> Expression:
         """The regular expression is found in some value."""
         return _predicate(self._name, "matches", pattern)
+
+    def not_startswith(self, prefix: Value) -> Expression:
+        """The attribute has values, and none begins with the prefix."""
+        return _predicate(self._name, "not starts with", prefix)
+
+    def not_endswith(self, suffix: Value) -> Expression:
+        """The attribute has values, and none ends with the suffix."""
+        return _predicate(self._name, "not ends with", suffix)
+
+    def not_contains(self, part: Value) -> Expression:
+        """The attribute has values, and none has the part in it."""
+        return _predicate(self._name, "not contains", part)
+
+    def not_matches(self, pattern: Value) -> Expression:
+        """The attribute has values, and the regular expression is found in none."""
+        return _predicate(self._name, "not matches", pattern)
 
     def exists(self) -> Expression:
         """The event has the attribute, if only as a null."""

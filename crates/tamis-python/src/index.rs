@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
 use tamis::{Algorithm, Event, IdRef, MatchScratch, Missing, Snapshot};
 
+use crate::arrow;
 use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
@@ -123,48 +124,29 @@ impl Index {
 
     /// The ids of the subscriptions that each event matches: one list per event. Events are given as
     /// an iterable, or as JSON lines in one text; all are matched against the index of one moment.
-    fn match_batch<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let snapshot = self.index.snapshot();
-        let results = PyList::empty(py);
-        if let Some(text) = event::json(events)? {
-            let lines = text.split(|&byte| byte == b'\n').enumerate();
-            let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-            loop {
-                let chunk: Vec<(usize, &[u8])> = lines.by_ref().take(CHUNK).collect();
-                if chunk.is_empty() {
-                    return Ok(results);
-                }
-                let decode = |working: &mut Working| {
-                    for (event, (line, json)) in working.events.iter_mut().zip(&chunk) {
-                        let decoded = event.decode_json(json, snapshot.attributes(), self.index.limits());
-                        decoded.map_err(|error| tamis::Error::Item {
-                            position: *line,
-                            name: format!("line {}", line + 1),
-                            cause: Box::new(error),
-                        })?;
-                    }
-                    Ok(())
-                };
-                Self::match_chunk(py, &snapshot, chunk.len(), decode, &results)?;
-            }
+    ///
+    /// Arrow data, which is whatever speaks the Arrow C interface, gives an Arrow table instead.
+    #[pyo3(signature = (events, *, column=None, threads=None))]
+    fn match_batch<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        column: Option<&str>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if arrow::is_arrow(events) {
+            return arrow::match_batch(py, &self.index, events, column, threads);
         }
-        let mut events =
-            iterate(events, "match_batch takes an iterable of events, or JSON lines")?.enumerate();
-        loop {
-            let chunk = events.by_ref().take(CHUNK).map(|(_, event)| event).collect::<PyResult<Vec<_>>>()?;
-            if chunk.is_empty() {
-                return Ok(results);
-            }
-            let done = results.len();
-            with_working(|working| {
-                working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
-                for (position, (event, object)) in working.events.iter_mut().zip(&chunk).enumerate() {
-                    event::decode(object, event, snapshot.attributes(), self.index.limits())
-                        .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
-                }
-                match_all(py, &snapshot, working, chunk.len(), &results)
-            })?;
+        if column.is_some() || threads.is_some() {
+            let message = "match_batch takes `column` and `threads` with Arrow data only";
+            return Err(PyValueError::new_err(message));
         }
+        if events.is_instance_of::<PyDict>() || events.cast::<PyMapping>().is_ok() {
+            let message =
+                "match_batch takes an iterable of events, not one event; call match, or give a list";
+            return Err(error::event(py, message));
+        }
+        self.match_events(py, events).map(Bound::into_any)
     }
 
     /// Why a subscription matches an event, or not.
@@ -261,6 +243,50 @@ impl Index {
 }
 
 impl Index {
+    fn match_events<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let snapshot = self.index.snapshot();
+        let results = PyList::empty(py);
+        if let Some(text) = event::json(events)? {
+            let lines = text.split(|&byte| byte == b'\n').enumerate();
+            let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
+            loop {
+                let chunk: Vec<(usize, &[u8])> = lines.by_ref().take(CHUNK).collect();
+                if chunk.is_empty() {
+                    return Ok(results);
+                }
+                let decode = |working: &mut Working| {
+                    for (event, (line, json)) in working.events.iter_mut().zip(&chunk) {
+                        let decoded = event.decode_json(json, snapshot.attributes(), self.index.limits());
+                        decoded.map_err(|error| tamis::Error::Item {
+                            position: *line,
+                            name: format!("line {}", line + 1),
+                            cause: Box::new(error),
+                        })?;
+                    }
+                    Ok(())
+                };
+                Self::match_chunk(py, &snapshot, chunk.len(), decode, &results)?;
+            }
+        }
+        let mut events =
+            iterate(events, "match_batch takes an iterable of events, or JSON lines")?.enumerate();
+        loop {
+            let chunk = events.by_ref().take(CHUNK).map(|(_, event)| event).collect::<PyResult<Vec<_>>>()?;
+            if chunk.is_empty() {
+                return Ok(results);
+            }
+            let done = results.len();
+            with_working(|working| {
+                working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
+                for (position, (event, object)) in working.events.iter_mut().zip(&chunk).enumerate() {
+                    event::decode(object, event, snapshot.attributes(), self.index.limits())
+                        .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
+                }
+                match_all(py, &snapshot, working, chunk.len(), &results)
+            })?;
+        }
+    }
+
     fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<tamis::Subscription> {
         let found = id::try_read(id).map_or(Ok(None), |id| self.index.snapshot().get(&id));
         found.map_err(|error| error::raise(py, &error))?.ok_or_else(|| error::unknown_id(py, id))

@@ -3,6 +3,7 @@
 //! One file per class. Nothing here decides anything about expressions or events; it converts, calls
 //! the engine and converts back. `error` is the only place where engine errors become exceptions.
 
+mod arrow;
 mod error;
 mod event;
 mod explanation;

@@ -39,13 +39,13 @@ mod truth;
 mod value;
 
 pub use error::{Error, Result, SyntaxError};
-pub use event::{AttributeId, Attributes, Event, Mention, Presence, Values};
+pub use event::{ArrowEvents, AttributeId, Attributes, Event, Mention, Presence, Values};
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
     Connective, Expression, Literal, Node, NormalForm, NormalNode, Operand, Operator, Pattern, Predicate,
     Test, from_json, normalise, parse, to_json,
 };
-pub use index::{Algorithm, Id, IdRef, Index, MatchScratch, Snapshot, Stats, Subscription};
+pub use index::{Algorithm, ArrowMatches, Id, IdRef, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
 pub use matcher::{Compiled, Matcher, Scan, Scratch, Slot};
 pub use predicate::Check;

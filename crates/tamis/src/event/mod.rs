@@ -1,12 +1,14 @@
 //! What does an event say about the attributes that subscriptions mention?
 //!
 //! An [`Event`] holds the values of those attributes and nothing else. Its memory is reused from
-//! one event to the next. It is filled from JSON here, and by other layers through
+//! one event to the next. It is filled from JSON and Arrow here, and by other layers through
 //! [`Event::begin`], [`Event::push`], [`Event::null`] and [`Event::finish`].
 
+mod arrow;
 mod attributes;
 mod json;
 
+pub use arrow::ArrowEvents;
 pub use attributes::{AttributeId, Attributes, Mention};
 
 use crate::error::{Error, Result};

@@ -6,6 +6,7 @@
 //! the logarithm of their number: small ones at once, larger ones by a thread in the background,
 //! whose result replaces them when it is ready.
 
+mod batch;
 mod records;
 mod sample;
 mod segment;
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
+pub use batch::ArrowMatches;
 pub use segment::Algorithm;
 pub use snapshot::{MatchScratch, Snapshot, Stats};
 pub use subscription::{Id, IdRef, Subscription};
@@ -283,13 +285,21 @@ impl Shared {
 
     /// Merges until nothing is left to merge. The caller has set `merging`.
     fn merge_all(&self) {
-        while let Some(run) = self.next_merge(&self.load()) {
-            if self.merge_once(run).is_err() {
-                // A damaged file: it stays as it is, and says so to whoever reads it.
-                break;
+        loop {
+            while let Some(run) = self.next_merge(&self.load()) {
+                if self.merge_once(run).is_err() {
+                    // A damaged file: it stays as it is, and says so to whoever reads it.
+                    self.merging.store(false, Ordering::Release);
+                    return;
+                }
+            }
+            self.merging.store(false, Ordering::Release);
+            // A writer may have come between, seen a thread at work, and left its merge to it.
+            let nothing = self.next_merge(&self.load()).is_none();
+            if nothing || self.merging.swap(true, Ordering::AcqRel) {
+                return;
             }
         }
-        self.merging.store(false, Ordering::Release);
     }
 
     fn merge_once(&self, run: std::ops::Range<usize>) -> Result<()> {

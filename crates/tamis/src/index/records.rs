@@ -21,6 +21,8 @@ const STRING: u8 = b's';
 pub(super) struct Records {
     ids: Strings,
     texts: Strings,
+    /// How many ids are strings, and how many integers.
+    kinds: Column<u64>,
     /// Empty where no subscription has metadata.
     metadata: Strings,
     /// Open addressing with linear probing; a slot plus one, or 0 for nothing.
@@ -42,7 +44,9 @@ impl Records {
         }
         let with_metadata = subscriptions.iter().any(|subscription| subscription.metadata.is_some());
         let metadata = subscriptions.iter().take(if with_metadata { usize::MAX } else { 0 });
+        let strings = ids.iter().filter(|id| id[0] == STRING).count();
         Records {
+            kinds: vec![strings as u64, (ids.len() - strings) as u64].into(),
             ids: ids.iter().collect(),
             texts: subscriptions.iter().map(|subscription| subscription.expression.to_string()).collect(),
             metadata: metadata.map(|subscription| subscription.metadata.as_deref().unwrap_or("")).collect(),
@@ -79,6 +83,11 @@ impl Records {
         }
     }
 
+    /// Whether there are ids that are strings, and ids that are integers.
+    pub fn id_kinds(&self) -> (bool, bool) {
+        (self.kinds[0] > 0, self.kinds[1] > 0)
+    }
+
     /// The canonical text of the expression in a slot; `None` where the file is damaged.
     pub fn text(&self, slot: Slot) -> Option<&str> {
         self.texts.get(slot as usize)
@@ -95,6 +104,7 @@ impl Records {
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.kinds);
         self.ids.write(sections);
         self.texts.write(sections);
         self.metadata.write(sections);
@@ -103,12 +113,14 @@ impl Records {
 
     pub fn read(reader: &mut SectionReader) -> Result<Records> {
         let records = Records {
+            kinds: reader.next()?,
             ids: Strings::read(reader)?,
             texts: Strings::read(reader)?,
             metadata: Strings::read(reader)?,
             table: reader.next()?,
         };
-        let whole = records.texts.len() == records.len()
+        let whole = records.kinds.len() == 2
+            && records.texts.len() == records.len()
             && records.table.len().is_power_of_two()
             && records.table.len() > records.len();
         if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }

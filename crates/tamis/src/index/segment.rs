@@ -134,6 +134,11 @@ impl Segment {
         self.records.id(slot).ok_or_else(|| self.damaged())
     }
 
+    /// Whether there are ids that are strings, and ids that are integers.
+    pub fn id_kinds(&self) -> (bool, bool) {
+        self.records.id_kinds()
+    }
+
     /// The subscription in a slot.
     pub fn subscription(&self, slot: Slot) -> Result<Subscription> {
         Ok(Subscription {

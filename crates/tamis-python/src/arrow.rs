@@ -1,0 +1,86 @@
+//! Batches of events that come as Arrow data, and leave as Arrow data.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pyo3::exceptions::PyImportError;
+use pyo3::prelude::*;
+use pyo3_arrow::PyTable;
+use pyo3_arrow::input::AnyRecordBatch;
+use tamis::{ArrowEvents, ArrowMatches};
+
+use crate::error;
+
+/// How often a long match looks whether it was interrupted.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Whether an object speaks the Arrow C interface.
+pub fn is_arrow(object: &Bound<'_, PyAny>) -> bool {
+    ["__arrow_c_stream__", "__arrow_c_array__"].iter().any(|name| object.hasattr(*name).unwrap_or(false))
+}
+
+/// The matches of all batches as one table of rows and ids.
+pub fn match_batch<'py>(
+    py: Python<'py>,
+    index: &tamis::Index,
+    events: &Bound<'py, PyAny>,
+    column: Option<&str>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
+    let snapshot = index.snapshot();
+    let mut reader = events.extract::<AnyRecordBatch>()?.into_reader()?;
+    let (mut first, mut all, mut schema) = (0, Vec::new(), None);
+    loop {
+        let batch = match py.detach(|| reader.next()) {
+            None if schema.is_some() => break,
+            // No batch at all still has a result, whose columns say what it would have been.
+            None => arrow_array::RecordBatch::new_empty(reader.schema()),
+            Some(batch) => batch.map_err(|failure| error::event(py, &failure.to_string()))?,
+        };
+        let events = ArrowEvents::new(&batch, column, snapshot.attributes())
+            .map_err(|error| error::raise(py, &error))?;
+        let matched =
+            interruptible(py, |stop| snapshot.match_arrow(&events, first, index.limits(), threads, stop))?;
+        let ArrowMatches { schema: found, batches } = matched.map_err(|error| error::raise(py, &error))?;
+        first += events.len() as u64;
+        all.extend(batches);
+        schema = Some(found);
+    }
+    let Some(schema) = schema else { unreachable!("at least one batch was matched") };
+    PyTable::try_new(all, schema)?.into_pyarrow(py).map_err(|failure| {
+        if failure.is_instance_of::<PyImportError>(py) {
+            PyImportError::new_err("matches come as a pyarrow.Table: pip install 'tamis[arrow]'")
+        } else {
+            failure
+        }
+    })
+}
+
+/// Runs `work` without the interpreter's lock, in a thread beside one that looks for interrupts.
+fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| work(&stop));
+        let mut interrupted = Ok(());
+        while !py.detach(|| {
+            let started = std::time::Instant::now();
+            while !worker.is_finished() && started.elapsed() < PATIENCE {
+                std::thread::park_timeout(Duration::from_micros(200));
+            }
+            worker.is_finished()
+        }) {
+            interrupted = py.check_signals();
+            if interrupted.is_err() {
+                stop.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+        let result = py.detach(|| worker.join());
+        interrupted?;
+        match result {
+            Ok(result) => Ok(result),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,368 @@
+//! How are events read from Arrow?
+//!
+//! A record batch is many events. Every column is an attribute, or one column holds the events: as
+//! a struct, as a map, or as JSON. Structs flatten to dotted names as JSON objects do, and columns
+//! that nobody mentions are not looked at. A null is a null; a null inside a list is ignored.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeStringArray, PrimitiveArray, RecordBatch,
+    StringArray, StringViewArray,
+};
+use arrow_schema::DataType;
+
+use super::{AttributeId, Attributes, Event};
+use crate::error::{Error, Result};
+use crate::expression::shorten;
+use crate::limits::Limits;
+use crate::value::ValueRef;
+
+/// The events of a record batch, by their rows.
+#[derive(Debug)]
+pub struct ArrowEvents {
+    rows: usize,
+    /// Columns that hold an attribute each.
+    fields: Vec<Field>,
+    maps: Vec<Map>,
+    /// The column whose texts are events.
+    json: Option<Json>,
+}
+
+#[derive(Debug)]
+struct Field {
+    name: String,
+    attribute: AttributeId,
+    items: Items,
+    /// The structs around the column, where one may be null.
+    around: Vec<ArrayRef>,
+}
+
+#[derive(Debug)]
+struct Map {
+    prefix: String,
+    names: Items,
+    items: Items,
+    entries: ArrayRef,
+    around: Vec<ArrayRef>,
+}
+
+#[derive(Debug)]
+enum Json {
+    Text(Items),
+    Bytes(ArrayRef),
+}
+
+/// The values of an array, by the type they have.
+#[derive(Debug)]
+enum Items {
+    Null,
+    Boolean(BooleanArray),
+    Int8(PrimitiveArray<Int8Type>),
+    Int16(PrimitiveArray<Int16Type>),
+    Int32(PrimitiveArray<Int32Type>),
+    Int64(PrimitiveArray<Int64Type>),
+    UInt8(PrimitiveArray<UInt8Type>),
+    UInt16(PrimitiveArray<UInt16Type>),
+    UInt32(PrimitiveArray<UInt32Type>),
+    UInt64(PrimitiveArray<UInt64Type>),
+    Float32(PrimitiveArray<Float32Type>),
+    Float64(PrimitiveArray<Float64Type>),
+    Utf8(StringArray),
+    LargeUtf8(LargeStringArray),
+    Utf8View(StringViewArray),
+    /// The position of each row's value among the distinct ones.
+    Dictionary(ArrayRef, Vec<usize>, Box<Items>),
+    /// Where each row's items lie.
+    List(ArrayRef, Box<Items>),
+}
+
+/// One item of an array.
+enum Item<'a> {
+    Null,
+    Value(ValueRef<'a>),
+    /// The items at these positions of the list's own items.
+    Range(&'a Items, usize, usize),
+}
+
+impl ArrowEvents {
+    /// Prepares to read the events of a batch; `column` names the one that holds them, if one does.
+    pub fn new(batch: &RecordBatch, column: Option<&str>, attributes: &Attributes) -> Result<ArrowEvents> {
+        let mut events =
+            ArrowEvents { rows: batch.num_rows(), fields: Vec::new(), maps: Vec::new(), json: None };
+        let Some(column) = column else {
+            for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+                events.add(field.name().clone(), array, &[], attributes)?;
+            }
+            return Ok(events);
+        };
+        let Some(array) = batch.column_by_name(column) else {
+            let names: Vec<&str> =
+                batch.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+            return Err(Error::event(format!(
+                "there is no column `{column}`, but {}",
+                shorten(&names.join(", "))
+            )));
+        };
+        match array.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                events.json = Some(Json::Text(Items::new(column, array)?));
+            }
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+                events.json = Some(Json::Bytes(array.clone()));
+            }
+            DataType::Struct(_) | DataType::Map(..) => events.add(String::new(), array, &[], attributes)?,
+            other => {
+                return Err(Error::event(format!(
+                    "the column `{column}` holds {other}; events are a struct, a map, or JSON as text or bytes"
+                )));
+            }
+        }
+        Ok(events)
+    }
+
+    /// How many events there are.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Adds a column and what lies below it; `name` is empty for a column that holds whole events.
+    fn add(
+        &mut self,
+        name: String,
+        array: &ArrayRef,
+        around: &[ArrayRef],
+        attributes: &Attributes,
+    ) -> Result<()> {
+        let mention = attributes.mention(&name);
+        let below = name.is_empty() || mention.is_some_and(|mention| mention.prefix);
+        match array.data_type() {
+            DataType::Struct(fields) if below => {
+                let mut around = around.to_vec();
+                around.push(array.clone());
+                for (field, column) in fields.iter().zip(array.as_struct().columns()) {
+                    self.add(dotted(&name, field.name()), column, &around, attributes)?;
+                }
+            }
+            DataType::Struct(_) => {}
+            DataType::Map(..) if below => {
+                let map = array.as_map();
+                self.maps.push(Map {
+                    names: Items::new(&name, map.keys())?,
+                    items: Items::new(&name, map.values())?,
+                    prefix: name,
+                    entries: array.clone(),
+                    around: around.to_vec(),
+                });
+            }
+            DataType::Map(..) => {}
+            _ => {
+                if let Some(attribute) = mention.and_then(|mention| mention.attribute) {
+                    let items = Items::new(&name, array)?;
+                    self.fields.push(Field { name, attribute, items, around: around.to_vec() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the event of a row, replacing what the event held.
+    pub fn decode(
+        &self,
+        row: usize,
+        event: &mut Event,
+        attributes: &Attributes,
+        limits: &Limits,
+    ) -> Result<()> {
+        match &self.json {
+            Some(Json::Text(items)) => {
+                return match items.get(row) {
+                    Some(Item::Value(ValueRef::String(text))) => {
+                        event.decode_json(text.as_bytes(), attributes, limits)
+                    }
+                    _ => Err(Error::event("the event is null")),
+                };
+            }
+            Some(Json::Bytes(array)) => {
+                let bytes = match array.data_type() {
+                    _ if array.is_null(row) => return Err(Error::event("the event is null")),
+                    DataType::Binary => array.as_binary::<i32>().value(row),
+                    DataType::LargeBinary => array.as_binary::<i64>().value(row),
+                    _ => array.as_binary_view().value(row),
+                };
+                return event.decode_json(bytes, attributes, limits);
+            }
+            None => {}
+        }
+        event.clear();
+        for field in &self.fields {
+            if field.around.iter().all(|array| array.is_valid(row)) {
+                event.begin(field.attribute);
+                read(&field.items, row, event, limits, &|| field.name.clone())?;
+            }
+        }
+        for map in &self.maps {
+            if map.entries.is_null(row) || map.around.iter().any(|array| array.is_null(row)) {
+                continue;
+            }
+            let offsets = map.entries.as_map().value_offsets();
+            for entry in offsets[row] as usize..offsets[row + 1] as usize {
+                let Some(Item::Value(ValueRef::String(key))) = map.names.get(entry) else {
+                    return Err(Error::event("the keys of a map of attributes are strings"));
+                };
+                let name = || dotted(&map.prefix, key);
+                let mention = attributes.mention(&name());
+                if let Some(attribute) = mention.and_then(|mention| mention.attribute) {
+                    event.begin(attribute);
+                    read(&map.items, entry, event, limits, &name)?;
+                }
+            }
+        }
+        event.finish(attributes)
+    }
+}
+
+fn dotted(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
+}
+
+/// Adds what stands at a position to the attribute begun last.
+fn read(
+    items: &Items,
+    position: usize,
+    event: &mut Event,
+    limits: &Limits,
+    name: &dyn Fn() -> String,
+) -> Result<()> {
+    let wrong = |reason: &str| Error::event(format!("the attribute `{}`: {reason}", shorten(&name())));
+    match items.get(position) {
+        None => {
+            return Err(wrong("the value is NaN, infinite, or an integer beyond 64 bits, which is no value"));
+        }
+        Some(Item::Null) => event.null(),
+        Some(Item::Value(value)) => event.push(value, limits)?,
+        Some(Item::Range(items, start, end)) => {
+            for position in start..end {
+                match items.get(position) {
+                    None => {
+                        return Err(wrong(
+                            "a value of the list is NaN, infinite, or an integer beyond 64 bits",
+                        ));
+                    }
+                    Some(Item::Null) => {}
+                    Some(Item::Value(value)) => event.push(value, limits)?,
+                    Some(Item::Range(..)) => return Err(wrong("a list inside a list")),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Items {
+    fn new(name: &str, array: &ArrayRef) -> Result<Items> {
+        let list = |items: &ArrayRef| Ok(Items::List(Arc::clone(array), Box::new(Items::new(name, items)?)));
+        Ok(match array.data_type() {
+            DataType::Null => Items::Null,
+            DataType::Boolean => Items::Boolean(array.as_boolean().clone()),
+            DataType::Int8 => Items::Int8(array.as_primitive().clone()),
+            DataType::Int16 => Items::Int16(array.as_primitive().clone()),
+            DataType::Int32 => Items::Int32(array.as_primitive().clone()),
+            DataType::Int64 => Items::Int64(array.as_primitive().clone()),
+            DataType::UInt8 => Items::UInt8(array.as_primitive().clone()),
+            DataType::UInt16 => Items::UInt16(array.as_primitive().clone()),
+            DataType::UInt32 => Items::UInt32(array.as_primitive().clone()),
+            DataType::UInt64 => Items::UInt64(array.as_primitive().clone()),
+            DataType::Float32 => Items::Float32(array.as_primitive().clone()),
+            DataType::Float64 => Items::Float64(array.as_primitive().clone()),
+            DataType::Utf8 => Items::Utf8(array.as_string().clone()),
+            DataType::LargeUtf8 => Items::LargeUtf8(array.as_string().clone()),
+            DataType::Utf8View => Items::Utf8View(array.as_string_view().clone()),
+            DataType::Dictionary(..) => {
+                let dictionary = array.as_any_dictionary();
+                if dictionary.values().is_empty() {
+                    return Ok(Items::Null);
+                }
+                let values = Items::new(name, dictionary.values())?;
+                Items::Dictionary(Arc::clone(array), dictionary.normalized_keys(), Box::new(values))
+            }
+            DataType::List(_) => return list(array.as_list::<i32>().values()),
+            DataType::LargeList(_) => return list(array.as_list::<i64>().values()),
+            DataType::FixedSizeList(..) => return list(array.as_fixed_size_list().values()),
+            other => {
+                return Err(Error::event(format!(
+                    "the attribute `{}` has the Arrow type {other}; cast it to a string, a number or a boolean",
+                    shorten(name)
+                )));
+            }
+        })
+    }
+
+    /// What stands at a position; `None` for a number that no value holds.
+    fn get(&self, position: usize) -> Option<Item<'_>> {
+        fn integer<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, position: usize) -> Option<Item<'_>>
+        where
+            T::Native: TryInto<i64>,
+        {
+            if array.is_null(position) {
+                return Some(Item::Null);
+            }
+            array.value(position).try_into().ok().map(|number| Item::Value(ValueRef::Integer(number)))
+        }
+        fn text<'a>(is_null: bool, value: impl FnOnce() -> &'a str) -> Item<'a> {
+            if is_null { Item::Null } else { Item::Value(ValueRef::String(value())) }
+        }
+        fn number(is_null: bool, value: impl FnOnce() -> f64) -> Option<Item<'static>> {
+            if is_null { Some(Item::Null) } else { ValueRef::number(value()).map(Item::Value) }
+        }
+        match self {
+            Items::Null => Some(Item::Null),
+            Items::Boolean(array) if array.is_null(position) => Some(Item::Null),
+            Items::Boolean(array) => Some(Item::Value(ValueRef::Boolean(array.value(position)))),
+            Items::Int8(array) => integer(array, position),
+            Items::Int16(array) => integer(array, position),
+            Items::Int32(array) => integer(array, position),
+            Items::Int64(array) => integer(array, position),
+            Items::UInt8(array) => integer(array, position),
+            Items::UInt16(array) => integer(array, position),
+            Items::UInt32(array) => integer(array, position),
+            Items::UInt64(array) => integer(array, position),
+            Items::Float32(array) => number(array.is_null(position), || array.value(position).into()),
+            Items::Float64(array) => number(array.is_null(position), || array.value(position)),
+            Items::Utf8(array) => Some(text(array.is_null(position), || array.value(position))),
+            Items::LargeUtf8(array) => Some(text(array.is_null(position), || array.value(position))),
+            Items::Utf8View(array) => Some(text(array.is_null(position), || array.value(position))),
+            Items::Dictionary(array, _, _) if array.is_null(position) => Some(Item::Null),
+            Items::Dictionary(_, keys, items) => items.get(keys[position]),
+            Items::List(array, _) if array.is_null(position) => Some(Item::Null),
+            Items::List(array, items) => {
+                let (start, end) = match array.data_type() {
+                    DataType::List(_) => {
+                        let offsets = array.as_list::<i32>().value_offsets();
+                        (offsets[position] as usize, offsets[position + 1] as usize)
+                    }
+                    DataType::LargeList(_) => {
+                        let offsets = array.as_list::<i64>().value_offsets();
+                        (offsets[position] as usize, offsets[position + 1] as usize)
+                    }
+                    _ => {
+                        let list = array.as_fixed_size_list();
+                        let start = list.value_offset(position) as usize;
+                        (start, start + list.value_length() as usize)
+                    }
+                };
+                Some(Item::Range(items, start, end))
+            }
+        }
+    }
+}
