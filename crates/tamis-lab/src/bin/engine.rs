@@ -12,7 +12,7 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use tamis::{Event, Index, Limits, MatchScratch, Subscription};
+use tamis::{Event, Index, Limits, MatchScratch, Subscription, parse};
 use tamis_lab::reference::{Access, Compact, Corpus, Counting, Probabilities, Reference, ReferenceScratch};
 use tamis_lab::workload::{Conjunctive, NAMES, Pair, Workload, by_name, count_matches};
 
@@ -103,19 +103,23 @@ fn reference<R: Reference + 'static>(
     Some(Built { seconds, bytes, matches })
 }
 
-/// The engine as users hold it, its default matcher. Memory includes the subscriptions' expressions.
+/// The engine as users hold it, its default matcher, built from text. Memory includes what the
+/// subscriptions keep of their expressions.
 fn index(setting: &Setting) -> Option<Built> {
     let workload = setting.workload()?;
     let (before, begun) = (resident(), Instant::now());
-    let mut generated = Duration::ZERO;
+    let (mut generated, mut text) = (Duration::ZERO, String::new());
     let index = Index::new(workload.missing(), Limits::default());
-    let expressions = (0..setting.expressions).map(|number| {
+    let subscriptions = (0..setting.expressions).map(|number| {
         let begun = Instant::now();
-        let expression = workload.expression(number.into());
+        text.clear();
+        workload.write_expression(number.into(), &mut text);
         generated += begun.elapsed();
+        let expression = parse(&text, index.limits()).expect("what a workload writes can be read");
         Subscription::new(i64::from(number).into(), expression, None)
     });
-    index.add_many(expressions.collect()).expect("what a workload writes is within the limits");
+    let subscriptions = subscriptions.collect();
+    index.add_many(subscriptions).expect("what a workload writes is within the limits");
     let seconds = (begun.elapsed() - generated).as_secs_f64();
     let bytes = resident().saturating_sub(before);
     let snapshot = index.snapshot();
@@ -249,5 +253,62 @@ fn main() -> ExitCode {
             eprintln!("{message}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SETTING: fn() -> Setting = || Setting { workload: "conjunctive".to_owned(), expressions: 2000 };
+
+    fn wanted(setting: &Setting) -> Vec<u64> {
+        count_matches(&*setting.workload().unwrap(), 0..setting.expressions.into(), 0..SAMPLE)
+    }
+
+    #[test]
+    fn every_contender_counts_like_the_oracle() {
+        let setting = SETTING();
+        let wanted = wanted(&setting);
+        assert!(wanted.iter().sum::<u64>() > 0);
+        for contender in &CONTENDERS {
+            let mut built = (contender.build)(&setting).unwrap();
+            let found: Vec<u64> = (0..SAMPLE as usize).map(&mut built.matches).collect();
+            assert_eq!(found, wanted, "{}", contender.name);
+        }
+    }
+
+    #[test]
+    fn a_wrong_matcher_gets_no_time() {
+        let wrong = Contender {
+            name: "wrong",
+            build: |setting| {
+                let mut built = index(setting)?;
+                let matches = Box::new(move |event| (built.matches)(event) + u64::from(event == 7));
+                Some(Built { seconds: 0.0, bytes: 0, matches })
+            },
+        };
+        let setting = SETTING();
+        let message = measure(&wrong, &setting, &wanted(&setting)).unwrap_err();
+        assert!(message.contains("on event 7"), "{message}");
+    }
+
+    #[test]
+    fn references_do_not_know_trees() {
+        let setting = Setting { workload: "abe-gen".to_owned(), expressions: 10 };
+        for contender in CONTENDERS.iter().filter(|contender| contender.name != "index") {
+            assert!((contender.build)(&setting).is_none());
+        }
+    }
+
+    #[test]
+    fn arguments_are_checked() {
+        let start = |arguments: &[&str]| {
+            start(&arguments.iter().map(|&argument| argument.to_owned()).collect::<Vec<_>>())
+        };
+        assert!(start(&[]).unwrap_err().starts_with("usage"));
+        assert!(start(&["conjunctive", "many"]).unwrap_err().starts_with("usage"));
+        assert!(start(&["nothing", "10"]).unwrap_err().starts_with("usage"));
+        assert!(start(&["dense", "10", "fast"]).unwrap_err().contains("counting, access, compact, index"));
     }
 }

@@ -18,7 +18,7 @@ use tamis::Missing;
 use super::choice::Choice;
 use super::random::Random;
 use super::statistics::Figure;
-use super::text::{Spelling, write_number};
+use super::text::Spelling;
 use super::{Workload, kind};
 
 /// What can be asked of the workload; the defaults are those of Table 3.
@@ -103,15 +103,15 @@ impl AbeGen {
             dimensions: Choice::zipf(parameters.dimensions, parameters.dimension_exponent),
             values: Choice::zipf(parameters.cardinality, 0.0),
             comparisons: Choice::weighted(&parameters.comparisons),
-            spelling: Spelling::new(parameters.dimensions as usize, 0),
+            spelling: Spelling::numbers(parameters.dimensions as usize, parameters.cardinality as usize),
             parameters,
         }
     }
 
     /// Writes a node whose content `random` decides; `height` 1 is a predicate.
-    fn write_node(&self, height: u8, random: &mut Random, text: &mut String) {
+    fn write_node(&self, height: u8, random: &mut Random, drawn: &mut Vec<u32>, text: &mut String) {
         if height <= 1 {
-            return self.write_predicate(random, text);
+            return self.write_predicate(random, drawn, text);
         }
         let (word, children) = match self.operators.draw(random) {
             0 => (" and ", self.parameters.children),
@@ -132,10 +132,10 @@ impl AbeGen {
                 if height == 2 { kind::PREDICATE } else { kind::SUBEXPRESSION + u64::from(height - 1) };
             let mut random = Random::new(self.parameters.seed, kind, number);
             if height == 2 {
-                self.write_predicate(&mut random, text);
+                self.write_predicate(&mut random, drawn, text);
             } else {
                 text.push('(');
-                self.write_node(height - 1, &mut random, text);
+                self.write_node(height - 1, &mut random, drawn, text);
                 text.push(')');
             }
         }
@@ -152,32 +152,32 @@ impl AbeGen {
         }
     }
 
-    fn write_predicate(&self, random: &mut Random, text: &mut String) {
+    fn write_predicate(&self, random: &mut Random, drawn: &mut Vec<u32>, text: &mut String) {
+        let number = |value: u32| self.spelling.value(value);
         let attribute = self.dimensions.draw(random);
         text.push_str(self.spelling.attribute(attribute));
         let comparison = self.comparisons.draw(random);
         match comparison {
             1 => {
-                let mut values = Vec::new();
                 let size = random.between(2, self.parameters.set) as usize;
-                self.values.draw_distinct(size, random, &mut values);
+                self.values.draw_distinct(size, random, drawn);
                 text.push_str(" in (");
-                for (position, &value) in values.iter().enumerate() {
+                for (position, &value) in drawn.iter().enumerate() {
                     text.push_str(if position > 0 { ", " } else { "" });
-                    write_number(value, text);
+                    text.push_str(number(value));
                 }
                 text.push(')');
             }
             2 => {
                 let (one, other) = (self.values.draw(random), self.values.draw(random));
                 text.push_str(" between ");
-                write_number(one.min(other), text);
+                text.push_str(number(one.min(other)));
                 text.push_str(" and ");
-                write_number(one.max(other), text);
+                text.push_str(number(one.max(other)));
             }
             _ => {
                 text.push_str([" = ", "", "", " <= ", " >= "][comparison as usize]);
-                write_number(self.values.draw(random), text);
+                text.push_str(number(self.values.draw(random)));
             }
         }
     }
@@ -225,7 +225,7 @@ impl Workload for AbeGen {
 
     fn write_expression(&self, number: u64, text: &mut String) {
         let mut random = Random::new(self.parameters.seed, kind::EXPRESSION, number);
-        self.write_node(self.parameters.depth, &mut random, text);
+        self.write_node(self.parameters.depth, &mut random, &mut Vec::new(), text);
     }
 
     fn write_event(&self, number: u64, json: &mut String) -> usize {

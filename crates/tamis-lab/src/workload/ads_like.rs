@@ -30,6 +30,9 @@ const CARDINALITIES: [u32; 6] = [200, 5000, 8, 10_000, 40, 1000];
 /// Attributes with so many values have numbers, which are asked about by ranges; others have strings.
 const NUMERIC: u32 = 5000;
 
+/// The most values of a set.
+const LARGEST_SET: usize = 8;
+
 /// What can be asked of the workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdsLikeParameters {
@@ -153,15 +156,20 @@ impl AdsLike {
         let first = self.value(attribute, random);
         if !Self::is_numeric(attribute) {
             // Half are equalities, and a set holds at most a quarter of the values.
-            let size = if random.chance(0.5) { 1 } else { random.between(2, (cardinality / 4).clamp(2, 8)) };
-            let mut values = vec![first];
+            let size = if random.chance(0.5) {
+                1
+            } else {
+                random.between(2, (cardinality / 4).clamp(2, LARGEST_SET as u32))
+            };
+            let (mut values, mut count) = ([first; LARGEST_SET], 1);
             for _ in 1..size {
                 let value = self.value(attribute, random);
-                if !values.contains(&value) {
-                    values.push(value);
+                if !values[..count].contains(&value) {
+                    values[count] = value;
+                    count += 1;
                 }
             }
-            return self.spelling.write_set(attribute, negated, &values, text);
+            return self.spelling.write_set(attribute, negated, &values[..count], text);
         }
         text.push_str(self.spelling.attribute(attribute));
         // Most are ranges of at most a fiftieth of the values. An ordering has no negated form, and

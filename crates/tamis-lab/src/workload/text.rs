@@ -17,6 +17,17 @@ impl Spelling {
         Spelling { attributes: numbered("a", attributes), values: numbered("v", values) }
     }
 
+    /// Names `a0`, `a1` ... and values 0, 1 ...
+    pub fn numbers(attributes: usize, values: usize) -> Spelling {
+        let values = (0..values).map(|number| number.to_string()).collect();
+        Spelling { values, ..Spelling::new(attributes, 0) }
+    }
+
+    /// The value as it stands between quotes, or without.
+    pub fn value(&self, value: u32) -> &str {
+        &self.values[value as usize]
+    }
+
     pub fn attribute(&self, attribute: u32) -> &str {
         &self.attributes[attribute as usize]
     }
@@ -29,18 +40,17 @@ impl Spelling {
         values: &[impl Copy + Into<u32>],
         text: &mut String,
     ) {
-        let value = |value: u32| -> &str { &self.values[value as usize] };
         text.push_str(self.attribute(attribute));
         if let &[only] = values {
             text.push_str(if negated { " != '" } else { " = '" });
-            text.push_str(value(only.into()));
+            text.push_str(self.value(only.into()));
             text.push('\'');
             return;
         }
         text.push_str(if negated { " not in (" } else { " in (" });
         for (position, &member) in values.iter().enumerate() {
             text.push_str(if position > 0 { ", '" } else { "'" });
-            text.push_str(value(member.into()));
+            text.push_str(self.value(member.into()));
             text.push('\'');
         }
         text.push(')');
@@ -50,7 +60,7 @@ impl Spelling {
     pub fn write_pair(&self, attribute: u32, value: u32, json: &mut String) {
         self.write_key(attribute, json);
         json.push('"');
-        json.push_str(&self.values[value as usize]);
+        json.push_str(self.value(value));
         json.push('"');
     }
 
@@ -68,15 +78,18 @@ impl Spelling {
 }
 
 /// Writes a number in decimal digits.
-pub fn write_number(number: u32, text: &mut String) {
-    let mut divisor = 1;
-    while number / divisor >= 10 {
-        divisor *= 10;
+pub fn write_number(mut number: u32, text: &mut String) {
+    let mut digits = [b'0'; 10];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
     }
-    while divisor > 0 {
-        text.push(char::from(b'0' + (number / divisor % 10) as u8));
-        divisor /= 10;
-    }
+    text.extend(digits[first..].iter().copied().map(char::from));
 }
 
 #[cfg(test)]
