@@ -1,0 +1,55 @@
+//! What does a workload look like? Prints its statistics beside those requested, the speed of the
+//! generator, and a few items.
+//!
+//! ```console
+//! $ workload abe-gen 100000        # statistics
+//! $ workload abe-gen 100000 200    # and how many expressions each of 200 events matches
+//! ```
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use tamis_lab::workload::{NAMES, Statistics, by_name};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize| arguments.get(at).and_then(|text| text.parse::<u64>().ok());
+    let name = arguments.first().map_or("", String::as_str);
+    let (Some(expressions), Some(workload)) =
+        (number(1), number(1).and_then(|expressions| by_name(name, expressions)))
+    else {
+        eprintln!("usage: workload NAME EXPRESSIONS [EVENTS]\nwhere NAME is one of {}", NAMES.join(", "));
+        return ExitCode::from(2);
+    };
+    for item in 0..3.min(expressions) {
+        println!("{}\n{}", workload.expression_text(item), workload.event(item));
+    }
+
+    let begun = Instant::now();
+    let mut text = String::new();
+    let mut bytes = 0;
+    for item in 0..expressions {
+        text.clear();
+        workload.write_expression(item, &mut text);
+        bytes += text.len();
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("\n{:.0} expressions/s as text, {bytes} bytes", expressions as f64 / seconds);
+
+    let statistics = match number(2) {
+        Some(events) => Statistics::measure_matches(&*workload, 0..expressions, 0..events),
+        None => Statistics::measure(&*workload, 0..expressions, 0..1000),
+    };
+    let requested = workload.requested();
+    println!("\n{:42}{:>14}{:>14}", "", "measured", "requested");
+    for figure in statistics.figures() {
+        let asked = requested.iter().find(|asked| asked.name == figure.name);
+        let asked = asked.map(|asked| format!("{:.3}", asked.value)).unwrap_or_default();
+        println!("{:42}{:>14.3}{:>14}", figure.name, figure.value, asked);
+    }
+    println!("\n{:42}{:>14}{:>14}", "level", "occurrences", "different");
+    for (position, level) in statistics.levels.iter().enumerate() {
+        println!("{:<42}{:>14}{:>14}", position + 1, level.occurrences, level.distinct());
+    }
+    ExitCode::SUCCESS
+}

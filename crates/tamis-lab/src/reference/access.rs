@@ -1,0 +1,114 @@
+//! Access predicate: a conjunction is looked at only when its positive predicate least likely to be
+//! true is; its other predicates are then looked up where the conjunction keeps them.
+
+use super::{Corpus, Probabilities, Reference, ReferenceScratch, Residuals};
+use crate::workload::Pair;
+
+/// Looks at conjunctions under one predicate each.
+#[derive(Debug)]
+pub struct Access {
+    attributes: usize,
+    values_per_attribute: usize,
+    /// By key, where its postings begin; after the keys, those to be looked at for every event.
+    starts: Vec<u32>,
+    /// Where conjunctions are kept.
+    postings: Vec<u32>,
+    /// By position, a conjunction: the two halves of its expression's number, how many residual
+    /// predicates it has and whether the expression has other conjunctions, and the predicates.
+    conjunctions: Residuals,
+}
+
+/// Marks an expression that has several conjunctions.
+const SHARED: u16 = 1 << 15;
+
+impl Access {
+    /// Compiles the expressions.
+    ///
+    /// # Panics
+    ///
+    /// Panics where a conjunction has 2^15 predicates or more.
+    pub fn new(corpus: &Corpus, probabilities: &Probabilities) -> Access {
+        let always = corpus.keys();
+        let mut starts = vec![0u32; always + 2];
+        let mut conjunctions = Residuals::default();
+        // For every conjunction, its access predicate and where it is kept.
+        let mut kept = Vec::with_capacity(corpus.conjunctions.len());
+        let mut arranged = Vec::new();
+        for (number, (expression, predicates)) in corpus.conjunctions().enumerate() {
+            arranged.clear();
+            arranged.extend_from_slice(predicates);
+            let positive = probabilities.arrange(&mut arranged, corpus);
+            let (access, residuals) = arranged.split_at(usize::from(positive));
+            kept.push((access.first().copied(), conjunctions.words.len() as u32));
+            assert!(residuals.len() < usize::from(SHARED), "{} predicates", residuals.len());
+            let neighbours = [number.wrapping_sub(1), number + 1];
+            let shared = neighbours
+                .iter()
+                .any(|&other| corpus.conjunctions.get(other).is_some_and(|other| other.1 == expression));
+            let header = residuals.len() as u16 | if shared { SHARED } else { 0 };
+            conjunctions.words.extend([expression as u16, (expression >> 16) as u16, header]);
+            residuals.iter().for_each(|predicate| conjunctions.push(predicate, corpus));
+            match access.first() {
+                None => starts[always] += 1,
+                Some(access) => {
+                    for &value in corpus.values(access) {
+                        starts[corpus.key(access.attribute, value)] += 1;
+                    }
+                }
+            }
+        }
+        super::accumulate(&mut starts);
+        let mut next = starts.clone();
+        let mut postings = vec![0u32; starts[always + 1] as usize];
+        for (access, position) in kept {
+            let mut place = |key: usize| {
+                postings[next[key] as usize] = position;
+                next[key] += 1;
+            };
+            match access {
+                None => place(always),
+                Some(access) => {
+                    corpus
+                        .values(&access)
+                        .iter()
+                        .for_each(|&value| place(corpus.key(access.attribute, value)));
+                }
+            }
+        }
+        Access {
+            attributes: corpus.attributes,
+            values_per_attribute: corpus.values_per_attribute,
+            starts,
+            postings,
+            conjunctions,
+        }
+    }
+}
+
+impl Reference for Access {
+    fn name(&self) -> &'static str {
+        "access"
+    }
+
+    fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>) {
+        let before = found.len();
+        scratch.enter(event, self.attributes);
+        let keys = event
+            .iter()
+            .map(|pair| usize::from(pair.attribute) * self.values_per_attribute + usize::from(pair.value));
+        for key in keys.chain([self.starts.len() - 2]) {
+            for &posting in &self.postings[self.starts[key] as usize..self.starts[key + 1] as usize] {
+                let position = posting as usize;
+                let &[low, high, header] = &self.conjunctions.words[position..position + 3] else { continue };
+                if self.conjunctions.hold(position + 3, header & !SHARED, &scratch.values) {
+                    let expression = u32::from(low) | u32::from(high) << 16;
+                    if header & SHARED == 0 || scratch.is_new(expression) {
+                        found.push(expression);
+                    }
+                }
+            }
+        }
+        scratch.leave(event);
+        scratch.forget(&found[before..]);
+    }
+}

@@ -1,0 +1,334 @@
+//! *ads-like*: advertisements' targeting expressions, after the data set that Ji & Jacobsen 2021
+//! describe in section 6.2 and nobody else has.
+//!
+//! Every level has a pool, from the predicates at level 1 to the deepest subexpressions at level 9,
+//! and whatever is needed of a level is drawn from its pool by a Zipf law, whole expressions included:
+//! advertisers reuse what they targeted before. A subexpression of level `l` joins one of level `l - 1`
+//! with further predicates or with a subexpression of level 2. `and` and `or` alternate, so that the
+//! levels are those an engine sees. The pools are sized so that sharing falls from level to level
+//! between the two ratios the paper reports, 68.76 at level 1 and 2.88 at level 9; those between are on
+//! a geometric line, since the paper only draws them.
+//!
+//! The paper's figures do not agree with each other on one point: 973,794 different predicates, each
+//! shared 68.76 times, would be 48 predicates per expression. The number of predicates per expression
+//! is a parameter here, and the number of different ones follows from it and from the sharing.
+
+use tamis::Missing;
+
+use super::choice::Choice;
+use super::random::Random;
+use super::statistics::{Figure, SHARING};
+use super::text::{Spelling, write_number};
+use super::{Workload, kind};
+
+/// The deepest level.
+pub const LEVELS: usize = 9;
+
+/// The values that attributes have, in turn.
+const CARDINALITIES: [u32; 6] = [200, 5000, 8, 10_000, 40, 1000];
+
+/// Attributes with so many values have numbers, which are asked about by ranges; others have strings.
+const NUMERIC: u32 = 5000;
+
+/// The most values of a set.
+const LARGEST_SET: usize = 8;
+
+/// What can be asked of the workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdsLikeParameters {
+    /// Decides everything that chance decides.
+    pub seed: u64,
+    /// How many attributes there are.
+    pub attributes: u32,
+    /// The exponent of the Zipf law of attributes, in expressions and in events.
+    pub attribute_exponent: f64,
+    /// The exponent of the Zipf law of an attribute's values.
+    pub value_exponent: f64,
+    /// The part of the deeper expressions whose root is an `and`.
+    pub and: f64,
+    /// The probabilities that an expression has depth 1 to 9.
+    pub depths: [f64; LEVELS],
+    /// The different predicates, and subexpressions of each level, to draw from.
+    pub pools: [u32; LEVELS],
+    /// The exponent of the Zipf law by which they recur.
+    pub exponent: f64,
+    /// The probabilities of 2, 3, 4 ... predicates in a subexpression of level 2.
+    pub group: Vec<f64>,
+    /// The probabilities of 1, 2, 3 ... predicates beside the subexpression that a higher one joins.
+    pub further: Vec<f64>,
+    /// The probability that a subexpression of level 2 stands there instead.
+    pub further_group: f64,
+    /// The most predicates of an expression.
+    pub most: u32,
+    /// The part of the predicates that is negated.
+    pub negated: f64,
+    /// The fewest and the most pairs of an event, and all between alike.
+    pub pairs: (u32, u32),
+}
+
+impl AdsLikeParameters {
+    /// The number of expressions of the paper's data set.
+    pub const EXPRESSIONS: u64 = 1_392_196;
+
+    /// The defaults for so many expressions, on which the pools depend.
+    pub fn sized(expressions: u64) -> AdsLikeParameters {
+        let pool = |full: u64| (full * expressions / Self::EXPRESSIONS).clamp(16, 1 << 31) as u32;
+        AdsLikeParameters {
+            seed: 0,
+            attributes: 122,
+            attribute_exponent: 0.8,
+            value_exponent: 0.6,
+            and: 1.0,
+            depths: [0.08, 0.30, 0.27, 0.15, 0.09, 0.05, 0.03, 0.02, 0.01],
+            pools: [860_000, 50_000, 40_000, 40_000, 40_000, 35_000, 30_000, 22_000, 18_000].map(pool),
+            exponent: 0.8,
+            group: vec![0.3, 0.25, 0.2, 0.15, 0.07, 0.03],
+            further: vec![
+                0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.01, 0.01, 0.005, 0.004, 0.004, 0.003,
+                0.004,
+            ],
+            further_group: 0.25,
+            most: 56,
+            negated: 0.1,
+            pairs: (15, 25),
+        }
+    }
+}
+
+impl Default for AdsLikeParameters {
+    fn default() -> Self {
+        AdsLikeParameters::sized(Self::EXPRESSIONS)
+    }
+}
+
+/// The workload *ads-like*.
+#[derive(Debug)]
+pub struct AdsLike {
+    parameters: AdsLikeParameters,
+    depths: Choice,
+    /// By level. Above level 1 half as many ranks as the pool has members, because each rank stands
+    /// for one `and` and one `or`.
+    pools: Vec<Choice>,
+    attributes: Choice,
+    /// By cardinality.
+    values: Vec<Choice>,
+    group: Choice,
+    further: Choice,
+    spelling: Spelling,
+}
+
+impl AdsLike {
+    /// The workload with these parameters.
+    pub fn new(parameters: AdsLikeParameters) -> AdsLike {
+        let pools = parameters.pools.iter().enumerate().map(|(below, &size)| {
+            let ranks = if below == 0 { size } else { size.div_ceil(2) };
+            Choice::zipf(ranks.max(1), parameters.exponent)
+        });
+        let values = CARDINALITIES.iter().map(|&count| Choice::zipf(count, parameters.value_exponent));
+        AdsLike {
+            depths: Choice::weighted(&parameters.depths),
+            pools: pools.collect(),
+            attributes: Choice::zipf(parameters.attributes, parameters.attribute_exponent),
+            values: values.collect(),
+            group: Choice::weighted(&parameters.group),
+            further: Choice::weighted(&parameters.further),
+            spelling: Spelling::new(parameters.attributes as usize, NUMERIC as usize),
+            parameters,
+        }
+    }
+
+    fn is_numeric(attribute: u32) -> bool {
+        CARDINALITIES[attribute as usize % CARDINALITIES.len()] >= NUMERIC
+    }
+
+    /// A value of the attribute; the most popular differs from one attribute to the next.
+    fn value(&self, attribute: u32, random: &mut Random) -> u32 {
+        let which = attribute as usize % CARDINALITIES.len();
+        (self.values[which].draw(random) + attribute) % CARDINALITIES[which]
+    }
+
+    /// Writes predicate `number` of the pool.
+    fn write_predicate(&self, number: u32, text: &mut String) {
+        let random = &mut Random::new(self.parameters.seed, kind::PREDICATE, number.into());
+        let attribute = self.attributes.draw(random);
+        let negated = random.chance(self.parameters.negated);
+        let cardinality = CARDINALITIES[attribute as usize % CARDINALITIES.len()];
+        let first = self.value(attribute, random);
+        if !Self::is_numeric(attribute) {
+            // Half are equalities, and a set holds at most a quarter of the values.
+            let size = if random.chance(0.5) {
+                1
+            } else {
+                random.between(2, (cardinality / 4).clamp(2, LARGEST_SET as u32))
+            };
+            let (mut values, mut count) = ([first; LARGEST_SET], 1);
+            for _ in 1..size {
+                let value = self.value(attribute, random);
+                if !values[..count].contains(&value) {
+                    values[count] = value;
+                    count += 1;
+                }
+            }
+            return self.spelling.write_set(attribute, negated, &values[..count], text);
+        }
+        text.push_str(self.spelling.attribute(attribute));
+        // Most are ranges of at most a fiftieth of the values. An ordering has no negated form, and
+        // `not` before it would be a level of its own.
+        match random.below(20) {
+            0 if !negated => {
+                text.push_str(" >= ");
+                write_number(first, text);
+            }
+            1 if !negated => {
+                text.push_str(" <= ");
+                write_number(first, text);
+            }
+            _ => {
+                text.push_str(if negated { " not between " } else { " between " });
+                write_number(first, text);
+                text.push_str(" and ");
+                write_number(first + random.below(cardinality / 50), text);
+            }
+        }
+    }
+
+    /// A member of a pool above level 1 whose operator is `and` or not. Members are numbered so that
+    /// the operator changes with the number and with the level.
+    fn draw_subexpression(&self, level: usize, and: bool, random: &mut Random) -> u32 {
+        let rank = self.pools[level - 1].draw(random);
+        let even = level.is_multiple_of(2);
+        2 * rank + u32::from(and != even)
+    }
+
+    fn write_predicates(&self, count: u32, word: &str, random: &mut Random, text: &mut String) {
+        for position in 0..count {
+            if position > 0 {
+                text.push_str(word);
+            }
+            self.write_predicate(self.pools[0].draw(random), text);
+        }
+    }
+
+    /// Writes member `number` of the pool of a level above 1, and tells how many predicates it has.
+    fn write_subexpression(&self, level: usize, number: u32, text: &mut String) -> u32 {
+        let kind = kind::SUBEXPRESSION + level as u64;
+        let random = &mut Random::new(self.parameters.seed, kind, number.into());
+        let and = number.is_multiple_of(2) == level.is_multiple_of(2);
+        let word = if and { " and " } else { " or " };
+        if level == 2 {
+            let count = self.group.draw(random) + 2;
+            self.write_predicates(count, word, random, text);
+            return count;
+        }
+        text.push('(');
+        let below = self.draw_subexpression(level - 1, !and, random);
+        let count = self.write_subexpression(level - 1, below, text);
+        text.push(')');
+        text.push_str(word);
+        // Every level above leaves room for one predicate more, so that none exceeds the most.
+        let room = self.parameters.most.saturating_sub((LEVELS - level) as u32 + count).max(1);
+        let group = self.parameters.group.len() as u32 + 1;
+        if random.chance(self.parameters.further_group) && group <= room {
+            let beside = self.draw_subexpression(2, !and, random);
+            text.push('(');
+            let further = self.write_subexpression(2, beside, text);
+            text.push(')');
+            return count + further;
+        }
+        let further = (self.further.draw(random) + 1).min(room);
+        self.write_predicates(further, word, random, text);
+        count + further
+    }
+}
+
+impl Workload for AdsLike {
+    fn name(&self) -> &'static str {
+        "ads-like"
+    }
+
+    fn missing(&self) -> Missing {
+        Missing::Unknown
+    }
+
+    fn requested(&self) -> Vec<Figure> {
+        let asked = &self.parameters;
+        let mut figures = vec![
+            Figure::new("attributes", asked.attributes.into()),
+            Figure::new("pairs per event", f64::from(asked.pairs.0 + asked.pairs.1) / 2.0),
+            Figure::new("greatest depth", LEVELS as f64),
+        ];
+        let usual = AdsLikeParameters::default();
+        let usual = AdsLikeParameters { seed: asked.seed, ..usual };
+        if *asked == (AdsLikeParameters { pools: asked.pools, ..usual.clone() }) {
+            figures.push(Figure::new("predicates per expression", 8.0));
+        }
+        if *asked == usual {
+            figures.push(Figure::new(SHARING[0], 68.76));
+            figures.push(Figure::new(SHARING[LEVELS - 1], 2.88));
+        }
+        figures
+    }
+
+    fn write_expression(&self, number: u64, text: &mut String) {
+        let random = &mut Random::new(self.parameters.seed, kind::EXPRESSION, number);
+        let level = self.depths.draw(random) as usize + 1;
+        if level == 1 {
+            self.write_predicates(1, "", random, text);
+        } else {
+            let and = random.chance(self.parameters.and);
+            let member = self.draw_subexpression(level, and, random);
+            self.write_subexpression(level, member, text);
+        }
+    }
+
+    fn write_event(&self, number: u64, json: &mut String) -> usize {
+        let random = &mut Random::new(self.parameters.seed, kind::EVENT, number);
+        let count = random.between(self.parameters.pairs.0, self.parameters.pairs.1);
+        let mut attributes = Vec::new();
+        self.attributes.draw_distinct(count as usize, random, &mut attributes);
+        json.push('{');
+        for &attribute in &attributes {
+            let value = self.value(attribute, random);
+            if Self::is_numeric(attribute) {
+                self.spelling.write_number_pair(attribute, value, json);
+            } else {
+                self.spelling.write_pair(attribute, value, json);
+            }
+        }
+        json.push('}');
+        attributes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::statistics::{Statistics, assert_as_requested};
+    use super::*;
+
+    #[test]
+    fn statistics_are_those_requested() {
+        assert_as_requested(&AdsLike::new(AdsLikeParameters::sized(30_000)), 30_000);
+    }
+
+    #[test]
+    fn sharing_falls_from_level_to_level() {
+        let workload = AdsLike::new(AdsLikeParameters::sized(30_000));
+        let statistics = Statistics::measure(&workload, 0..30_000, 0..0);
+        assert_eq!(statistics.levels.len(), LEVELS);
+        assert_eq!(statistics.depth, (1, LEVELS));
+        assert!(statistics.levels.is_sorted_by(|lower, higher| lower.sharing() > higher.sharing()));
+    }
+
+    #[test]
+    fn the_most_predicates_are_not_exceeded() {
+        let parameters = AdsLikeParameters {
+            depths: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+            further: vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+            further_group: 0.0,
+            ..AdsLikeParameters::sized(1000)
+        };
+        let statistics = Statistics::measure(&AdsLike::new(parameters), 0..500, 0..0);
+        assert_eq!(statistics.predicates.1, 56);
+        assert_eq!(statistics.depth, (9, 9));
+    }
+}

@@ -1,0 +1,163 @@
+//! Which expressions and events do the papers measure with?
+//!
+//! A workload is a small set of named parameters with the papers' defaults, and a seed. Item `number`
+//! is a function of these alone: the same bytes on every machine, in any order, on any number of
+//! workers. [`Statistics`] measures what was generated, to stand beside what was asked for.
+
+mod abe_gen;
+mod ads_like;
+mod choice;
+mod conjunctive;
+mod random;
+mod statistics;
+mod text;
+
+pub use abe_gen::{AbeGen, AbeGenParameters};
+pub use ads_like::{AdsLike, AdsLikeParameters};
+pub use conjunctive::{Conjunctive, ConjunctiveParameters, Disjunction, Pair, SetPredicate};
+pub use statistics::{Figure, Level, Statistics, count_matches};
+
+use tamis::{Expression, Limits, Missing, parse};
+
+/// The kinds of items that have random streams of their own.
+mod kind {
+    pub const EXPRESSION: u64 = 1;
+    pub const EVENT: u64 = 2;
+    pub const PREDICATE: u64 = 3;
+    /// A subexpression of a pool; its level is added.
+    pub const SUBEXPRESSION: u64 = 16;
+}
+
+/// A seeded source of expressions and events.
+pub trait Workload: Send + Sync {
+    /// The name by which users select it.
+    fn name(&self) -> &'static str;
+
+    /// What its predicates answer on an attribute without a value.
+    fn missing(&self) -> Missing;
+
+    /// What the parameters ask for, under the names that [`Statistics::figures`] uses.
+    fn requested(&self) -> Vec<Figure>;
+
+    /// Appends the text of an expression.
+    fn write_expression(&self, number: u64, text: &mut String);
+
+    /// Appends an event as one JSON object, and tells how many pairs it has.
+    fn write_event(&self, number: u64, json: &mut String) -> usize;
+
+    /// The text of an expression.
+    fn expression_text(&self, number: u64) -> String {
+        let mut text = String::new();
+        self.write_expression(number, &mut text);
+        text
+    }
+
+    /// An expression.
+    fn expression(&self, number: u64) -> Expression {
+        parse(&self.expression_text(number), &Limits::none()).expect("what a workload writes can be read")
+    }
+
+    /// An event as JSON.
+    fn event(&self, number: u64) -> String {
+        let mut json = String::new();
+        self.write_event(number, &mut json);
+        json
+    }
+}
+
+/// The names of all workloads.
+pub const NAMES: [&str; 4] = ["conjunctive", "dense", "abe-gen", "ads-like"];
+
+/// The workload of that name, with its defaults for so many expressions.
+pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
+    Some(match name {
+        "conjunctive" => Box::new(Conjunctive::sparse()),
+        "dense" => Box::new(Conjunctive::dense()),
+        "abe-gen" => Box::new(AbeGen::new(AbeGenParameters::sized(expressions))),
+        "ads-like" => Box::new(AdsLike::new(AdsLikeParameters::sized(expressions))),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FNV-1a over the first 1000 expressions and events.
+    fn fingerprint(workload: &dyn Workload) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        for number in 0..1000 {
+            for text in [workload.expression_text(number), workload.event(number)] {
+                for byte in text.bytes().chain([b'\n']) {
+                    hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+                }
+            }
+        }
+        hash
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes() {
+        let golden = [
+            ("conjunctive", 0x6e74_e55b_3074_90d1),
+            ("dense", 0xd315_073e_c3c2_ec2b),
+            ("abe-gen", 0x1bd7_a649_586f_602b),
+            ("ads-like", 0xe5cb_07d8_dab1_66d6),
+        ];
+        for (name, wanted) in golden {
+            let found = fingerprint(&*by_name(name, 100_000).unwrap());
+            assert_eq!(found, wanted, "{name}: {found:#018x}");
+        }
+    }
+
+    #[test]
+    fn another_seed_gives_other_bytes() {
+        let seeded = |seed| Conjunctive::new(ConjunctiveParameters { seed, ..Default::default() });
+        assert_ne!(seeded(1).expression_text(0), seeded(2).expression_text(0));
+        assert_ne!(seeded(1).event(0), seeded(2).event(0));
+    }
+
+    #[test]
+    fn an_item_does_not_depend_on_the_others() {
+        for name in NAMES {
+            let workload = by_name(name, 100_000).unwrap();
+            let (mut text, mut json, mut ends) = (String::new(), String::new(), vec![(0, 0)]);
+            for number in 0..1000 {
+                workload.write_expression(number, &mut text);
+                workload.write_event(number, &mut json);
+                ends.push((text.len(), json.len()));
+            }
+            let alone = by_name(name, 100_000).unwrap();
+            for number in [500, 999, 0] {
+                let (start, end) = (ends[number], ends[number + 1]);
+                assert_eq!(alone.event(number as u64), json[start.1..end.1]);
+                assert_eq!(alone.expression_text(number as u64), text[start.0..end.0]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_text_reads_back_and_every_event_decodes() {
+        for name in NAMES {
+            let workload = by_name(name, 100_000).unwrap();
+            let attributes = tamis::Attributes::default();
+            let mut event = tamis::Event::default();
+            for number in 0..500 {
+                let expression = workload.expression(number);
+                assert_eq!(parse(&expression.to_string(), &Limits::none()).unwrap(), expression);
+                expression.check(&Limits::default()).unwrap();
+                expression.predicates().for_each(|predicate| {
+                    attributes.intern(predicate.attribute());
+                });
+                event
+                    .decode_json(workload.event(number).as_bytes(), &attributes, &Limits::default())
+                    .unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_refused() {
+        assert!(by_name("Conjunctive", 1).is_none());
+    }
+}
