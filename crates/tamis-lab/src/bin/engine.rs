@@ -116,13 +116,32 @@ fn index(setting: &Setting) -> Option<Built> {
         workload.write_expression(number.into(), &mut text);
         generated += begun.elapsed();
         let expression = parse(&text, index.limits()).expect("what a workload writes can be read");
-        Subscription::new(i64::from(number).into(), expression, None)
+        Subscription { id: i64::from(number).into(), expression, metadata: None }
     });
     let subscriptions = subscriptions.collect();
     index.add_many(subscriptions).expect("what a workload writes is within the limits");
     let seconds = (begun.elapsed() - generated).as_secs_f64();
     let bytes = resident().saturating_sub(before);
+    // As in use: once events have been seen, what was compiled without them is compiled again.
+    let first = index.snapshot();
+    let mut scratch = MatchScratch::default();
+    for number in STATISTICS.start..STATISTICS.start + 256 {
+        let mut event = Event::default();
+        event
+            .decode_json(workload.event(number).as_bytes(), first.attributes(), index.limits())
+            .expect("what a workload writes can be read");
+        first.matches(&event, &mut scratch, |_| ()).expect("nothing is on disk");
+    }
+    index.settle();
     let snapshot = index.snapshot();
+    let stats = snapshot.stats();
+    let per_expression = |bytes: usize| bytes / setting.expressions.max(1) as usize;
+    eprintln!(
+        "index: {} B/expr to match, {} B/expr of subscriptions, {} segments",
+        per_expression(stats.matching_bytes),
+        per_expression(stats.subscription_bytes),
+        stats.segments
+    );
     let decode = |number| {
         let mut event = Event::default();
         event
@@ -131,10 +150,9 @@ fn index(setting: &Setting) -> Option<Built> {
         event
     };
     let events: Vec<Event> = (0..EVENTS).map(decode).collect();
-    let mut scratch = MatchScratch::default();
     let matches = Box::new(move |event: usize| {
         let mut count = 0;
-        snapshot.matches(&events[event], &mut scratch, |_| count += 1);
+        snapshot.matches(&events[event], &mut scratch, |_| count += 1).expect("nothing is on disk");
         count
     });
     Some(Built { seconds, bytes, matches })

@@ -180,7 +180,12 @@ impl Index {
 
     /// The index at this moment.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.shared.load()
+        let snapshot = self.shared.load();
+        if snapshot.sample.take_filled() {
+            // What was compiled before any event came can be compiled better now.
+            self.merge_in_background();
+        }
+        snapshot
     }
 
     /// The ids that an event, given as JSON, matches, in insertion order.
@@ -273,14 +278,17 @@ impl Shared {
         Ok((!live.is_empty()).then(|| Arc::new(self.build(&live, sample))))
     }
 
-    /// What the background should merge: a run of one size class, or everything where the removed
-    /// outnumber the living.
+    /// What the background should merge: a run of one size class, everything where the removed
+    /// outnumber the living, or a single segment that was compiled before events were seen.
     fn next_merge(&self, snapshot: &Snapshot) -> Option<std::ops::Range<usize>> {
         let slots: usize = snapshot.segments.iter().map(|segment| segment.len()).sum();
         if slots > 2 * snapshot.live + 1024 {
             return Some(0..snapshot.segments.len());
         }
-        next_run(&snapshot.segments)
+        next_run(&snapshot.segments).or_else(|| {
+            let unsampled = snapshot.segments.iter().position(|segment| segment.is_worth_sampling())?;
+            snapshot.sample.is_full().then_some(unsampled..unsampled + 1)
+        })
     }
 
     /// Merges until nothing is left to merge. The caller has set `merging`.

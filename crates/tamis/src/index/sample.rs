@@ -3,6 +3,7 @@
 //! A few of the events that are matched are kept, so that what is compiled next can choose its
 //! access predicates by what was seen. Nobody waits for it: a busy sample takes nothing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::event::Event;
@@ -16,6 +17,8 @@ const INTERVAL: u32 = 64;
 #[derive(Debug, Default)]
 pub(super) struct Sample {
     events: Mutex<(Vec<Event>, usize)>,
+    /// Set when there are enough events for the first time.
+    filled: AtomicBool,
 }
 
 impl Sample {
@@ -29,10 +32,21 @@ impl Sample {
         let (events, next) = &mut *guard;
         if events.len() < SIZE {
             events.push(event.clone());
+            self.filled.store(events.len() == SIZE, Ordering::Release);
         } else {
             events[*next] = event.clone();
             *next = (*next + 1) % SIZE;
         }
+    }
+
+    /// Whether there are enough events for the first time since this was asked.
+    pub fn take_filled(&self) -> bool {
+        self.filled.load(Ordering::Relaxed) && self.filled.swap(false, Ordering::AcqRel)
+    }
+
+    /// Whether there are enough events to choose by.
+    pub fn is_full(&self) -> bool {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).0.len() == SIZE
     }
 
     /// The events kept.

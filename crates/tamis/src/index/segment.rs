@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use super::AT_ONCE as MERGED_AT_ONCE;
 use super::records::Records;
 use super::subscription::{Id, IdRef, Subscription};
 use crate::error::{Error, Result};
@@ -61,6 +62,8 @@ pub(super) struct Segment {
     file: OnceLock<PathBuf>,
     /// Whether its bytes are known to be as they were written.
     trusted: bool,
+    /// Whether it was compiled knowing what events are like.
+    sampled: bool,
 }
 
 impl Segment {
@@ -84,6 +87,7 @@ impl Segment {
             removals: AtomicUsize::new(0),
             file: OnceLock::new(),
             trusted: true,
+            sampled: !sample.is_empty(),
         }
     }
 
@@ -100,6 +104,11 @@ impl Segment {
             Engine::Scan(scan) => scan,
             Engine::Compiled(compiled) => &**compiled,
         }
+    }
+
+    /// Whether compiling it again, now that events have been seen, is worth while.
+    pub fn is_worth_sampling(&self) -> bool {
+        !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, Engine::Compiled(_))
     }
 
     /// Bytes of memory for matching, and for the subscriptions themselves.
@@ -217,6 +226,8 @@ impl Segment {
             removals: AtomicUsize::new(0),
             file: OnceLock::from(path.to_owned()),
             trusted: verify,
+            // Not known, and not worth compiling again what was just opened.
+            sampled: true,
         };
         segment.engine = if compiled {
             let read = Compiled::read(&mut reader, attributes, missing, |slot| segment.expression(slot))?;
