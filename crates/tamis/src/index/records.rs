@@ -19,6 +19,8 @@ const STRING: u8 = b's';
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
 pub(super) struct Records {
+    /// The ids, where all are integers; otherwise they stand in `ids`.
+    integers: Column<i64>,
     ids: Strings,
     texts: Strings,
     /// How many ids are strings, and how many integers.
@@ -45,9 +47,14 @@ impl Records {
         let with_metadata = subscriptions.iter().any(|subscription| subscription.metadata.is_some());
         let metadata = subscriptions.iter().take(if with_metadata { usize::MAX } else { 0 });
         let strings = ids.iter().filter(|id| id[0] == STRING).count();
+        let integers = subscriptions.iter().filter_map(|subscription| match subscription.id {
+            Id::Integer(number) if strings == 0 => Some(number),
+            _ => None,
+        });
         Records {
             kinds: vec![strings as u64, (ids.len() - strings) as u64].into(),
-            ids: ids.iter().collect(),
+            integers: integers.collect(),
+            ids: ids.iter().take(if strings == 0 { 0 } else { usize::MAX }).collect(),
             texts: subscriptions.iter().map(|subscription| subscription.expression.to_string()).collect(),
             metadata: metadata.map(|subscription| subscription.metadata.as_deref().unwrap_or("")).collect(),
             table: table.into(),
@@ -55,7 +62,7 @@ impl Records {
     }
 
     pub fn len(&self) -> usize {
-        self.ids.len()
+        self.texts.len()
     }
 
     /// The slot of an id.
@@ -67,7 +74,7 @@ impl Records {
         for _ in 0..self.table.len() {
             match self.table[position] {
                 0 => return None,
-                slot if self.ids.bytes_of(slot as usize - 1) == Some(&wanted) => return Some(slot - 1),
+                slot if self.id(slot - 1) == Some(id.as_ref()) => return Some(slot - 1),
                 _ => position = (position + 1) & mask,
             }
         }
@@ -76,6 +83,9 @@ impl Records {
 
     /// The id in a slot; `None` where the file it lives in is damaged.
     pub fn id(&self, slot: Slot) -> Option<IdRef<'_>> {
+        if let Some(&number) = self.integers.get(slot as usize) {
+            return Some(IdRef::Integer(number));
+        }
         match self.ids.bytes_of(slot as usize)? {
             [INTEGER, number @ ..] => Some(IdRef::Integer(i64::from_le_bytes(number.try_into().ok()?))),
             [STRING, text @ ..] => std::str::from_utf8(text).ok().map(IdRef::String),
@@ -100,11 +110,16 @@ impl Records {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        self.ids.bytes() + self.texts.bytes() + self.metadata.bytes() + 4 * self.table.len()
+        8 * self.integers.len()
+            + self.ids.bytes()
+            + self.texts.bytes()
+            + self.metadata.bytes()
+            + 4 * self.table.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.kinds);
+        sections.push(&self.integers);
         self.ids.write(sections);
         self.texts.write(sections);
         self.metadata.write(sections);
@@ -114,13 +129,14 @@ impl Records {
     pub fn read(reader: &mut SectionReader) -> Result<Records> {
         let records = Records {
             kinds: reader.next()?,
+            integers: reader.next()?,
             ids: Strings::read(reader)?,
             texts: Strings::read(reader)?,
             metadata: Strings::read(reader)?,
             table: reader.next()?,
         };
         let whole = records.kinds.len() == 2
-            && records.texts.len() == records.len()
+            && records.integers.len().max(records.ids.len()) == records.len()
             && records.table.len().is_power_of_two()
             && records.table.len() > records.len();
         if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }

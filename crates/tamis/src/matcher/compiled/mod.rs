@@ -2,8 +2,8 @@
 //!
 //! A *source* is what can become true: a pair, a set, a range, a pattern, the presence of an
 //! attribute, or a node that several expressions share. The *entries* of a source stand one behind
-//! the other; an entry holds one more test inline, a bit test on the values of one attribute, and
-//! refers to the block of checks that remains. Entries past their inline test are collected first and
+//! the other; an entry holds up to two more tests inline, bit tests on the values of one attribute
+//! each, and refers to the block of checks that remains. Entries past their inline test are collected first and
 //! checked afterwards, so that the reads of one do not wait for those of another.
 //!
 //! Departures from the paper: access children are chosen by estimated cost, not at random; only
@@ -44,10 +44,10 @@ const TARGET_NODE: u32 = 1 << 31;
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Entry {
-    /// The bits of the keys of `attribute` one of which the event must have.
-    mask: u32,
-    /// The attribute of the inline test; 0, which has all bits, where there is none.
-    attribute: u32,
+    /// Bits of keys, of each attribute below, one of which the event must have.
+    masks: [u32; 2],
+    /// The attributes of the inline tests; 0, which has all bits, where there is none.
+    attributes: [u32; 2],
     /// The block of checks that remains.
     block: u32,
     /// The slot or node that is then true.
@@ -56,7 +56,13 @@ struct Entry {
 
 impl Entry {
     fn unconditional(block: u32, target: u32) -> Entry {
-        Entry { mask: u32::MAX, attribute: 0, block, target }
+        Entry { masks: [u32::MAX; 2], attributes: [0; 2], block, target }
+    }
+
+    /// Whether the event has a key that each inline test asks for, or one that shares its bit.
+    fn passes(&self, masks: &[u32]) -> bool {
+        masks[self.attributes[0] as usize] & self.masks[0] != 0
+            && masks[self.attributes[1] as usize] & self.masks[1] != 0
     }
 }
 
@@ -271,10 +277,7 @@ impl Compiled {
             candidates.clear();
             let masks = &working.masks[..];
             candidates.extend(
-                entries
-                    .iter()
-                    .filter(|entry| masks[entry.attribute as usize] & entry.mask != 0)
-                    .map(|entry| (entry.block, entry.target)),
+                entries.iter().filter(|entry| entry.passes(masks)).map(|entry| (entry.block, entry.target)),
             );
             for &(block, target) in &candidates {
                 if block == NO_BLOCK || holds(&matching, &self.program, block as usize, 0, working) {
