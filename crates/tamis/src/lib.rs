@@ -24,6 +24,10 @@
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
 
+// The random expressions of the integration tests serve unit tests too, under the name they import.
+#[cfg(test)]
+extern crate self as tamis;
+
 mod error;
 mod event;
 mod explain;

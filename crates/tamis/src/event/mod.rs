@@ -140,23 +140,27 @@ impl Event {
         Ok(())
     }
 
+    /// What the event has for each of its attributes, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (AttributeId, Presence<'_>)> {
+        self.fields.iter().map(|field| (field.attribute, self.presence(*field)))
+    }
+
     /// What the event has for an attribute.
     pub fn get(&self, attribute: AttributeId) -> Presence<'_> {
         match self.fields.binary_search_by_key(&attribute, |field| field.attribute) {
             Err(_) => Presence::Missing,
-            Ok(position) => {
-                let field = self.fields[position];
-                if field.null {
-                    Presence::Null
-                } else if field.start == field.end {
-                    Presence::Missing
-                } else {
-                    Presence::Values(Values {
-                        stored: self.values[field.start as usize..field.end as usize].iter(),
-                        text: &self.text,
-                    })
-                }
-            }
+            Ok(position) => self.presence(self.fields[position]),
+        }
+    }
+
+    fn presence(&self, field: Field) -> Presence<'_> {
+        if field.null {
+            Presence::Null
+        } else if field.start == field.end {
+            Presence::Missing
+        } else {
+            let stored = self.values[field.start as usize..field.end as usize].iter();
+            Presence::Values(Values { stored, text: &self.text })
         }
     }
 }
