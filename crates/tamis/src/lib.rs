@@ -48,7 +48,7 @@ pub use expression::{
 };
 pub use index::{Id, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
-pub use matcher::{Matcher, Scan, Scratch, Slot};
+pub use matcher::{ATree, ATreeOptions, ATreeStats, Matcher, Scan, Scratch, Slot};
 pub use predicate::Check;
 pub use truth::{Missing, Truth};
 pub use value::{Float, Value, ValueRef};

@@ -2,10 +2,13 @@
 //!
 //! A matcher is one algorithm compiled over one set of expressions. It is immutable; what it writes
 //! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
-//! everything and is the judge of every other matcher.
+//! everything and is the judge of every other matcher; [`ATree`] evaluates what expressions share once,
+//! and only what the true predicates lead to.
 
+mod atree;
 mod scan;
 
+pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use scan::Scan;
 
 use crate::event::Event;
@@ -35,6 +38,7 @@ pub struct Scratch {
     stamp: u32,
     /// Truths of operands waiting for their operator.
     stack: Vec<Truth>,
+    atree: atree::ATreeScratch,
 }
 
 impl Scratch {
