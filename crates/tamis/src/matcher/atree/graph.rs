@@ -50,6 +50,26 @@ pub(super) struct Link {
     pub place: u32,
 }
 
+/// The end of an edge at the parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Child {
+    pub node: NodeId,
+    /// The place of the edge among the child's parents.
+    pub place: u32,
+    pub ask: Ask,
+}
+
+/// How the truth of a child is learned, known without a look at the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// An operator has its truth noted when it is visited.
+    Operator,
+    /// A predicate is true where it holds.
+    Holds(PredicateId),
+    /// A leaf that nothing reports.
+    Lazy,
+}
+
 /// A predicate or a part of an expression.
 #[derive(Debug)]
 pub(super) struct Node {
@@ -63,7 +83,7 @@ pub(super) struct Node {
     pub parents: Vec<Link>,
     /// What the node is evaluated from. The first child of an `and` is its access child where
     /// propagation is on demand.
-    pub children: Vec<Link>,
+    pub children: Vec<Child>,
     /// What the node means, whatever it is evaluated from: its operands, ascending, none with the same
     /// operator. Together with the operator this is the identity of the node.
     pub members: Box<[NodeId]>,
@@ -100,9 +120,18 @@ impl Node {
         }
     }
 
-    /// Whether the node has a truth that nothing reports unless it is listed.
-    pub fn is_lazy(&self) -> bool {
-        matches!(self.kind, Kind::Leaf { wake: Wake::Value(_) | Wake::Absence, .. })
+    /// How parents learn the node's truth.
+    pub fn ask(&self) -> Ask {
+        match self.kind {
+            Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => Ask::Holds(predicate),
+            Kind::Leaf { .. } => Ask::Lazy,
+            _ => Ask::Operator,
+        }
+    }
+
+    /// Whether something depends on being told that the node is true.
+    pub fn is_awaited(&self) -> bool {
+        self.triggers > 0 || !self.slots.is_empty()
     }
 }
 
@@ -117,8 +146,9 @@ pub(super) fn signature(nodes: &[NodeId]) -> u64 {
 pub(super) struct Graph {
     pub nodes: Vec<Node>,
     pub free: Vec<NodeId>,
-    /// By node, whether it is a leaf that nothing reports unless it is listed.
-    pub lazy: Vec<bool>,
+    /// By predicate, as bits: whether something awaits its leaf. Most predicates that hold are
+    /// children that nothing waits for, and need no look at their leaf.
+    pub awaited: Vec<u64>,
     /// By attribute: the leaves to look at when it has a value.
     pub by_value: Vec<Vec<NodeId>>,
     /// The leaves to look at on every event.
@@ -127,21 +157,17 @@ pub(super) struct Graph {
 
 impl Graph {
     pub fn allocate(&mut self, node: Node) -> NodeId {
-        let lazy = node.is_lazy();
         if let Some(id) = self.free.pop() {
             self.nodes[id as usize] = node;
-            self.lazy[id as usize] = lazy;
             return id;
         }
         self.nodes.push(node);
-        self.lazy.push(lazy);
         self.nodes.len() as NodeId - 1
     }
 
     /// Frees the number of a node without edges.
     pub fn free(&mut self, id: NodeId) {
         self.nodes[id as usize] = Node::new(Kind::Free, Box::default(), Frequency::default());
-        self.lazy[id as usize] = false;
         self.free.push(id);
     }
 
@@ -160,15 +186,16 @@ impl Graph {
 
     /// Whether the child at a place tells its parent.
     pub fn tells(&self, parent: NodeId, place: usize) -> bool {
-        let link = self.node(parent).children[place];
-        link.place < self.node(link.node).triggers
+        let child = self.node(parent).children[place];
+        child.place < self.node(child.node).triggers
     }
 
     /// Adds a child behind the others.
     pub fn link(&mut self, parent: NodeId, child: NodeId, tells: bool) {
         let place = self.node(parent).children.len() as u32;
         let back = self.node(child).parents.len() as u32;
-        self.node_mut(parent).children.push(Link { node: child, place: back });
+        let ask = self.node(child).ask();
+        self.node_mut(parent).children.push(Child { node: child, place: back, ask });
         self.node_mut(child).parents.push(Link { node: parent, place });
         if tells {
             self.set_tells(parent, place as usize, true);
@@ -178,7 +205,7 @@ impl Graph {
     /// Removes the child at a place; the last child takes the place.
     pub fn unlink(&mut self, parent: NodeId, place: usize) {
         self.set_tells(parent, place, false);
-        let Link { node: child, place: back } = self.node(parent).children[place];
+        let Child { node: child, place: back, .. } = self.node(parent).children[place];
         let last = self.node(child).parents.len() - 1;
         self.swap_parents(child, back as usize, last);
         self.node_mut(child).parents.pop();
@@ -190,7 +217,7 @@ impl Graph {
 
     /// Determines whether the child at a place tells its parent.
     pub fn set_tells(&mut self, parent: NodeId, place: usize, tells: bool) {
-        let Link { node: child, place: back } = self.node(parent).children[place];
+        let Child { node: child, place: back, .. } = self.node(parent).children[place];
         let triggers = self.node(child).triggers;
         if (back < triggers) == tells {
             return;
@@ -230,12 +257,21 @@ impl Graph {
         self.set_tells(parent, 0, true);
     }
 
-    /// Lists a lazy leaf where a match looks for it if something depends on it, and not otherwise.
+    /// Lets a match look at a leaf if something awaits it, and not otherwise.
     pub fn list(&mut self, id: NodeId) {
         let node = &self.nodes[id as usize];
-        let Kind::Leaf { wake, .. } = node.kind else { return };
+        let Kind::Leaf { wake, predicate, .. } = node.kind else { return };
+        let wanted = node.is_awaited();
         let list = match wake {
-            Wake::Satisfied => return,
+            Wake::Satisfied => {
+                let (word, bit) = (predicate as usize / 64, 1 << (predicate % 64));
+                if self.awaited.len() <= word {
+                    self.awaited.resize(word + 1, 0);
+                }
+                let word = &mut self.awaited[word];
+                *word = if wanted { *word | bit } else { *word & !bit };
+                return;
+            }
             Wake::Absence => &mut self.by_absence,
             Wake::Value(attribute) => {
                 let attribute = attribute as usize;
@@ -245,7 +281,6 @@ impl Graph {
                 &mut self.by_value[attribute]
             }
         };
-        let wanted = node.triggers > 0 || !node.slots.is_empty();
         let place = node.listed;
         if wanted && place == NOWHERE {
             self.nodes[id as usize].listed = list.len() as u32;
@@ -257,6 +292,11 @@ impl Graph {
             }
             self.nodes[id as usize].listed = NOWHERE;
         }
+    }
+
+    /// Whether something awaits the leaf of a predicate.
+    pub fn is_awaited(&self, predicate: PredicateId) -> bool {
+        self.awaited.get(predicate as usize / 64).is_some_and(|word| word & 1 << (predicate % 64) != 0)
     }
 
     /// Makes a node findable as a subset, at the member with the fewest such nodes.

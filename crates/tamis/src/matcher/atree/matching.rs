@@ -10,10 +10,10 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 
 use super::ATree;
-use super::graph::{Kind, Node, NodeId};
+use super::graph::{Ask, Kind, Node, NodeId};
 use crate::event::Event;
 use crate::matcher::Slot;
-use crate::predicate::{PredicateId, PredicateScratch, Seen};
+use crate::predicate::{PredicateScratch, Seen};
 
 /// Events counted before counting becomes sparse, and how sparse it becomes.
 const COUNTED_FIRST: u32 = 512;
@@ -23,7 +23,7 @@ const COUNTED_THEN: u32 = 16;
 #[derive(Debug, Default)]
 pub(in crate::matcher) struct ATreeScratch {
     stamp: u32,
-    /// By node: the last event on which it was true.
+    /// By operator node: the last event on which it was true.
     truths: Vec<u32>,
     /// By node: the last event on which children told it, and how many; without propagation on
     /// demand only.
@@ -32,7 +32,6 @@ pub(in crate::matcher) struct ATreeScratch {
     queues: Vec<Vec<NodeId>>,
     /// The levels whose queues are not empty.
     levels: BinaryHeap<Reverse<u32>>,
-    satisfied: Vec<PredicateId>,
     predicates: PredicateScratch,
 }
 
@@ -96,36 +95,36 @@ impl ATree {
         let first = found.len();
         found.extend_from_slice(&self.always);
         scratch.begin(self.graph.nodes.len());
-        let mut satisfied = std::mem::take(&mut scratch.satisfied);
-        satisfied.clear();
-        self.predicates.satisfied_by_pairs(event, &mut scratch.predicates, &mut satisfied);
+        self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
         let counts = self.counted() < COUNTED_FIRST || scratch.stamp % COUNTED_THEN == 0;
         let mut run = Run { atree: self, scratch, found, counts };
-        run.leaves(event, &satisfied);
+        run.leaves(event);
         run.levels();
         if counts {
             self.events.fetch_add(1, Ordering::Relaxed);
         }
-        scratch.satisfied = satisfied;
         found[first..].sort_unstable();
     }
 }
 
 impl Run<'_> {
-    /// Visits the leaves that are true. All of them have their truth before the first tells others.
-    fn leaves(&mut self, event: &Event, satisfied: &[PredicateId]) {
+    /// Visits the leaves that are true and awaited.
+    fn leaves(&mut self, event: &Event) {
         let atree = self.atree;
-        for &predicate in satisfied {
-            if let Some(leaf) = atree.leaves[predicate as usize][0] {
-                self.scratch.make_true(leaf);
+        if self.counts {
+            // Also those that nothing awaits: something may come to.
+            for &predicate in self.scratch.predicates.found() {
+                if let Some(leaf) = atree.leaves[predicate as usize][0] {
+                    atree.graph.node(leaf).frequency.count();
+                }
             }
         }
-        for &predicate in satisfied {
-            if let Some(leaf) = atree.leaves[predicate as usize][0] {
-                // `is null`, true of a null, is listed with what is true without a value.
-                if !atree.graph.lazy[leaf as usize] {
-                    self.visit(leaf);
-                }
+        for position in 0..self.scratch.predicates.found().len() {
+            let predicate = self.scratch.predicates.found()[position];
+            if atree.graph.is_awaited(predicate)
+                && let Some(leaf) = atree.leaves[predicate as usize][0]
+            {
+                self.visit(leaf);
             }
         }
         for (attribute, _) in event.iter() {
@@ -144,7 +143,6 @@ impl Run<'_> {
 
     fn visit_lazy(&mut self, leaf: NodeId) {
         if self.lazy_truth(leaf) {
-            self.scratch.make_true(leaf);
             self.visit(leaf);
         }
     }
@@ -169,6 +167,9 @@ impl Run<'_> {
             let mut queue = std::mem::take(&mut self.scratch.queues[level as usize]);
             for &id in &queue {
                 if self.scratch.is_true(id) || self.evaluate(id) {
+                    if self.counts {
+                        self.atree.graph.node(id).frequency.count();
+                    }
                     self.visit(id);
                 }
             }
@@ -190,9 +191,10 @@ impl Run<'_> {
 
     /// Whether all children but the first are true.
     fn others_are_true(&self, node: &Node) -> bool {
-        node.children[1..].iter().all(|link| {
-            self.scratch.is_true(link.node)
-                || (self.atree.graph.lazy[link.node as usize] && self.lazy_truth(link.node))
+        node.children[1..].iter().all(|child| match child.ask {
+            Ask::Operator => self.scratch.is_true(child.node),
+            Ask::Holds(predicate) => self.scratch.predicates.holds(predicate),
+            Ask::Lazy => self.lazy_truth(child.node),
         })
     }
 
@@ -200,9 +202,6 @@ impl Run<'_> {
     fn visit(&mut self, id: NodeId) {
         let graph = &self.atree.graph;
         let node = graph.node(id);
-        if self.counts {
-            node.frequency.count();
-        }
         self.found.extend_from_slice(&node.slots);
         for link in &node.parents[..node.triggers as usize] {
             let parent = graph.node(link.node);

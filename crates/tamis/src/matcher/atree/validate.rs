@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::graph::{Kind, Link, NOWHERE, Node, NodeId, Wake, signature};
+use super::graph::{Ask, Kind, Link, NOWHERE, Node, NodeId, Wake, signature};
 use super::{ATree, Place};
 
 type Checked = Result<(), String>;
@@ -54,6 +54,8 @@ impl ATree {
             ensure(there == Some(&back(place)), || {
                 format!("child {place} of node {id} knows nothing of it")
             })?;
+            let ask = self.graph.node(link.node).ask();
+            ensure(link.ask == ask, || format!("node {id} asks child {place} in a wrong way"))?;
             let tells = !self.waits(id) || place == 0;
             ensure(self.graph.tells(id, place) == tells, || {
                 format!("child {place} of node {id} tells it, or does not")
@@ -61,7 +63,8 @@ impl ATree {
         }
         for (place, link) in node.parents.iter().enumerate() {
             let there = self.graph.node(link.node).children.get(link.place as usize);
-            ensure(there == Some(&back(place)), || {
+            let there = there.map(|child| Link { node: child.node, place: child.place });
+            ensure(there == Some(back(place)), || {
                 format!("parent {place} of node {id} knows nothing of it")
             })?;
         }
@@ -82,7 +85,10 @@ impl ATree {
             Wake::Absence => Some(&self.graph.by_absence),
             Wake::Value(attribute) => self.graph.by_value.get(attribute as usize),
         };
-        let wanted = wake != Wake::Satisfied && (node.triggers > 0 || !node.slots.is_empty());
+        ensure(wake != Wake::Satisfied || self.graph.is_awaited(predicate) == node.is_awaited(), || {
+            format!("leaf {id} is awaited in vain, or is not")
+        })?;
+        let wanted = wake != Wake::Satisfied && node.is_awaited();
         ensure(wanted == (node.listed != NOWHERE), || format!("leaf {id} is listed in vain, or is not"))?;
         ensure(!wanted || list.and_then(|list| list.get(node.listed as usize)) == Some(&id), || {
             format!("leaf {id} is listed elsewhere")
@@ -141,10 +147,9 @@ impl ATree {
         ensure(listed == wanted, || format!("{listed} leaves are listed, {wanted} say so"))?;
         let anchored: usize = self.live().map(|(_, node)| node.anchored.len()).sum();
         ensure(anchored == self.ids.len(), || "nodes are found as subsets that are not there".into())?;
-        for (id, node) in (0..).zip(&self.graph.nodes) {
-            let lazy = self.graph.lazy[id as usize];
-            ensure(lazy == node.is_lazy(), || format!("node {id} is not known to be lazy, or is"))?;
-        }
+        let awaited: u32 = self.graph.awaited.iter().map(|word| word.count_ones()).sum();
+        let wanted = self.live().filter(|(_, node)| matches!(node.ask(), Ask::Holds(_)) && node.is_awaited());
+        ensure(awaited as usize == wanted.count(), || "a leaf is awaited that is not there".into())?;
         let free: HashSet<_> = self.graph.free.iter().collect();
         ensure(
             free.len() == self.graph.free.len()

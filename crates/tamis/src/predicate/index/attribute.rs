@@ -160,7 +160,6 @@ impl AttributeIndex {
         &self,
         value: ValueRef<'_>,
         scratch: &mut PredicateScratch,
-        found: &mut Vec<PredicateId>,
         tried: impl Fn(PredicateId, &str) -> bool,
     ) {
         let number = match value {
@@ -169,15 +168,15 @@ impl AttributeIndex {
             ValueRef::Float(float) => Number::Float(float),
             ValueRef::String(text) => {
                 if let Some(strings) = &self.strings {
-                    strings.find(text, |id| scratch.report(id, found));
+                    strings.find(text, |id| scratch.report(id));
                 }
                 if let Some(texts) = &self.texts {
-                    texts.prefixes.find(text, |id| scratch.report(id, found));
-                    texts.suffixes.find(text, |id| scratch.report(id, found));
+                    texts.prefixes.find(text, |id| scratch.report(id));
+                    texts.suffixes.find(text, |id| scratch.report(id));
                     let mut states = std::mem::take(&mut scratch.states);
                     texts.substrings.find(text, &mut states, |id, proven| {
                         if proven || (!scratch.holds(id) && tried(id, text)) {
-                            scratch.report(id, found);
+                            scratch.report(id);
                         }
                     });
                     scratch.states = states;
@@ -186,7 +185,7 @@ impl AttributeIndex {
             }
         };
         if let Some(numbers) = &self.numbers {
-            numbers.find(&number, |id| scratch.report(id, found));
+            numbers.find(&number, |id| scratch.report(id));
         }
     }
 }

@@ -117,11 +117,6 @@ impl PredicateIndex {
         self.ids.len()
     }
 
-    /// One more than the highest number that a predicate has or had.
-    pub fn capacity(&self) -> usize {
-        self.entries.len()
-    }
-
     /// The attribute of a predicate.
     pub fn attribute(&self, id: PredicateId) -> AttributeId {
         self.entries[id as usize].attribute
@@ -132,26 +127,21 @@ impl PredicateIndex {
         &self.entries[id as usize].test
     }
 
-    /// Appends the predicates that the event makes true, in no particular order.
+    /// Finds the predicates that the event makes true.
     #[cfg_attr(not(test), allow(dead_code))]
-    pub fn satisfied(&self, event: &Event, scratch: &mut PredicateScratch, found: &mut Vec<PredicateId>) {
-        self.satisfied_by_pairs(event, scratch, found);
+    pub fn satisfied(&self, event: &Event, scratch: &mut PredicateScratch) {
+        self.satisfied_by_pairs(event, scratch);
         for &attribute in &self.nullable {
             if scratch.seen(attribute) == Seen::Missing {
                 let is_null = self.attributes[attribute as usize].is_null;
-                is_null.into_iter().for_each(|id| scratch.report(id, found));
+                is_null.into_iter().for_each(|id| scratch.report(id));
             }
         }
     }
 
     /// The same but for `is null` on the attributes that the event lacks: what remains costs
     /// nothing for attributes that are not there.
-    pub fn satisfied_by_pairs(
-        &self,
-        event: &Event,
-        scratch: &mut PredicateScratch,
-        found: &mut Vec<PredicateId>,
-    ) {
+    pub fn satisfied_by_pairs(&self, event: &Event, scratch: &mut PredicateScratch) {
         scratch.begin(self.entries.len(), self.attributes.len());
         for (attribute, presence) in event.iter() {
             let Some(index) = self.attributes.get(attribute as usize) else { continue };
@@ -160,13 +150,13 @@ impl PredicateIndex {
                 Presence::Null => {
                     scratch.see(attribute, Seen::Null);
                     let both = index.exists.into_iter().chain(index.is_null);
-                    both.for_each(|id| scratch.report(id, found));
+                    both.for_each(|id| scratch.report(id));
                 }
                 Presence::Values(values) => {
                     scratch.see(attribute, Seen::Values);
-                    index.exists.into_iter().for_each(|id| scratch.report(id, found));
+                    index.exists.into_iter().for_each(|id| scratch.report(id));
                     for value in values {
-                        self.satisfied_by_value(attribute, index, value, scratch, found);
+                        self.satisfied_by_value(attribute, index, value, scratch);
                     }
                 }
             }
@@ -179,7 +169,6 @@ impl PredicateIndex {
         index: &AttributeIndex,
         value: ValueRef<'_>,
         scratch: &mut PredicateScratch,
-        found: &mut Vec<PredicateId>,
     ) {
         if index.equalities > 0 || index.sets > 0 {
             let hash = hash_value(&self.hasher, attribute, value);
@@ -189,13 +178,13 @@ impl PredicateIndex {
                     entry.attribute == attribute
                         && matches!(&entry.test, Test::Equal(operand) if operand.as_ref() == value)
                 });
-                equal.into_iter().for_each(|&id| scratch.report(id, found));
+                equal.into_iter().for_each(|&id| scratch.report(id));
             }
             if index.sets > 0 {
-                self.sets.find(hash, attribute, value, |id| scratch.report(id, found));
+                self.sets.find(hash, attribute, value, |id| scratch.report(id));
             }
         }
-        index.find(value, scratch, found, |id, text| match &self.entries[id as usize].detail {
+        index.find(value, scratch, |id, text| match &self.entries[id as usize].detail {
             Detail::Pattern(pattern) => pattern.0.holds(ValueRef::String(text)),
             // Only the search for an empty string is tried without a pattern, and it holds.
             _ => true,

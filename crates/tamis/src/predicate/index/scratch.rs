@@ -1,7 +1,8 @@
 //! What is known of the event being searched for?
 //!
-//! Everything is valid where its stamp is that of the event, so that nothing is cleared between
-//! events, and memory is reused by every index that is searched with it.
+//! Predicates that hold are bits, so that those of a large index stay in the nearest caches; only the
+//! bits that were set are cleared for the next event. Memory is reused by every index that is
+//! searched with it.
 
 use super::substrings::States;
 use crate::event::AttributeId;
@@ -18,9 +19,11 @@ pub(crate) enum Seen {
 /// Working memory of a search, one per thread.
 #[derive(Debug, Default)]
 pub(crate) struct PredicateScratch {
+    /// The predicates that hold.
+    found: Vec<PredicateId>,
+    /// The same as bits.
+    held: Vec<u64>,
     stamp: u32,
-    /// By predicate: the last event it held on.
-    held: Vec<u32>,
     /// By attribute: the last event that had it, and what it had.
     seen: Vec<(u32, Option<Seen>)>,
     pub(super) states: States,
@@ -29,15 +32,17 @@ pub(crate) struct PredicateScratch {
 impl PredicateScratch {
     /// Forgets the last event.
     pub(super) fn begin(&mut self, predicates: usize, attributes: usize) {
+        for id in self.found.drain(..) {
+            self.held[id as usize / 64] = 0;
+        }
+        if self.held.len() * 64 < predicates {
+            self.held.resize(predicates.div_ceil(64), 0);
+        }
         if self.stamp == u32::MAX {
-            self.held.clear();
             self.seen.clear();
             self.stamp = 0;
         }
         self.stamp += 1;
-        if self.held.len() < predicates {
-            self.held.resize(predicates, 0);
-        }
         if self.seen.len() < attributes {
             self.seen.resize(attributes, (0, None));
         }
@@ -55,17 +60,23 @@ impl PredicateScratch {
         }
     }
 
+    /// The predicates found to hold, each once.
+    pub fn found(&self) -> &[PredicateId] {
+        &self.found
+    }
+
     /// Whether the predicate was found to hold.
     pub fn holds(&self, predicate: PredicateId) -> bool {
-        self.held[predicate as usize] == self.stamp
+        self.held[predicate as usize / 64] & 1 << (predicate % 64) != 0
     }
 
     /// Notes that a predicate holds; several values of one attribute may say so.
-    pub(super) fn report(&mut self, predicate: PredicateId, found: &mut Vec<PredicateId>) {
-        let held = &mut self.held[predicate as usize];
-        if *held != self.stamp {
-            *held = self.stamp;
-            found.push(predicate);
+    pub(super) fn report(&mut self, predicate: PredicateId) {
+        let held = &mut self.held[predicate as usize / 64];
+        let bit = 1 << (predicate % 64);
+        if *held & bit == 0 {
+            *held |= bit;
+            self.found.push(predicate);
         }
     }
 }

@@ -76,11 +76,11 @@ fn compare(changes: &[(Predicate, bool)], events: &[String]) -> Result<(), TestC
     distinct.sort_unstable();
     distinct.dedup();
     prop_assert_eq!(index.len(), distinct.len());
-    let (mut scratch, mut found) = (PredicateScratch::default(), Vec::new());
+    let mut scratch = PredicateScratch::default();
     for json in events {
         let event = decode(json, &attributes);
-        found.clear();
-        index.satisfied(&event, &mut scratch, &mut found);
+        index.satisfied(&event, &mut scratch);
+        let mut found = scratch.found().to_vec();
         found.sort_unstable();
         let truth = |attribute, test: &Test, missing| Check::new(test).truth(event.get(attribute), missing);
         let expected: Vec<PredicateId> = distinct
@@ -101,9 +101,8 @@ fn compare(changes: &[(Predicate, bool)], events: &[String]) -> Result<(), TestC
         index.remove(id);
     }
     prop_assert_eq!(index.len(), 0);
-    found.clear();
-    index.satisfied(&decode(&events[0], &attributes), &mut scratch, &mut found);
-    prop_assert!(found.is_empty());
+    index.satisfied(&decode(&events[0], &attributes), &mut scratch);
+    prop_assert!(scratch.found().is_empty());
     Ok(())
 }
 
@@ -141,9 +140,10 @@ fn sizes_that_are_ordinary() {
         }
     }
     index.remove(sets[7]);
-    let (mut scratch, mut found) = (PredicateScratch::default(), Vec::new());
+    let mut scratch = PredicateScratch::default();
     let event = decode(r#"{"number": 9000}"#, &attributes);
-    index.satisfied(&event, &mut scratch, &mut found);
+    index.satisfied(&event, &mut scratch);
+    let mut found = scratch.found().to_vec();
     found.sort_unstable();
     let mut expected: Vec<_> = (0..10).filter(|&set| set != 7).map(|set| sets[set]).collect();
     expected.extend((8990..=9000).filter(|low| low % 3 == 0).map(|low| ranges[low]));
