@@ -12,6 +12,7 @@ use super::frequency::Frequency;
 use super::graph::{Kind, NodeId, Wake};
 use crate::event::AttributeId;
 use crate::expression::Test;
+use crate::predicate::PredicateId;
 
 /// How many nodes are examined again at every change.
 const EXAMINED: usize = 4;
@@ -39,9 +40,13 @@ impl ATree {
 
     fn examine(&mut self, id: NodeId) {
         let events = self.counted();
-        self.graph.node_mut(id).frequency.fold(events);
-        if let Kind::Leaf { wake: Wake::Value(attribute), .. } = self.graph.node(id).kind {
-            self.presence[attribute as usize].fold(events);
+        let node = self.graph.node_mut(id);
+        match node.kind {
+            Kind::Leaf { predicate, .. } => {
+                self.holding[predicate as usize].fold(events);
+                self.presence[node.attribute as usize].fold(events);
+            }
+            _ => node.frequency.fold(events),
         }
         self.choose_access(id);
     }
@@ -76,6 +81,7 @@ impl ATree {
         if let Some(second) = second {
             self.graph.swap_children(id, 1, second);
         }
+        self.graph.guard(id);
     }
 
     /// How likely a node is to be true.
@@ -83,26 +89,26 @@ impl ATree {
         let node = self.graph.node(id);
         let events = self.counted();
         match node.kind {
+            Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => {
+                self.holding[predicate as usize].estimate(events)
+            }
             // What is not reported is not counted: an attribute with a value makes a negated
             // predicate true more often than not.
-            Kind::Leaf { wake: Wake::Value(attribute), .. } => {
-                0.9 * self.presence[attribute as usize].estimate(events)
+            Kind::Leaf { wake: Wake::Value, .. } => {
+                0.9 * self.presence[node.attribute as usize].estimate(events)
             }
-            Kind::Leaf { wake: Wake::Absence, predicate, .. } => {
-                let attribute = self.predicates.attribute(predicate);
-                match self.predicates.test(predicate) {
-                    Test::IsNull | Test::Exists => {
-                        1.0 - 0.9 * self.presence[attribute as usize].estimate(events)
-                    }
-                    _ => 0.95,
+            Kind::Leaf { wake: Wake::Absence, predicate, .. } => match self.predicates.test(predicate) {
+                Test::IsNull | Test::Exists => {
+                    1.0 - 0.9 * self.presence[node.attribute as usize].estimate(events)
                 }
-            }
+                _ => 0.95,
+            },
             _ => node.frequency.estimate(events),
         }
     }
 
-    /// How often a new leaf may be true; makes room to count its attribute.
-    pub(super) fn expect_leaf(&mut self, attribute: AttributeId, test: &Test) -> Frequency {
+    /// Begins to count a new predicate, and its attribute if that is new.
+    pub(super) fn expect_predicate(&mut self, predicate: PredicateId, attribute: AttributeId, test: &Test) {
         let events = self.counted();
         if self.presence.len() <= attribute as usize {
             self.presence.resize_with(attribute as usize + 1, || Frequency::new(0.5, events));
@@ -116,7 +122,10 @@ impl ATree {
             Test::Like(_) | Test::Matches(_) => 0.1,
             Test::Exists | Test::IsNull => 0.5,
         };
-        Frequency::new(estimate, events)
+        if self.holding.len() <= predicate as usize {
+            self.holding.resize_with(predicate as usize + 1, Frequency::default);
+        }
+        self.holding[predicate as usize] = Frequency::new(estimate, events);
     }
 
     /// How often a new node may be true, as if its children were independent.

@@ -4,6 +4,7 @@
 //! nodes that are not there. Deletion (Alg. 5) takes back the uses from the root down; a node that is
 //! used by nothing leaves, and the nodes that were evaluated from it take its children.
 
+use super::frequency::Frequency;
 use super::graph::{Kind, Node, NodeId, Wake};
 use super::{ATree, Place};
 use crate::event::{AttributeId, Attributes};
@@ -84,14 +85,18 @@ impl ATree {
         }
         let wake = match (test, negated, self.missing) {
             (Test::IsNull, false, _) | (Test::Exists, true, _) => Wake::Absence,
-            (Test::IsNull, true, _) => Wake::Value(attribute),
+            (Test::IsNull, true, _) => Wake::Value,
             (_, false, _) => Wake::Satisfied,
-            (_, true, Missing::Unknown) => Wake::Value(attribute),
+            (_, true, Missing::Unknown) => Wake::Value,
             (_, true, Missing::False) => Wake::Absence,
         };
-        let frequency = self.expect_leaf(attribute, test);
+        if self.leaves[predicate as usize] == [None; 2] {
+            self.expect_predicate(predicate, attribute, test);
+        }
         let kind = Kind::Leaf { predicate, negated, wake };
-        let leaf = self.graph.allocate(Node::new(kind, Box::default(), frequency));
+        let mut node = Node::new(kind, Box::default(), Frequency::default());
+        node.attribute = attribute;
+        let leaf = self.graph.allocate(node);
         self.leaves[predicate as usize][usize::from(negated)] = Some(leaf);
         leaf
     }

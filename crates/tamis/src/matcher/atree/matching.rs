@@ -10,14 +10,14 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 
 use super::ATree;
-use super::graph::{Ask, Kind, Node, NodeId};
+use super::graph::{Ask, Kind, NOWHERE, Node, NodeId};
 use crate::event::Event;
 use crate::matcher::Slot;
 use crate::predicate::{PredicateScratch, Seen};
 
 /// Events counted before counting becomes sparse, and how sparse it becomes.
 const COUNTED_FIRST: u32 = 512;
-const COUNTED_THEN: u32 = 16;
+const COUNTED_THEN: u32 = 64;
 
 /// Working memory of a match.
 #[derive(Debug, Default)]
@@ -114,9 +114,7 @@ impl Run<'_> {
         if self.counts {
             // Also those that nothing awaits: something may come to.
             for &predicate in self.scratch.predicates.found() {
-                if let Some(leaf) = atree.leaves[predicate as usize][0] {
-                    atree.graph.node(leaf).frequency.count();
-                }
+                atree.holding[predicate as usize].count();
             }
         }
         for position in 0..self.scratch.predicates.found().len() {
@@ -204,6 +202,9 @@ impl Run<'_> {
         let node = graph.node(id);
         self.found.extend_from_slice(&node.slots);
         for link in &node.parents[..node.triggers as usize] {
+            if link.guard != NOWHERE && !self.scratch.predicates.holds(link.guard) {
+                continue;
+            }
             let parent = graph.node(link.node);
             match parent.kind {
                 Kind::Or => {

@@ -102,6 +102,8 @@ pub struct ATree {
     marks: Marks,
     /// How many events were counted.
     events: AtomicU32,
+    /// By predicate: how often it holds.
+    holding: Vec<Frequency>,
     /// By attribute: how often it has a value.
     presence: Vec<Frequency>,
     /// The node whose access child is examined next.
@@ -133,6 +135,7 @@ impl ATree {
             always: Vec::new(),
             marks: Marks::default(),
             events: AtomicU32::new(0),
+            holding: Vec::new(),
             presence: Vec::new(),
             cursor: 0,
         }

@@ -208,7 +208,7 @@ fn section_5_2_2_the_access_child_follows_the_statistics() {
     let mut scratch = Scratch::default();
     let mut event = Event::default();
     event.decode_json(br#"{"rare": 1}"#, &fixture.attributes, &Limits::none()).unwrap();
-    for _ in 0..40_000 {
+    for _ in 0..160_000 {
         fixture.atree.matches(&event, &mut scratch, &mut Vec::new());
     }
     fixture.atree.adapt();

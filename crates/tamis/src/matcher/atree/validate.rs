@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::graph::{Ask, Kind, Link, NOWHERE, Node, NodeId, Wake, signature};
+use super::graph::{Ask, Kind, NOWHERE, Node, NodeId, Wake, signature};
 use super::{ATree, Place};
 
 type Checked = Result<(), String>;
@@ -48,14 +48,18 @@ impl ATree {
     }
 
     fn check_edges(&self, id: NodeId, node: &Node) -> Checked {
-        let back = |place: usize| Link { node: id, place: place as u32 };
         for (place, link) in node.children.iter().enumerate() {
             let there = self.graph.node(link.node).parents.get(link.place as usize);
-            ensure(there == Some(&back(place)), || {
+            ensure(there.is_some_and(|there| (there.node, there.place) == (id, place as u32)), || {
                 format!("child {place} of node {id} knows nothing of it")
             })?;
             let ask = self.graph.node(link.node).ask();
             ensure(link.ask == ask, || format!("node {id} asks child {place} in a wrong way"))?;
+            let guard = self.graph.node(link.node).parents[link.place as usize].guard;
+            let needed = || node.children[1..].iter().any(|child| child.ask == Ask::Holds(guard));
+            ensure(guard == NOWHERE || !self.graph.tells(id, place) || (self.waits(id) && needed()), || {
+                format!("node {id} has a guard that it does not need")
+            })?;
             let tells = !self.waits(id) || place == 0;
             ensure(self.graph.tells(id, place) == tells, || {
                 format!("child {place} of node {id} tells it, or does not")
@@ -63,8 +67,7 @@ impl ATree {
         }
         for (place, link) in node.parents.iter().enumerate() {
             let there = self.graph.node(link.node).children.get(link.place as usize);
-            let there = there.map(|child| Link { node: child.node, place: child.place });
-            ensure(there == Some(back(place)), || {
+            ensure(there.is_some_and(|there| (there.node, there.place) == (id, place as u32)), || {
                 format!("parent {place} of node {id} knows nothing of it")
             })?;
         }
@@ -83,7 +86,7 @@ impl ATree {
         let list = match wake {
             Wake::Satisfied => None,
             Wake::Absence => Some(&self.graph.by_absence),
-            Wake::Value(attribute) => self.graph.by_value.get(attribute as usize),
+            Wake::Value => self.graph.by_value.get(node.attribute as usize),
         };
         ensure(wake != Wake::Satisfied || self.graph.is_awaited(predicate) == node.is_awaited(), || {
             format!("leaf {id} is awaited in vain, or is not")
@@ -105,10 +108,11 @@ impl ATree {
         ensure(self.ids.find(hash, |&other| other == id).is_some(), || {
             format!("node {id} is not in the table")
         })?;
-        let anchored = &self.graph.node(node.anchor.node).anchored;
+        let (anchor, place) = node.anchor;
+        let anchored = &self.graph.node(anchor).anchored;
         ensure(
-            node.members.binary_search(&node.anchor.node).is_ok()
-                && anchored.get(node.anchor.place as usize) == Some(&(node.signature, id)),
+            node.members.binary_search(&anchor).is_ok()
+                && anchored.get(place as usize) == Some(&(node.signature, id)),
             || format!("node {id} is not found as a subset"),
         )?;
         for &member in &node.members {
