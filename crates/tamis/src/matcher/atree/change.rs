@@ -166,7 +166,7 @@ impl ATree {
             if let Ok(found) = self.ids.find_entry(hash, |&other| other == id) {
                 found.remove();
             }
-            self.graph.raise_anchor(id);
+            self.graph.unanchor(id);
             self.splice(id, &mut shortened);
             while let Some(last) = self.graph.node(id).children.len().checked_sub(1) {
                 self.graph.unlink(id, last);

@@ -332,7 +332,7 @@ impl Graph {
         self.node_mut(id).anchor = (member, place);
     }
 
-    pub fn raise_anchor(&mut self, id: NodeId) {
+    pub fn unanchor(&mut self, id: NodeId) {
         let (member, place) = self.node(id).anchor;
         let anchored = &mut self.node_mut(member).anchored;
         anchored.swap_remove(place as usize);

@@ -96,7 +96,7 @@ impl ATree {
         found.extend_from_slice(&self.always);
         scratch.begin(self.graph.nodes.len());
         self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
-        let counts = self.counted() < COUNTED_FIRST || scratch.stamp % COUNTED_THEN == 0;
+        let counts = self.counted() < COUNTED_FIRST || scratch.stamp.is_multiple_of(COUNTED_THEN);
         let mut run = Run { atree: self, scratch, found, counts };
         run.leaves(event);
         run.levels();

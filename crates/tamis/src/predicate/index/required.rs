@@ -29,7 +29,7 @@ pub(super) fn of_regex(text: &str) -> Option<Vec<Vec<u8>>> {
             .map(|literals| literals.iter().map(|literal| literal.as_bytes().to_vec()).collect())
     });
     let choices = extracted.flatten().chain(inner(&hir));
-    choices.filter(|literals| usable(literals)).max_by_key(worth).map(|mut literals| {
+    choices.filter(|literals| usable(literals)).max_by_key(|literals| worth(literals)).map(|mut literals| {
         literals.sort_unstable();
         literals.dedup();
         literals
@@ -41,7 +41,7 @@ fn usable(literals: &[Vec<u8>]) -> bool {
 }
 
 /// How rare the literals are likely to be: by the shortest of them, then by their number.
-fn worth(literals: &Vec<Vec<u8>>) -> (usize, std::cmp::Reverse<usize>) {
+fn worth(literals: &[Vec<u8>]) -> (usize, std::cmp::Reverse<usize>) {
     (literals.iter().map(Vec::len).min().unwrap_or(0), std::cmp::Reverse(literals.len()))
 }
 
@@ -51,9 +51,11 @@ fn inner(hir: &Hir) -> Option<Vec<Vec<u8>>> {
         HirKind::Literal(literal) => Some(vec![literal.0.to_vec()]),
         HirKind::Capture(capture) => inner(&capture.sub),
         HirKind::Repetition(repetition) if repetition.min > 0 => inner(&repetition.sub),
-        HirKind::Concat(parts) => {
-            parts.iter().filter_map(inner).filter(|literals| usable(literals)).max_by_key(worth)
-        }
+        HirKind::Concat(parts) => parts
+            .iter()
+            .filter_map(inner)
+            .filter(|literals| usable(literals))
+            .max_by_key(|literals| worth(literals)),
         HirKind::Alternation(branches) => {
             let mut all = Vec::new();
             for branch in branches {
