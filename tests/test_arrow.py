@@ -156,7 +156,7 @@ def test_a_mapping_is_no_batch(index: Index) -> None:
 def test_json_columns_equal_single_events(
     nodes: list[Any], events: list[Any], random: Random
 ) -> None:
-    index = Index(matcher="atree")
+    index = Index(matcher="compiled")
     index.add_many((number, writers.build(node, random)) for number, node in enumerate(nodes))
     table = pa.table({"event": [json.dumps(event) for event in events]})
     assert pairs(index.match_batch(table, column="event")) == expected(index, events)

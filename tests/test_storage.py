@@ -33,7 +33,7 @@ def test_save_and_open(tmp_path: Path) -> None:
             event = {"a": number, "b": 40}
             assert opened.match(event) == index.match(event)
         assert opened.missing == "unknown"
-        assert opened.stats()["matcher"] == "atree"
+        assert opened.stats()["matcher"] == "compiled"
 
 
 def test_an_opened_index_changes_and_is_saved_again(tmp_path: Path) -> None:

@@ -154,8 +154,8 @@ class Index:
     nothing of it, and never waits.
 
     Args:
-        matcher: The algorithm: `"auto"` chooses, `"atree"` is the compiled A-Tree, `"scan"`
-            evaluates every expression.
+        matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
+            `"atree"` as its paper has it, `"scan"` evaluates every expression.
         missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
             negation, or `"false"`, and its negation is true.
         limits: Bounds on expressions and events.
@@ -164,7 +164,7 @@ class Index:
     def __new__(
         cls,
         *,
-        matcher: Literal["auto", "atree", "scan"] = "auto",
+        matcher: Literal["auto", "compiled", "atree", "scan"] = "auto",
         missing: Literal["unknown", "false"] = "unknown",
         limits: Limits | None = None,
     ) -> Index: ...
@@ -234,7 +234,7 @@ class Index:
     def open(
         path: str | PathLike[str],
         *,
-        matcher: Literal["auto", "atree", "scan"] = "auto",
+        matcher: Literal["auto", "compiled", "atree", "scan"] = "auto",
         limits: Limits | None = None,
         verify: bool = True,
     ) -> Index:

@@ -383,8 +383,9 @@ fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
         "auto" => Ok(Algorithm::Auto),
         "scan" => Ok(Algorithm::Scan),
         "atree" => Ok(Algorithm::ATree),
+        "compiled" => Ok(Algorithm::Compiled),
         other => {
-            let message = format!("matcher is \"auto\", \"atree\" or \"scan\", not {other:?}");
+            let message = format!("matcher is \"auto\", \"compiled\", \"atree\" or \"scan\", not {other:?}");
             Err(PyValueError::new_err(message))
         }
     }

@@ -24,6 +24,10 @@
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
 
+// The random expressions of the integration tests serve unit tests too, under the name they import.
+#[cfg(test)]
+extern crate self as tamis;
+
 mod column;
 mod error;
 mod event;
@@ -47,7 +51,7 @@ pub use expression::{
 };
 pub use index::{Algorithm, ArrowMatches, Id, IdRef, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
-pub use matcher::{Compiled, Matcher, Scan, Scratch, Slot};
+pub use matcher::{ATree, ATreeOptions, ATreeStats, Compiled, Matcher, Scan, Scratch, Slot};
 pub use predicate::Check;
 pub use truth::{Missing, Truth};
 pub use value::{Float, Value, ValueRef};

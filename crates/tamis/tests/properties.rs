@@ -5,8 +5,8 @@ mod common;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::{
-    Attributes, Check, Compiled, Event, Expression, Id, Index, Limits, Matcher, Missing, NormalForm,
-    NormalNode, Scan, Scratch, Truth, explain, from_json, normalise, parse, to_json,
+    ATree, ATreeOptions, Attributes, Check, Compiled, Event, Expression, Id, Index, Limits, Matcher, Missing,
+    NormalForm, NormalNode, Scan, Scratch, Truth, explain, from_json, normalise, parse, to_json,
 };
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
@@ -165,13 +165,18 @@ proptest! {
             let sample: Vec<Event> = sampled.iter().map(|json| decode(json, &attributes)).collect();
             let scan = Scan::new(&expressions, &attributes, missing);
             let compiled = Compiled::new(&expressions, &attributes, missing, &sample);
+            let atree = ATree::compile(&expressions, &attributes, missing, ATreeOptions::default());
+            let matchers: [&dyn Matcher; 2] = [&compiled, &atree];
             let mut scratch = Scratch::default();
             for json in &events {
                 let event = decode(json, &attributes);
-                let (mut expected, mut found) = (Vec::new(), Vec::new());
+                let mut expected = Vec::new();
                 scan.matches(&event, &mut scratch, &mut expected);
-                compiled.matches(&event, &mut scratch, &mut found);
-                prop_assert_eq!(&found, &expected, "{} on {}", compiled.name(), json);
+                for matcher in matchers {
+                    let mut found = Vec::new();
+                    matcher.matches(&event, &mut scratch, &mut found);
+                    prop_assert_eq!(&found, &expected, "{} on {}", matcher.name(), json);
+                }
             }
         }
     }

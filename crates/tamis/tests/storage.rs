@@ -222,7 +222,7 @@ proptest! {
     ) {
         let missing = if weak { Missing::False } else { Missing::Unknown };
         let folder = Folder::new();
-        let index = Index::with_algorithm(missing, Limits::default(), Algorithm::ATree);
+        let index = Index::with_algorithm(missing, Limits::default(), Algorithm::Compiled);
         let subscriptions = expressions.iter().zip(0..).map(|(expression, id): (_, i64)| {
             Subscription { id: id.into(), expression: expression.clone(), metadata: None }
         });

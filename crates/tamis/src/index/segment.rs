@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, parse};
 use crate::limits::Limits;
-use crate::matcher::{Compiled, Matcher, Scan, Scratch, Slot};
+use crate::matcher::{ATree, ATreeOptions, Compiled, Matcher, Scan, Scratch, Slot};
 use crate::sections::{SectionReader, Sections};
 use crate::truth::Missing;
 
@@ -30,8 +30,10 @@ pub enum Algorithm {
     Auto,
     /// Every expression is evaluated.
     Scan,
-    /// The compiled A-Tree.
+    /// The A-Tree as its paper has it.
     ATree,
+    /// The A-Tree in its compiled form.
+    Compiled,
 }
 
 /// What building a segment takes besides subscriptions.
@@ -47,7 +49,27 @@ pub(super) struct Settings<'a> {
 #[derive(Debug)]
 enum Engine {
     Scan(Scan),
+    ATree(Box<ATree>),
     Compiled(Box<Compiled>),
+}
+
+impl Engine {
+    fn new<'a>(expressions: impl ExactSizeIterator<Item = &'a Expression>, settings: Settings<'_>) -> Engine {
+        let Settings { attributes, missing, algorithm, sample } = settings;
+        let algorithm = match algorithm {
+            Algorithm::Auto if expressions.len() < COMPILED => Algorithm::Scan,
+            Algorithm::Auto => Algorithm::Compiled,
+            other => other,
+        };
+        match algorithm {
+            Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
+            Algorithm::ATree => {
+                let options = ATreeOptions::default();
+                Engine::ATree(Box::new(ATree::compile(expressions, attributes, missing, options)))
+            }
+            _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample))),
+        }
+    }
 }
 
 /// An immutable set of subscriptions with the matcher compiled over them.
@@ -68,26 +90,15 @@ pub(super) struct Segment {
 
 impl Segment {
     pub fn new(subscriptions: &[Subscription], settings: Settings<'_>) -> Segment {
-        let Settings { attributes, missing, algorithm, sample } = settings;
         let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
-        let compiled = match algorithm {
-            Algorithm::Auto => subscriptions.len() >= COMPILED,
-            Algorithm::Scan => false,
-            Algorithm::ATree => true,
-        };
-        let engine = if compiled {
-            Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample)))
-        } else {
-            Engine::Scan(Scan::new(expressions, attributes, missing))
-        };
         Segment {
             records: Records::new(subscriptions),
-            engine,
+            engine: Engine::new(expressions, settings),
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
             file: OnceLock::new(),
             trusted: true,
-            sampled: !sample.is_empty(),
+            sampled: !settings.sample.is_empty(),
         }
     }
 
@@ -102,6 +113,7 @@ impl Segment {
     pub fn matcher(&self) -> &dyn Matcher {
         match &self.engine {
             Engine::Scan(scan) => scan,
+            Engine::ATree(tree) => &**tree,
             Engine::Compiled(compiled) => &**compiled,
         }
     }
@@ -113,11 +125,7 @@ impl Segment {
 
     /// Bytes of memory for matching, and for the subscriptions themselves.
     pub fn bytes(&self) -> (usize, usize) {
-        let matching = match &self.engine {
-            Engine::Scan(scan) => scan.bytes(),
-            Engine::Compiled(compiled) => compiled.bytes(),
-        };
-        (matching, self.records.bytes())
+        (self.matcher().bytes(), self.records.bytes())
     }
 
     /// Appends the slots that the event matches, ascending, whether removed or not.
@@ -205,7 +213,7 @@ impl Segment {
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
         self.records.write(sections);
         match &self.engine {
-            Engine::Scan(_) => false,
+            Engine::Scan(_) | Engine::ATree(_) => false,
             Engine::Compiled(compiled) => {
                 compiled.write(sections);
                 true
@@ -235,7 +243,7 @@ impl Segment {
         } else {
             let slots = 0..segment.len() as Slot;
             let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
-            Engine::Scan(Scan::new(&expressions, attributes, missing))
+            Engine::new(expressions.iter(), settings)
         };
         Ok((segment, checksum))
     }

@@ -2,11 +2,14 @@
 //!
 //! A matcher is one algorithm compiled over one set of expressions. It is immutable; what it writes
 //! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
-//! everything and is the judge of every other matcher.
+//! everything and is the judge of every other matcher; [`ATree`] evaluates what expressions share once,
+//! and only what the true predicates lead to; [`Compiled`] is its flat, immutable form.
 
+mod atree;
 mod compiled;
 mod scan;
 
+pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use compiled::Compiled;
 pub use scan::Scan;
 
@@ -26,6 +29,9 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
 
     /// How many distinct predicates the expressions have.
     fn predicates(&self) -> usize;
+
+    /// About how many bytes of memory matching reads.
+    fn bytes(&self) -> usize;
 }
 
 /// Per-thread working memory of a match; any matcher can use any scratch.
@@ -38,6 +44,7 @@ pub struct Scratch {
     /// Truths of operands waiting for their operator.
     stack: Vec<Truth>,
     compiled: compiled::Working,
+    atree: atree::ATreeScratch,
 }
 
 impl Scratch {

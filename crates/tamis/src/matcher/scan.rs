@@ -53,11 +53,6 @@ impl Scan {
         Scan { missing, predicates, steps, ends }
     }
 
-    /// Bytes of memory, operands not counted.
-    pub fn bytes(&self) -> usize {
-        size_of::<Step>() * self.steps.len() + 8 * self.ends.len() + self.predicates.bytes()
-    }
-
     fn truth(&self, predicate: PredicateId, event: &Event, scratch: &mut Scratch) -> Truth {
         let (stamp, known) = scratch.memo[predicate as usize];
         if stamp == scratch.stamp {
@@ -103,5 +98,9 @@ impl Matcher for Scan {
 
     fn predicates(&self) -> usize {
         self.predicates.len()
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Step>() * self.steps.len() + 8 * self.ends.len() + self.predicates.bytes()
     }
 }

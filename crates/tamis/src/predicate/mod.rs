@@ -1,9 +1,11 @@
 //! Which predicates does an event make true?
 //!
-//! Equal predicates of a matcher are one predicate, interned in [`Predicates`]. A predicate here has
-//! no sign: negation belongs to the expressions that use it.
+//! Equal predicates of a matcher are one predicate. [`Predicates`] interns them and puts each to an
+//! event; [`PredicateIndex`] finds those that an event makes true without a look at the others. A
+//! predicate here has no sign: negation belongs to the expressions that use it.
 
 mod glob;
+mod index;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +15,8 @@ use crate::expression::{Pattern, Test};
 use crate::truth::{Missing, Truth};
 use crate::value::{Value, ValueRef};
 use glob::Glob;
+
+pub(crate) use index::{PredicateIndex, PredicateScratch, Seen};
 
 /// The number of a predicate in its [`Predicates`].
 pub type PredicateId = u32;
@@ -71,7 +75,7 @@ impl Check {
     }
 
     /// Whether one value satisfies the test; a value of another type than the operand does not.
-    fn holds(&self, value: ValueRef<'_>) -> bool {
+    pub(crate) fn holds(&self, value: ValueRef<'_>) -> bool {
         let order = |operand: &Value| value.order(operand.as_ref());
         match (&self.0, value) {
             (Ready::Equal(operand), _) => value == operand.as_ref(),

@@ -111,17 +111,6 @@ impl Compiled {
         build::compile(expressions, attributes, missing, sample)
     }
 
-    /// Bytes of memory that matching reads.
-    pub fn bytes(&self) -> usize {
-        let words = self.attributes.len() + self.words().map(|column| column.len()).iter().sum::<usize>();
-        4 * words
-            + size_of::<Entry>() * self.entries.len()
-            + self.patterns.bytes()
-            + self.keys.bytes()
-            + self.bounds.bytes()
-            + self.stabbing.bytes()
-    }
-
     /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.
     fn sources(&self) -> [u32; 5] {
         std::array::from_fn(|kind| self.counts[2 + kind] as u32)
@@ -350,7 +339,7 @@ fn group<'a>(starts: &[u32], items: &'a [u32], group: u32) -> &'a [u32] {
 
 impl Matcher for Compiled {
     fn name(&self) -> &'static str {
-        "atree"
+        "compiled"
     }
 
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
@@ -378,5 +367,15 @@ impl Matcher for Compiled {
 
     fn predicates(&self) -> usize {
         self.counts[1] as usize
+    }
+
+    fn bytes(&self) -> usize {
+        let words = self.attributes.len() + self.words().map(|column| column.len()).iter().sum::<usize>();
+        4 * words
+            + size_of::<Entry>() * self.entries.len()
+            + self.patterns.bytes()
+            + self.keys.bytes()
+            + self.bounds.bytes()
+            + self.stabbing.bytes()
     }
 }

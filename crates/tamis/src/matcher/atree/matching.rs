@@ -1,0 +1,231 @@
+//! Which expressions does an event satisfy?
+//!
+//! Level by level from the predicates that hold (Ji & Jacobsen 2021, Alg. 6): a node that is true
+//! tells its triggers; an `or` that is told is true; an `and` that is told asks its other children,
+//! which are all on lower levels and have their truth by then. Truths carry the number of the event
+//! (the paper's event signature, 5.2.2), so that nothing is cleared between events.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::Ordering;
+
+use super::ATree;
+use super::graph::{Ask, Kind, NOWHERE, Node, NodeId};
+use crate::event::Event;
+use crate::matcher::Slot;
+use crate::predicate::{PredicateScratch, Seen};
+
+/// Events counted before counting becomes sparse, and how sparse it becomes.
+const COUNTED_FIRST: u32 = 512;
+const COUNTED_THEN: u32 = 64;
+
+/// Working memory of a match.
+#[derive(Debug, Default)]
+pub(in crate::matcher) struct ATreeScratch {
+    stamp: u32,
+    /// By operator node: the last event on which it was true.
+    truths: Vec<u32>,
+    /// By node: the last event on which children told it, and how many; without propagation on
+    /// demand only.
+    told: Vec<(u32, u32)>,
+    /// By level: the nodes to be visited.
+    queues: Vec<Vec<NodeId>>,
+    /// The levels whose queues are not empty.
+    levels: BinaryHeap<Reverse<u32>>,
+    predicates: PredicateScratch,
+}
+
+impl ATreeScratch {
+    fn begin(&mut self, nodes: usize) {
+        if self.stamp == u32::MAX {
+            self.truths.clear();
+            self.told.clear();
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+        if self.truths.len() < nodes {
+            self.truths.resize(nodes, 0);
+        }
+    }
+
+    fn is_true(&self, node: NodeId) -> bool {
+        self.truths[node as usize] == self.stamp
+    }
+
+    /// Notes that a node is true; tells whether that is news.
+    fn make_true(&mut self, node: NodeId) -> bool {
+        std::mem::replace(&mut self.truths[node as usize], self.stamp) != self.stamp
+    }
+
+    /// Counts a child that told the node; returns how many have.
+    fn tell(&mut self, node: NodeId, nodes: usize) -> u32 {
+        if self.told.len() < nodes {
+            self.told.resize(nodes, (0, 0));
+        }
+        let (stamp, count) = &mut self.told[node as usize];
+        if *stamp != self.stamp {
+            (*stamp, *count) = (self.stamp, 0);
+        }
+        *count += 1;
+        *count
+    }
+
+    fn enqueue(&mut self, node: NodeId, level: u32) {
+        if self.queues.len() <= level as usize {
+            self.queues.resize_with(level as usize + 1, Vec::new);
+        }
+        let queue = &mut self.queues[level as usize];
+        if queue.is_empty() {
+            self.levels.push(Reverse(level));
+        }
+        queue.push(node);
+    }
+}
+
+/// One match.
+struct Run<'a> {
+    atree: &'a ATree,
+    scratch: &'a mut ATreeScratch,
+    found: &'a mut Vec<Slot>,
+    counts: bool,
+}
+
+impl ATree {
+    pub(super) fn find(&self, event: &Event, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
+        let first = found.len();
+        found.extend_from_slice(&self.always);
+        scratch.begin(self.graph.nodes.len());
+        self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
+        let counts = self.counted() < COUNTED_FIRST || scratch.stamp.is_multiple_of(COUNTED_THEN);
+        let mut run = Run { atree: self, scratch, found, counts };
+        run.leaves(event);
+        run.levels();
+        if counts {
+            self.events.fetch_add(1, Ordering::Relaxed);
+        }
+        found[first..].sort_unstable();
+    }
+}
+
+impl Run<'_> {
+    /// Visits the leaves that are true and awaited.
+    fn leaves(&mut self, event: &Event) {
+        let atree = self.atree;
+        if self.counts {
+            // Also those that nothing awaits: something may come to.
+            for &predicate in self.scratch.predicates.found() {
+                atree.holding[predicate as usize].count();
+            }
+        }
+        for position in 0..self.scratch.predicates.found().len() {
+            let predicate = self.scratch.predicates.found()[position];
+            if atree.graph.is_awaited(predicate)
+                && let Some(leaf) = atree.leaves[predicate as usize][0]
+            {
+                self.visit(leaf);
+            }
+        }
+        for (attribute, _) in event.iter() {
+            if (attribute as usize) < atree.presence.len()
+                && self.scratch.predicates.seen(attribute) == Seen::Values
+            {
+                if self.counts {
+                    atree.presence[attribute as usize].count();
+                }
+                let listed = atree.graph.by_value.get(attribute as usize);
+                listed.into_iter().flatten().for_each(|&leaf| self.visit_lazy(leaf));
+            }
+        }
+        atree.graph.by_absence.iter().for_each(|&leaf| self.visit_lazy(leaf));
+    }
+
+    fn visit_lazy(&mut self, leaf: NodeId) {
+        if self.lazy_truth(leaf) {
+            self.visit(leaf);
+        }
+    }
+
+    /// The truth of a leaf that nothing reports.
+    fn lazy_truth(&self, leaf: NodeId) -> bool {
+        match self.atree.graph.node(leaf).kind {
+            Kind::Leaf { predicate, negated, .. } => self.atree.predicates.literal(
+                predicate,
+                negated,
+                self.atree.missing,
+                &self.scratch.predicates,
+            ),
+            _ => false,
+        }
+    }
+
+    /// Visits the waiting nodes, lower levels first.
+    fn levels(&mut self) {
+        while let Some(Reverse(level)) = self.scratch.levels.pop() {
+            // A node enqueues nodes of higher levels only, so that this queue does not grow.
+            let mut queue = std::mem::take(&mut self.scratch.queues[level as usize]);
+            for &id in &queue {
+                if self.scratch.is_true(id) || self.evaluate(id) {
+                    if self.counts {
+                        self.atree.graph.node(id).frequency.count();
+                    }
+                    self.visit(id);
+                }
+            }
+            queue.clear();
+            self.scratch.queues[level as usize] = queue;
+        }
+    }
+
+    /// Evaluates an `and` that was told.
+    fn evaluate(&mut self, id: NodeId) -> bool {
+        let node = self.atree.graph.node(id);
+        let truth = if self.atree.options.propagation_on_demand {
+            self.others_are_true(node)
+        } else {
+            self.scratch.told[id as usize].1 as usize == node.children.len()
+        };
+        truth && self.scratch.make_true(id)
+    }
+
+    /// Whether all children but the first are true.
+    fn others_are_true(&self, node: &Node) -> bool {
+        node.children[1..].iter().all(|child| match child.ask {
+            Ask::Operator => self.scratch.is_true(child.node),
+            Ask::Holds(predicate) => self.scratch.predicates.holds(predicate),
+            Ask::Lazy => self.lazy_truth(child.node),
+        })
+    }
+
+    /// Reports the expressions of a true node and tells the nodes that wait for it.
+    fn visit(&mut self, id: NodeId) {
+        let graph = &self.atree.graph;
+        let node = graph.node(id);
+        self.found.extend_from_slice(&node.slots);
+        for link in &node.parents[..node.triggers as usize] {
+            if link.guard != NOWHERE && !self.scratch.predicates.holds(link.guard) {
+                continue;
+            }
+            let parent = graph.node(link.node);
+            match parent.kind {
+                Kind::Or => {
+                    if self.scratch.make_true(link.node) {
+                        self.scratch.enqueue(link.node, parent.level);
+                    }
+                }
+                _ if !self.atree.options.propagation_on_demand => {
+                    if self.scratch.tell(link.node, graph.nodes.len()) == 1 {
+                        self.scratch.enqueue(link.node, parent.level);
+                    }
+                }
+                // Leaves have their truth already; most nodes above them alone end here.
+                _ if parent.level == 2 => {
+                    if self.others_are_true(parent) {
+                        self.scratch.make_true(link.node);
+                        self.scratch.enqueue(link.node, parent.level);
+                    }
+                }
+                _ => self.scratch.enqueue(link.node, parent.level),
+            }
+        }
+    }
+}
