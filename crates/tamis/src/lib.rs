@@ -23,6 +23,7 @@
 //! | `matcher` | which of a set of expressions does an event satisfy? |
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
+//! | `xml` | which of many XPath filters does a document satisfy? |
 
 mod error;
 mod event;
@@ -34,6 +35,7 @@ mod matcher;
 mod predicate;
 mod truth;
 mod value;
+pub mod xml;
 
 pub use error::{Error, Result, SyntaxError};
 pub use event::{AttributeId, Attributes, Event, Mention, Presence, Values};
