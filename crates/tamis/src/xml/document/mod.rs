@@ -71,8 +71,9 @@ impl Document {
         read::read(self, &encoding::normalise(text.into())?, limits)
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.nodes.len()
+    /// Makes this a document of no content at all, for which every path is empty.
+    pub(super) fn read_nothing(&mut self) {
+        read::read_nothing(self);
     }
 
     pub(super) fn nodes(&self) -> &[Node] {

@@ -5,6 +5,9 @@
 //! namespace of its prefix; two of them are the same name to XPath when `expanded` is equal.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
@@ -55,7 +58,7 @@ pub struct Names {
     written: Map<Box<str>, Written>,
     /// By namespace and local part.
     expanded: Map<(NamespaceId, Box<str>), NameId>,
-    /// Changes whenever numbers are given anew.
+    /// Tells these numbers from those of other documents, and from those given before a `clear`.
     pub generation: u64,
 }
 
@@ -68,7 +71,7 @@ impl Default for Names {
             prefix_ids: Map::default(),
             written: Map::default(),
             expanded: Map::default(),
-            generation: 0,
+            generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
         };
         names.namespace("");
         names.prefix("");
@@ -80,8 +83,7 @@ impl Default for Names {
 impl Names {
     /// Forgets all names; their numbers are given anew.
     pub fn clear(&mut self) {
-        let generation = self.generation + 1;
-        *self = Names { generation, ..Names::default() };
+        *self = Names::default();
     }
 
     pub fn len(&self) -> usize {

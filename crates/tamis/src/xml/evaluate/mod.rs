@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use super::document::{Document, NodeIndex, NodeKind};
 use super::xpath::{Kind, NodeId, Operation, Path, Start, Step, Type, XPath};
-pub use axis::Resolved;
+use axis::Resolved;
 pub use compare::compare_string;
 use value::Value;
 pub use value::to_number;
@@ -27,8 +27,7 @@ const MEMORY: usize = 1 << 20;
 pub fn is_true(xpath: &XPath, document: &Document, scratch: &mut EvaluationScratch) -> bool {
     scratch.answers.clear();
     let mut evaluation = Evaluation { xpath, document, scratch, nesting: 0 };
-    let context = Context { node: 0, position: 1, size: 1 };
-    evaluation.boolean(xpath.root(), context)
+    evaluation.boolean(xpath.root(), DOCUMENT)
 }
 
 /// Working memory of [`is_true`].
@@ -38,6 +37,42 @@ pub struct EvaluationScratch {
     answers: HashMap<(NodeId, NodeIndex, u32, u32), bool, ahash::RandomState>,
     marks: axis::Marks,
 }
+
+/// Answers about the parts of an expression that speak of the document node.
+pub struct Explainer<'e> {
+    xpath: &'e XPath,
+    document: &'e Document,
+    scratch: EvaluationScratch,
+}
+
+impl<'e> Explainer<'e> {
+    pub fn new(xpath: &'e XPath, document: &'e Document) -> Self {
+        Explainer { xpath, document, scratch: EvaluationScratch::default() }
+    }
+
+    fn evaluation(&mut self) -> Evaluation<'_> {
+        self.scratch.answers.clear();
+        Evaluation { xpath: self.xpath, document: self.document, scratch: &mut self.scratch, nesting: 0 }
+    }
+
+    /// Whether a part is true.
+    pub fn truth(&mut self, id: NodeId) -> bool {
+        self.evaluation().boolean(id, DOCUMENT)
+    }
+
+    /// How many nodes each step of a path selects, up to the first that selects none.
+    pub fn selected(&mut self, id: NodeId) -> Vec<usize> {
+        let mut counts = Vec::new();
+        let xpath = self.xpath;
+        if let Kind::Path(path) = &xpath.node(id).kind {
+            self.evaluation().path_counting(path, DOCUMENT, |count| counts.push(count));
+        }
+        counts
+    }
+}
+
+/// The context of a whole expression.
+const DOCUMENT: Context = Context { node: 0, position: 1, size: 1 };
 
 #[derive(Debug, Clone, Copy)]
 struct Context {
@@ -126,6 +161,16 @@ impl<'e> Evaluation<'e> {
     }
 
     fn path(&mut self, path: &Path, context: Context) -> Vec<NodeIndex> {
+        self.path_counting(path, context, |_| {})
+    }
+
+    /// The nodes of a path; `count` is told how many each step selects.
+    fn path_counting(
+        &mut self,
+        path: &Path,
+        context: Context,
+        mut count: impl FnMut(usize),
+    ) -> Vec<NodeIndex> {
         let mut nodes = match &path.start {
             Start::Root => vec![0],
             Start::Context => vec![context.node],
@@ -142,6 +187,7 @@ impl<'e> Evaluation<'e> {
                 break;
             }
             nodes = self.step(step, nodes);
+            count(nodes.len());
         }
         nodes
     }

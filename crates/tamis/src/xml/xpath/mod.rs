@@ -23,7 +23,7 @@ pub type NodeId = u32;
 pub struct XPath {
     text: Arc<str>,
     namespaces: Arc<[(Arc<str>, Arc<str>)]>,
-    nodes: Box<[Node]>,
+    nodes: Arc<[Node]>,
     root: NodeId,
 }
 

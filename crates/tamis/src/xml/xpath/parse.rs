@@ -29,7 +29,7 @@ pub fn parse(text: &str, namespaces: &[(&str, &str)], limits: &Limits) -> Result
     if *parser.peek() != Token::End {
         return Err(parser.unexpected("an operator or the end of the text"));
     }
-    let nodes = parser.nodes.into_boxed_slice();
+    let nodes = parser.nodes.into();
     Ok(XPath { text: text.into(), namespaces, nodes, root })
 }
 
@@ -584,7 +584,9 @@ mod tests {
             ("a[b", "column 4", "expected `]`"),
             ("a/'b'", "column 3", "expected a step"),
             ("'abc", "column 1", "a closing '"),
-            ("for $x in a return b", "column 5", "an operator or the end"),
+            ("for $x in a return b", "column 5", "without variables"),
+            ("if (a) then b else c", "column 8", "found `then`"),
+            ("some(a)", "column 1", "the unknown function `some`"),
             ("a eq b", "column 3", "found `eq`"),
             ("a#b", "column 2", "found `#`"),
             ("a/count(b)", "column 3", "the function `count` as a step"),
