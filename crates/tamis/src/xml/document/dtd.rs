@@ -89,9 +89,15 @@ impl Dtd {
                 self.entity_declaration(cursor)?;
             } else if cursor.take("<!ATTLIST") {
                 self.attribute_list(cursor)?;
-            } else if cursor.take("<!ELEMENT") || cursor.take("<!NOTATION") {
+            } else if cursor.take("<!ELEMENT") {
                 cursor.required_space()?;
                 cursor.name()?;
+                cursor.required_space()?;
+                cursor.content_model()?;
+            } else if cursor.take("<!NOTATION") {
+                cursor.required_space()?;
+                cursor.name()?;
+                cursor.required_space()?;
                 cursor.skip_declaration()?;
             } else if cursor.starts_with("%") {
                 return cursor.fail("parameter entities are not supported");
@@ -295,6 +301,29 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Passes over what an element may contain, which says nothing about filtering.
+    fn content_model(&mut self) -> Result<(), Failure> {
+        if !self.take("EMPTY") && !self.take("ANY") {
+            if !self.starts_with("(") {
+                return self.fail("EMPTY, ANY or `(` is expected here");
+            }
+            let allowed = |c: char| is_name(c) || c.is_ascii_whitespace() || "#()|,?*+".contains(c);
+            let rest = self.rest();
+            let model = &rest[..rest.find(|c| !allowed(c)).unwrap_or(rest.len())];
+            let mut open = 0_i64;
+            let balanced = model.bytes().all(|byte| {
+                open += i64::from(byte == b'(') - i64::from(byte == b')');
+                open >= 0
+            });
+            if !balanced || open != 0 {
+                return self.fail("a content model whose parentheses do not match");
+            }
+            self.at += model.len();
+        }
+        self.space();
+        self.expect(">")
+    }
+
     /// Passes over the rest of a declaration whose content says nothing about filtering.
     fn skip_declaration(&mut self) -> Result<(), Failure> {
         while let Some(at) = self.rest().find(['>', '"', '\'', '<', '%']) {
@@ -371,6 +400,8 @@ mod tests {
             "a [<!ATTLIST a b>]",
             "a []x",
             "a [<!ELEMENT a <b>>]",
+            "a [<!ELEMENT a>]",
+            "a [<!ELEMENT a ((b)>]",
             "a [<!-- - -- -->]",
             "a SYSTEM x",
         ] {
