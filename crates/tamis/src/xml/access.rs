@@ -19,10 +19,14 @@ pub struct Access {
     pub slot: Slot,
     /// The filter's whole path.
     pub path: PathId,
+    /// The step whose element is tested, from 0.
+    pub step: u32,
     /// Whether the test is of the last step's element.
     pub last: bool,
-    /// Whether passing the test at the end of the path is all the filter asks.
+    /// Whether the filter has no other test.
     pub alone: bool,
+    /// Whether the filter has no test of another step.
+    pub together: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -6,7 +6,7 @@
 //! leaves the memory of the large segments as it is.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -34,12 +34,14 @@ pub struct FilterSubscription {
     xpath: XPath,
     /// The first version of the filter that no longer holds the subscription.
     removed: AtomicU64,
+    /// The number of the part that holds it.
+    part: AtomicU64,
 }
 
 impl FilterSubscription {
     /// A subscription that no filter holds yet.
     pub fn new(id: Id, xpath: XPath) -> FilterSubscription {
-        FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX) }
+        FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX), part: AtomicU64::new(0) }
     }
 
     /// What the user calls it.
@@ -89,6 +91,8 @@ struct Part {
     number: u64,
     subscriptions: Vec<Arc<FilterSubscription>>,
     segment: Segment,
+    /// Whether some of the subscriptions have been removed; if not, none need be asked.
+    holed: AtomicBool,
 }
 
 /// A filter at one moment.
@@ -149,7 +153,7 @@ impl Filter {
         for subscription in &subscriptions {
             let replaced = writer.subscriptions.insert(subscription.id.clone(), subscription.clone());
             if let Some(replaced) = replaced {
-                replaced.removed.store(version, Ordering::Release);
+                current.remove(&replaced, version);
             }
         }
         // What a later item of the same batch replaced is gone before anyone saw it.
@@ -166,7 +170,7 @@ impl Filter {
             return false;
         };
         let current = self.snapshot.load_full();
-        removed.removed.store(current.version + 1, Ordering::Release);
+        current.remove(&removed, current.version + 1);
         self.publish(&current, current.parts.clone(), &mut writer);
         true
     }
@@ -174,7 +178,10 @@ impl Filter {
     fn compile(&self, subscriptions: Vec<Arc<FilterSubscription>>, writer: &mut Writer) -> Arc<Part> {
         writer.segments += 1;
         let segment = Segment::new(subscriptions.iter().map(|subscription| &subscription.xpath), self.engine);
-        Arc::new(Part { number: writer.segments, subscriptions, segment })
+        for subscription in &subscriptions {
+            subscription.part.store(writer.segments, Ordering::Relaxed);
+        }
+        Arc::new(Part { number: writer.segments, subscriptions, segment, holed: AtomicBool::new(false) })
     }
 
     /// Merges what should be merged and makes the next version visible. The caller holds the writer.
@@ -291,12 +298,22 @@ impl FilterSnapshot {
         }
         for part in &self.parts {
             let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
+            let holed = part.holed.load(Ordering::Acquire);
             part.segment.matches(document, memory, evaluation, |slot| {
                 let subscription = &part.subscriptions[slot as usize];
-                if subscription.is_live(self.version) {
+                if !holed || subscription.is_live(self.version) {
                     found(subscription);
                 }
             });
+        }
+    }
+
+    /// Notes that the next version no longer holds a subscription. The caller holds the writer.
+    fn remove(&self, subscription: &FilterSubscription, version: u64) {
+        subscription.removed.store(version, Ordering::Release);
+        let number = subscription.part.load(Ordering::Relaxed);
+        if let Some(part) = self.parts.iter().find(|part| part.number == number) {
+            part.holed.store(true, Ordering::Release);
         }
     }
 

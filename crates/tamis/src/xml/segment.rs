@@ -9,20 +9,30 @@ use std::collections::HashMap;
 use super::access::{Access, AccessIndex};
 use super::document::{Document, NodeIndex, NodeKind};
 use super::engine::{
-    Engine, Memo, Nfa, PathId, PathUse, SetId, Sink, Structure, SymbolPath, WalkScratch, YFilter,
+    Engine, Hit, Memo, Nfa, PathId, PathUse, SetId, Sink, Structure, SymbolPath, WalkScratch, YFilter,
 };
 use super::evaluate::{EvaluationScratch, is_true};
 use super::plan::{LinearPath, Plan, Source};
-use super::symbols::{Labels, Symbols};
+use super::symbols::{Label, Labels, Symbols};
 use super::values::{Key, Test, ValueFilter, Verdict, any_value};
 use super::xpath::XPath;
 
 /// Position of a filter in its segment.
 pub type Slot = u32;
 
-/// A filter whose values failed this often in one document is evaluated instead, once: the former
-/// takes time for every element that completes its path.
-const FAILURES: u32 = 64;
+/// A filter whose values failed for one in so many nodes of a document is evaluated instead, once:
+/// that takes as long, and a document may fail a filter once for every element.
+const NODES_PER_FAILURE: usize = 16;
+
+/// No position.
+const NONE: u32 = u32::MAX;
+
+/// Paths that decide no more filters than this name them in every state set.
+const FEW: usize = 8;
+
+/// Accesses that are followed at once, by the elements that passed them; filters of further ones are
+/// evaluated instead.
+const ACTIVE: usize = 256;
 
 /// In place of a count of failures: the filter waits for its evaluation.
 const EVALUATED: u32 = u32::MAX;
@@ -32,10 +42,17 @@ const EVALUATED: u32 = u32::MAX;
 pub struct Segment {
     symbols: Symbols,
     filters: Vec<XPath>,
-    paths: Vec<PathFilters>,
+    /// Of every path, the filters that it decides.
+    exact: Lists<Slot>,
+    /// Of every path, the filters that wait for it, and for which of their groups.
+    waiting: Lists<(Slot, u32)>,
+    /// Of every path, the filters whose values are tested where it is complete.
+    postponed: Lists<Slot>,
     /// Of every filter, the groups that must be reached before it is evaluated, one bit each.
     groups: Vec<u32>,
-    values: HashMap<Slot, ValueFilter, ahash::RandomState>,
+    /// Of every filter, its position in `values`, if it is there.
+    value_positions: Vec<u32>,
+    values: Vec<ValueFilter>,
     /// Filters that are true unless one of their paths is reached.
     unless: Vec<Slot>,
     /// Filters that are evaluated on every document.
@@ -43,12 +60,38 @@ pub struct Segment {
     finder: Finder,
 }
 
-/// What waits for a path.
+/// What waits for a path, while filters are added.
 #[derive(Debug, Default)]
 struct PathFilters {
     exact: Vec<Slot>,
     groups: Vec<(Slot, u32)>,
     values: Vec<Slot>,
+}
+
+/// Lists, one behind the other.
+#[derive(Debug)]
+struct Lists<T> {
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T> Lists<T> {
+    fn new(lists: impl Iterator<Item = Vec<T>>) -> Self {
+        let mut joined = Lists { starts: vec![0], items: Vec::new() };
+        for list in lists {
+            joined.items.extend(list);
+            joined.starts.push(joined.items.len() as u32);
+        }
+        joined
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn get(&self, at: u32) -> &[T] {
+        &self.items[self.starts[at as usize] as usize..self.starts[at as usize + 1] as usize]
+    }
 }
 
 #[derive(Debug)]
@@ -65,9 +108,9 @@ pub struct SegmentScratch {
     memo: Memo,
     open: Vec<Open>,
     answers: Answers,
-    /// Of every path, the filters of which an access has been passed by an open element.
-    pending: Vec<Vec<Slot>>,
-    undo: Vec<(PathId, Slot)>,
+    active: Vec<Active>,
+    /// The labels of the open elements.
+    labels: Vec<Label>,
     found: Vec<Access>,
     /// Filters to be checked at an element.
     check: Vec<Slot>,
@@ -77,7 +120,19 @@ pub struct SegmentScratch {
 struct Open {
     end: NodeIndex,
     set: SetId,
-    undo: usize,
+    /// How many accesses were active outside.
+    active: usize,
+}
+
+/// Accesses that an open element has passed, whose filters wait for the rest of their paths.
+#[derive(Debug)]
+struct Active {
+    hit: Hit,
+    element: NodeIndex,
+    /// How many elements are open outside the element.
+    depth: usize,
+    /// Whether an element inside has passed the same.
+    repeated: bool,
 }
 
 /// What is known so far about a document.
@@ -88,10 +143,8 @@ struct Answers {
     reached: Vec<u64>,
     /// Of every filter, the document that `marks` speaks of, and the groups reached or values failed.
     marks: Vec<(u64, u32)>,
-    matched: Vec<u64>,
-    slots: Vec<Slot>,
+    matched: Bits,
     evaluate: Vec<Slot>,
-    waiting: Vec<bool>,
 }
 
 impl Segment {
@@ -115,8 +168,24 @@ impl Segment {
             }
         };
         builder.groups.resize(filters.len(), 0);
-        let Builder { symbols, paths, groups, values, unless, always, .. } = builder;
-        Segment { symbols, filters, paths, groups, values, unless, always, finder }
+        builder.value_positions.resize(filters.len(), NONE);
+        let Builder { symbols, mut paths, groups, value_positions, values, unless, always, .. } = builder;
+        let exact = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.exact)));
+        let waiting = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.groups)));
+        let postponed = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.values)));
+        Segment {
+            symbols,
+            filters,
+            exact,
+            waiting,
+            postponed,
+            groups,
+            value_positions,
+            values,
+            unless,
+            always,
+            finder,
+        }
     }
 
     /// Working memory; `memory` bounds the state sets that are remembered.
@@ -127,15 +196,13 @@ impl Segment {
             open: Vec::new(),
             answers: Answers {
                 document: 0,
-                reached: vec![0; self.paths.len()],
+                reached: vec![0; self.exact.len()],
                 marks: vec![(0, 0); self.filters.len()],
-                matched: vec![0; self.filters.len().div_ceil(64)],
-                slots: Vec::new(),
+                matched: Bits::new(self.filters.len()),
                 evaluate: Vec::new(),
-                waiting: vec![false; self.filters.len()],
             },
-            pending: vec![Vec::new(); self.paths.len()],
-            undo: Vec::new(),
+            active: Vec::new(),
+            labels: Vec::new(),
             found: Vec::new(),
             check: Vec::new(),
         }
@@ -170,21 +237,21 @@ impl Segment {
         for at in 0..answers.evaluate.len() {
             let slot = answers.evaluate[at];
             if is_true(&self.filters[slot as usize], document, evaluation) {
-                answers.matched(slot);
+                answers.matched.set(slot);
             }
         }
         answers.evaluate.clear();
         for &slot in &self.always {
             if is_true(&self.filters[slot as usize], document, evaluation) {
-                answers.matched(slot);
+                answers.matched.set(slot);
             }
         }
         for &slot in &self.unless {
             if answers.mark(slot) == 0 {
-                answers.matched(slot);
+                answers.matched.set(slot);
             }
         }
-        answers.drain(found);
+        answers.matched.drain(found);
     }
 
     /// The default engine: state sets met before, and values looked up.
@@ -196,10 +263,12 @@ impl Segment {
         document: &Document,
         scratch: &mut SegmentScratch,
     ) {
-        let SegmentScratch { walk, memo, open, answers, pending, undo, found, check } = scratch;
+        let SegmentScratch { walk, memo, open, answers, active, labels: chain, found, check } = scratch;
         let labels = &mut walk.labels;
         labels.start(document);
         open.clear();
+        active.clear();
+        chain.clear();
         let start = memo.start(nfa, uses);
         for (index, node) in document.nodes().iter().enumerate() {
             if node.kind != NodeKind::Element {
@@ -208,42 +277,82 @@ impl Segment {
             let index = index as NodeIndex;
             while open.last().is_some_and(|open| open.end <= index) {
                 if let Some(closed) = open.pop() {
-                    close(&closed, memo, pending, undo, answers);
+                    memo.leave(closed.set);
+                    active.truncate(closed.active);
+                    chain.pop();
                 }
             }
             let around = open.last().map_or(start, |open| open.set);
-            let set = memo.enter(nfa, uses, around, labels.of(&self.symbols, document, index));
-            open.push(Open { end: node.end, set, undo: undo.len() });
+            let label = labels.of(&self.symbols, document, index);
+            let set = memo.enter(nfa, uses, around, label);
+            let depth = open.len();
+            open.push(Open { end: node.end, set, active: active.len() });
+            chain.push(label);
             let state = memo.set(set);
             if state.seen != answers.document {
                 state.seen = answers.document;
+                for &slot in &state.slots {
+                    answers.matched.set(slot);
+                }
                 for &path in &state.fires {
                     self.reach(path, answers);
                 }
             }
-            for &path in &state.awaited {
-                for &slot in &pending[path as usize] {
-                    self.check(slot, index, document, labels, answers);
-                }
-            }
-            for key in 0..state.keys.len() {
-                let source = memo.set(set).keys[key].0;
-                any_value(document, &self.symbols, labels, index, source, |value| {
-                    found.clear();
-                    let hits = memo.hits(access, set, key, value, found);
-                    for hit in hits {
-                        if answers.is_matched(hit.slot) {
+            let keys = state.keys.len();
+            if !state.awaited.is_empty() {
+                for above in active.iter() {
+                    for access in memo.join(above.hit, set, found) {
+                        if answers.matched.is_set(access.slot) {
                             continue;
                         }
-                        if !hit.last {
-                            if !std::mem::replace(&mut answers.waiting[hit.slot as usize], true) {
-                                pending[hit.path as usize].push(hit.slot);
-                                undo.push((hit.path, hit.slot));
+                        let known = match self.value_filter(access.slot) {
+                            Some(filter) if access.together && !above.repeated => {
+                                let step = access.step as usize;
+                                if !access.alone
+                                    && !filter.passes(step, document, &self.symbols, labels, above.element)
+                                {
+                                    continue;
+                                }
+                                filter.completes(step, &chain[above.depth..])
                             }
-                        } else if hit.alone {
-                            answers.matched(hit.slot);
+                            _ => None,
+                        };
+                        match known {
+                            Some(true) => answers.matched.set(access.slot),
+                            Some(false) => {}
+                            None => self.check(access.slot, index, document, labels, answers),
+                        }
+                    }
+                }
+            }
+            for key in 0..keys {
+                let source = memo.set(set).keys[key].0;
+                any_value(document, &self.symbols, labels, index, source, |value| {
+                    let hit = memo.hit(access, set, key, value, found);
+                    let complete = match hit {
+                        Some(hit) => memo.complete(hit),
+                        None => found,
+                    };
+                    for access in complete {
+                        if answers.matched.is_set(access.slot) {
+                        } else if !access.last {
+                            answers.defer(access.slot);
+                        } else if access.alone {
+                            answers.matched.set(access.slot);
                         } else {
-                            check.push(hit.slot);
+                            check.push(access.slot);
+                        }
+                    }
+                    if let Some(hit) = hit
+                        && let Some(waits) = hit.waits()
+                    {
+                        let same = active.iter_mut().find(|above| above.hit.waits() == Some(waits));
+                        if let Some(above) = same {
+                            above.repeated = true;
+                        } else if active.len() < ACTIVE {
+                            active.push(Active { hit, element: index, depth, repeated: false });
+                        } else {
+                            memo.waiting(hit).iter().for_each(|access| answers.defer(access.slot));
                         }
                     }
                     false
@@ -253,9 +362,10 @@ impl Segment {
                 }
             }
         }
-        while let Some(closed) = open.pop() {
-            close(&closed, memo, pending, undo, answers);
-        }
+    }
+
+    fn value_filter(&self, slot: Slot) -> Option<&ValueFilter> {
+        self.values.get(self.value_positions[slot as usize] as usize)
     }
 
     /// Notes that a path has been reached.
@@ -265,11 +375,10 @@ impl Segment {
             return;
         }
         *reached = answers.document;
-        let waiting = &self.paths[path as usize];
-        for &slot in &waiting.exact {
-            answers.matched(slot);
+        for &slot in self.exact.get(path) {
+            answers.matched.set(slot);
         }
-        for &(slot, bit) in &waiting.groups {
+        for &(slot, bit) in self.waiting.get(path) {
             let all = self.groups[slot as usize];
             let before = answers.mark(slot);
             let after = before | bit;
@@ -290,32 +399,17 @@ impl Segment {
         answers: &mut Answers,
     ) {
         let failures = answers.mark(slot);
-        if failures == EVALUATED || answers.is_matched(slot) {
+        if failures == EVALUATED || answers.matched.is_set(slot) {
             return;
         }
-        let Some(filter) = self.values.get(&slot) else { return };
+        let Some(filter) = self.value_filter(slot) else { return };
         match filter.check(document, &self.symbols, labels, element) {
-            Verdict::Passed => answers.matched(slot),
-            Verdict::Failed if failures < FAILURES => answers.set_mark(slot, failures + 1),
-            Verdict::Failed | Verdict::TooDeep => {
-                answers.set_mark(slot, EVALUATED);
-                answers.evaluate.push(slot);
+            Verdict::Passed => answers.matched.set(slot),
+            Verdict::Failed if (failures as usize) < 16 + document.nodes().len() / NODES_PER_FAILURE => {
+                answers.set_mark(slot, failures + 1)
             }
+            Verdict::Failed | Verdict::TooDeep => answers.defer(slot),
         }
-    }
-}
-
-fn close(
-    closed: &Open,
-    memo: &mut Memo,
-    pending: &mut [Vec<Slot>],
-    undo: &mut Vec<(PathId, Slot)>,
-    answers: &mut Answers,
-) {
-    memo.leave(closed.set);
-    for (path, slot) in undo.drain(closed.undo..).rev() {
-        pending[path as usize].pop();
-        answers.waiting[slot as usize] = false;
     }
 }
 
@@ -329,7 +423,7 @@ struct Postponed<'p> {
 impl Sink for Postponed<'_> {
     fn reach(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels) {
         self.segment.reach(path, self.answers);
-        for &slot in &self.segment.paths[path as usize].values {
+        for &slot in self.segment.postponed.get(path) {
             self.segment.check(slot, element, self.document, labels, self.answers);
         }
     }
@@ -341,41 +435,57 @@ impl Answers {
         if document == self.document { mark } else { 0 }
     }
 
+    /// Has a filter that tests values evaluated in the end.
+    fn defer(&mut self, slot: Slot) {
+        if self.mark(slot) != EVALUATED {
+            self.set_mark(slot, EVALUATED);
+            self.evaluate.push(slot);
+        }
+    }
+
     fn set_mark(&mut self, slot: Slot, mark: u32) {
         self.marks[slot as usize] = (self.document, mark);
     }
+}
 
-    fn is_matched(&self, slot: Slot) -> bool {
-        self.matched[slot as usize / 64] >> (slot % 64) & 1 == 1
+/// A set of small numbers that is emptied in order, in time proportional to what it holds.
+#[derive(Debug)]
+struct Bits {
+    words: Vec<u64>,
+    /// Which words are not zero.
+    used: Vec<u64>,
+}
+
+impl Bits {
+    fn new(size: usize) -> Bits {
+        let words = size.div_ceil(64);
+        Bits { words: vec![0; words], used: vec![0; words.div_ceil(64)] }
     }
 
-    fn matched(&mut self, slot: Slot) {
-        let word = &mut self.matched[slot as usize / 64];
-        let bit = 1 << (slot % 64);
-        if *word & bit == 0 {
-            *word |= bit;
-            self.slots.push(slot);
-        }
+    #[inline]
+    fn is_set(&self, bit: u32) -> bool {
+        self.words[bit as usize / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// Gives the matched filters in order, and forgets them.
-    fn drain(&mut self, mut found: impl FnMut(Slot)) {
-        // Sorting costs more than walking the bits where a good part of them is set.
-        if self.slots.len() >= self.matched.len() / 4 {
-            for (at, word) in self.matched.iter_mut().enumerate() {
-                while *word != 0 {
-                    found(at as Slot * 64 + word.trailing_zeros());
-                    *word &= *word - 1;
+    #[inline]
+    fn set(&mut self, bit: u32) {
+        let word = bit as usize / 64;
+        self.words[word] |= 1 << (bit % 64);
+        self.used[word / 64] |= 1 << (word % 64);
+    }
+
+    fn drain(&mut self, mut found: impl FnMut(u32)) {
+        for (at, used) in self.used.iter_mut().enumerate() {
+            while *used != 0 {
+                let word = at * 64 + used.trailing_zeros() as usize;
+                *used &= *used - 1;
+                let mut bits = std::mem::take(&mut self.words[word]);
+                while bits != 0 {
+                    found(word as u32 * 64 + bits.trailing_zeros());
+                    bits &= bits - 1;
                 }
             }
-        } else {
-            self.slots.sort_unstable();
-            for &slot in &self.slots {
-                self.matched[slot as usize / 64] = 0;
-                found(slot);
-            }
         }
-        self.slots.clear();
     }
 }
 
@@ -386,7 +496,8 @@ struct Builder {
     steps: Vec<(PathId, SymbolPath)>,
     paths: Vec<PathFilters>,
     groups: Vec<u32>,
-    values: HashMap<Slot, ValueFilter, ahash::RandomState>,
+    value_positions: Vec<u32>,
+    values: Vec<ValueFilter>,
     unless: Vec<Slot>,
     always: Vec<Slot>,
     access: super::access::Collected,
@@ -469,7 +580,15 @@ impl Builder {
             let chosen = tests.iter().min_by_key(|test| (test.condition.selectivity(), last - test.step));
             if let Some(Test { step, key, condition }) = chosen.cloned() {
                 let tested = self.path(&path[..=step]);
-                let access = Access { slot, path: full, last: step == last, alone: tests.len() == 1 };
+                let together = tests.iter().all(|test| test.step == step);
+                let access = Access {
+                    slot,
+                    path: full,
+                    step: step as u32,
+                    last: step == last,
+                    alone: tests.len() == 1,
+                    together,
+                };
                 self.access.push((tested, key, condition, access));
                 let keys = self.keys.entry(tested).or_default();
                 if !keys.contains(&key) {
@@ -483,7 +602,9 @@ impl Builder {
             self.paths[full as usize].values.push(slot);
         }
         let steps = path.iter().map(|step| (step.descendant, self.symbols.test(&step.test))).collect();
-        self.values.insert(slot, ValueFilter { steps, tests: tests.into() });
+        self.value_positions.resize(slot as usize, NONE);
+        self.value_positions.push(self.values.len() as u32);
+        self.values.push(ValueFilter { steps, tests: tests.into() });
     }
 
     /// What the default engine wants to know of each path.
@@ -491,9 +612,13 @@ impl Builder {
         let mut uses: Vec<PathUse> = self
             .paths
             .iter()
-            .map(|path| PathUse {
-                fires: !path.exact.is_empty() || !path.groups.is_empty(),
-                ..PathUse::default()
+            .map(|path| {
+                let few = path.exact.len() <= FEW;
+                PathUse {
+                    slots: if few { path.exact.as_slice().into() } else { [].into() },
+                    fires: !few || !path.groups.is_empty(),
+                    ..PathUse::default()
+                }
             })
             .collect();
         for (path, keys) in &self.keys {

@@ -7,7 +7,7 @@ use super::document::{Document, NodeIndex, NodeKind};
 use super::engine::SymbolPath;
 use super::evaluate::{compare_string, to_number};
 use super::plan::Condition;
-use super::symbols::{Labels, Symbol, Symbols};
+use super::symbols::{Label, Labels, Symbol, Symbols};
 use super::xpath::Comparison;
 
 /// What of an element a value is, with its name looked up.
@@ -147,7 +147,35 @@ impl ValueFilter {
         Verdict::Passed
     }
 
-    fn passes(
+    /// Whether the steps after `step` lead from the first element of a chain to its last, given the
+    /// elements' labels from one to the other; `None` where they nest too deep to tell.
+    pub fn completes(&self, step: usize, chain: &[Label]) -> Option<bool> {
+        if chain.len() > 64 {
+            return None;
+        }
+        let last = self.steps.len() - 1;
+        let mut reached: u64 = 1;
+        for (at, &(descendant, name)) in self.steps.iter().enumerate().skip(step + 1) {
+            let candidates = if descendant { deeper(reached) } else { reached << 1 };
+            let mut candidates = candidates & (u64::MAX >> (64 - chain.len()));
+            if at == last {
+                candidates &= 1 << (chain.len() - 1);
+            }
+            reached = 0;
+            while candidates != 0 {
+                let depth = candidates.trailing_zeros() as usize;
+                candidates &= candidates - 1;
+                reached |= u64::from(name.accepts(chain[depth])) << depth;
+            }
+            if reached == 0 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Whether an element passes all tests of a step.
+    pub fn passes(
         &self,
         step: usize,
         document: &Document,

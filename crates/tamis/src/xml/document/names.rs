@@ -56,8 +56,8 @@ pub struct Names {
     namespace_ids: Map<Box<str>, NamespaceId>,
     prefix_ids: Map<Box<str>, PrefixId>,
     written: Map<Box<str>, Written>,
-    /// By namespace and local part.
-    expanded: Map<(NamespaceId, Box<str>), NameId>,
+    /// Of every namespace, its names by their local part.
+    expanded: Vec<Map<Box<str>, NameId>>,
     /// Tells these numbers from those of other documents, and from those given before a `clear`.
     pub generation: u64,
 }
@@ -70,7 +70,7 @@ impl Default for Names {
             namespace_ids: Map::default(),
             prefix_ids: Map::default(),
             written: Map::default(),
-            expanded: Map::default(),
+            expanded: Vec::new(),
             generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
         };
         names.namespace("");
@@ -104,6 +104,7 @@ impl Names {
         }
         let id = self.namespaces.len() as NamespaceId;
         self.namespaces.push(name.into());
+        self.expanded.push(Map::default());
         self.namespace_ids.insert(name.into(), id);
         id
     }
@@ -147,7 +148,7 @@ impl Names {
     fn add(&mut self, written: &str, namespace: NamespaceId) -> NameId {
         let id = self.names.len() as NameId;
         let local = written.find(':').map_or(0, |colon| colon + 1);
-        let expanded = *self.expanded.entry((namespace, written[local..].into())).or_insert(id);
+        let expanded = *self.expanded[namespace as usize].entry(written[local..].into()).or_insert(id);
         self.names.push(Name { qualified: written.into(), local: local as u32, namespace, expanded });
         if let Some(known) = self.written.get_mut(written) {
             known.readings.push((namespace, id));
@@ -158,7 +159,6 @@ impl Names {
     /// The number that stands for a name to XPath, where a document has used it.
     pub fn find(&self, namespace: &str, local: &str) -> Option<NameId> {
         let namespace = self.find_namespace(namespace)?;
-        // A key that is not yet boxed cannot be borrowed as a pair; names are short.
-        self.expanded.get(&(namespace, Box::from(local))).copied()
+        self.expanded[namespace as usize].get(local).copied()
     }
 }

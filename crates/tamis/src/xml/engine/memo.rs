@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use super::PathId;
 use super::nfa::{Nfa, StateId};
 use crate::xml::access::{Access, AccessIndex};
+use crate::xml::segment::Slot;
 use crate::xml::symbols::Label;
 use crate::xml::values::Key;
 
@@ -25,6 +26,8 @@ const LONGEST_VALUE: usize = 64;
 /// What the caller wants to know of a path.
 #[derive(Debug, Clone, Default)]
 pub struct PathUse {
+    /// Filters that reaching the path decides.
+    pub slots: Box<[Slot]>,
     /// Whether reaching the path once is of interest.
     pub fires: bool,
     /// Whether filters may be waiting for each element that completes the path.
@@ -37,6 +40,7 @@ pub struct PathUse {
 #[derive(Debug, Default)]
 pub struct Set {
     states: Box<[StateId]>,
+    pub slots: Box<[Slot]>,
     pub fires: Box<[PathId]>,
     pub awaited: Box<[PathId]>,
     pub keys: Box<[(Key, Box<[PathId]>)]>,
@@ -61,8 +65,26 @@ pub struct Memo {
 #[derive(Debug, Default)]
 struct Hits {
     values: HashMap<Box<str>, u32, ahash::RandomState>,
-    ranges: HashMap<(SetId, u32, u32), (u32, u32), ahash::RandomState>,
+    ranges: HashMap<(SetId, u32, u32), Hit, ahash::RandomState>,
     list: Vec<Access>,
+    /// By where the accesses of a hit that wait begin, and a set below: those that the set completes.
+    joins: HashMap<(u32, SetId), (u32, u32), ahash::RandomState>,
+}
+
+/// Accesses that a value passes: those of a path that is complete, then those that wait for the rest
+/// of theirs.
+#[derive(Debug, Clone, Copy)]
+pub struct Hit {
+    start: u32,
+    middle: u32,
+    end: u32,
+}
+
+impl Hit {
+    /// Whether some accesses wait; equal hits wait for the same.
+    pub fn waits(self) -> Option<u32> {
+        (self.middle < self.end).then_some(self.middle)
+    }
 }
 
 impl Memo {
@@ -82,7 +104,7 @@ impl Memo {
     /// The set at the document node. What was remembered is given up where it reached its bound.
     pub fn start(&mut self, nfa: &Nfa, uses: &[PathUse]) -> SetId {
         self.passing.clear();
-        if self.is_full() {
+        if self.is_full() || !self.has_room(1) {
             let bound = self.bound;
             *self = Memo::new(bound);
         }
@@ -139,15 +161,16 @@ impl Memo {
         id
     }
 
-    /// The accesses that a value passes inside a set, `key` being the position among the set's keys.
-    pub fn hits<'m>(
-        &'m mut self,
+    /// The accesses that a value passes inside a set, `key` being the position among the set's keys;
+    /// `None` where they cannot be remembered, and are left in `found`.
+    pub fn hit(
+        &mut self,
         access: &AccessIndex,
         set: SetId,
         key: usize,
         value: &str,
-        found: &'m mut Vec<Access>,
-    ) -> &'m [Access] {
+        found: &mut Vec<Access>,
+    ) -> Option<Hit> {
         let lasting = (set as usize) < self.bound + 2 && value.len() <= LONGEST_VALUE;
         let mut number = None;
         if lasting {
@@ -160,21 +183,53 @@ impl Memo {
         }
         let place = number.map(|number| (set, key as u32, number));
         if let Some(place) = place
-            && let Some(&(start, end)) = self.hits.ranges.get(&place)
+            && let Some(&known) = self.hits.ranges.get(&place)
         {
-            return &self.hits.list[start as usize..end as usize];
+            return Some(known);
         }
         found.clear();
         let (key, paths) = &self.set(set).keys[key];
         access.find(paths, *key, value, found);
-        let room = self.bound.saturating_mul(STATES_PER_SET);
-        if let Some(place) = place
-            && self.hits.list.len() + found.len() <= room
-            && self.hits.ranges.len() < room
-        {
+        found.sort_by_key(|access| !access.last);
+        let place = place.filter(|_| self.has_room(found.len()))?;
+        let start = self.hits.list.len() as u32;
+        let middle = start + found.iter().take_while(|access| access.last).count() as u32;
+        self.hits.list.extend_from_slice(found);
+        let hit = Hit { start, middle, end: self.hits.list.len() as u32 };
+        self.hits.ranges.insert(place, hit);
+        Some(hit)
+    }
+
+    fn has_room(&self, more: usize) -> bool {
+        let hits = &self.hits;
+        hits.list.len() + hits.ranges.len() + hits.joins.len() + more
+            <= self.bound.saturating_mul(STATES_PER_SET)
+    }
+
+    /// The accesses of a hit whose path is complete.
+    pub fn complete(&self, hit: Hit) -> &[Access] {
+        &self.hits.list[hit.start as usize..hit.middle as usize]
+    }
+
+    /// The accesses of a hit that wait for the rest of their path.
+    pub fn waiting(&self, hit: Hit) -> &[Access] {
+        &self.hits.list[hit.middle as usize..hit.end as usize]
+    }
+
+    /// The accesses of a hit above that wait for a path which a set completes; `found` is for those
+    /// that cannot be remembered.
+    pub fn join<'m>(&'m mut self, hit: Hit, set: SetId, found: &'m mut Vec<Access>) -> &'m [Access] {
+        if let Some(&(start, end)) = self.hits.joins.get(&(hit.middle, set)) {
+            return &self.hits.list[start as usize..end as usize];
+        }
+        found.clear();
+        let awaited = std::mem::take(&mut self.set(set).awaited);
+        found.extend(self.waiting(hit).iter().filter(|access| awaited.binary_search(&access.path).is_ok()));
+        self.set(set).awaited = awaited;
+        if (set as usize) < self.bound + 2 && self.has_room(found.len()) {
             let start = self.hits.list.len() as u32;
             self.hits.list.extend_from_slice(found);
-            self.hits.ranges.insert(place, (start, self.hits.list.len() as u32));
+            self.hits.joins.insert((hit.middle, set), (start, self.hits.list.len() as u32));
         }
         found
     }
@@ -195,11 +250,14 @@ impl Set {
             keyed.extend(uses[path as usize].keys.iter().map(|key| (*key, path)));
         }
         keyed.sort_unstable();
+        let mut awaited: Box<[PathId]> = paths().filter(|path| uses[*path as usize].awaited).collect();
+        awaited.sort_unstable();
         let groups = keyed.chunk_by(|one, other| one.0 == other.0);
         Set {
             states: states.into(),
+            slots: paths().flat_map(|path| uses[path as usize].slots.iter().copied()).collect(),
             fires: paths().filter(|path| uses[*path as usize].fires).collect(),
-            awaited: paths().filter(|path| uses[*path as usize].awaited).collect(),
+            awaited,
             keys: groups.map(|group| (group[0].0, group.iter().map(|(_, path)| *path).collect())).collect(),
             seen: 0,
         }

@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 use super::document::{Document, NodeIndex};
 use super::symbols::{Labels, SymbolTest, Symbols};
-pub use memo::{Memo, PathUse, SetId};
+pub use memo::{Hit, Memo, PathUse, SetId};
 pub use nfa::Nfa;
 pub use yfilter::YFilter;
 
