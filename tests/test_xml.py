@@ -4,14 +4,16 @@ import itertools
 import random
 import threading
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from lxml import etree
 
 import tamis
 from tamis import xml
+from tamis.xml import Engine
 
-ENGINES = ("auto", "yfilter", "scan")
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 NAMESPACES = {"p": "urn:p", "q": "urn:q"}
 
 

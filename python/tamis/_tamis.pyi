@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
 from tamis.builder import Scalar
+from tamis.xml import Engine
 
 __all__ = [
     "Explanation",
@@ -23,7 +24,6 @@ _Event = Mapping[str, Any] | _Json
 _Id = str | int
 _Expression: TypeAlias = "str | Expression"
 _Document = str | bytes | bytearray | memoryview | PathLike[str]
-_Engine = Literal["auto", "yfilter", "hybrid", "xfilter", "scan"]
 _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any]
 
 @final
@@ -318,7 +318,7 @@ class Filter:
     """
 
     def __new__(
-        cls, *, engine: _Engine = "auto", limits: XmlLimits | None = None
+        cls, *, engine: Engine = "auto", limits: XmlLimits | None = None
     ) -> Filter: ...
     def add(
         self, id: _Id, xpath: str, *, namespaces: Mapping[str, str] | None = None

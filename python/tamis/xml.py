@@ -10,8 +10,14 @@
 false    //product[@id]/price[. < 300]    -- its steps select 0 nodes
 """
 
+from typing import Literal, TypeAlias
+
 from tamis._tamis import Filter, FilterSubscription
 from tamis._tamis import XmlExplanation as Explanation
 from tamis._tamis import XmlLimits as Limits
 
-__all__ = ["Explanation", "Filter", "FilterSubscription", "Limits"]
+Engine: TypeAlias = Literal[
+    "auto", "yfilter", "yfilter-unsorted", "yfilter-inline", "hybrid", "xfilter", "scan"
+]
+
+__all__ = ["Engine", "Explanation", "Filter", "FilterSubscription", "Limits"]

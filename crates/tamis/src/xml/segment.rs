@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use super::access::{Access, AccessIndex};
 use super::document::{Document, NodeIndex, NodeKind};
 use super::engine::{
-    Engine, Hit, Memo, Nfa, PathId, PathUse, SetId, Sink, Structure, SymbolPath, WalkScratch, YFilter,
+    Engine, Hit, Hybrid, Memo, Nfa, PathId, PathUse, SetId, Sink, Structure, SymbolPath, WalkScratch,
+    XFilter, YFilter,
 };
 use super::evaluate::{EvaluationScratch, is_true};
 use super::plan::{LinearPath, Plan, Source};
@@ -48,6 +49,8 @@ pub struct Segment {
     waiting: Lists<(Slot, u32)>,
     /// Of every path, the filters whose values are tested where it is complete.
     postponed: Lists<Slot>,
+    /// Of every path, the tests that are made where it is reached, as filters and positions.
+    inline: Lists<(Slot, u32)>,
     /// Of every filter, the groups that must be reached before it is evaluated, one bit each.
     groups: Vec<u32>,
     /// Of every filter, its position in `values`, if it is there.
@@ -66,6 +69,7 @@ struct PathFilters {
     exact: Vec<Slot>,
     groups: Vec<(Slot, u32)>,
     values: Vec<Slot>,
+    inline: Vec<(Slot, u32)>,
 }
 
 /// Lists, one behind the other.
@@ -114,6 +118,7 @@ pub struct SegmentScratch {
     found: Vec<Access>,
     /// Filters to be checked at an element.
     check: Vec<Slot>,
+    passed: Passed,
 }
 
 #[derive(Debug)]
@@ -159,7 +164,11 @@ impl Segment {
         }
         let finder = match engine {
             Engine::Scan => Finder::Scan,
-            Engine::YFilter => Finder::Walk(Box::new(YFilter::new(&builder.steps))),
+            Engine::YFilter | Engine::YFilterUnsorted | Engine::YFilterInline => {
+                Finder::Walk(Box::new(YFilter::new(&builder.steps)))
+            }
+            Engine::Hybrid => Finder::Walk(Box::new(Hybrid::new(&builder.steps))),
+            Engine::XFilter => Finder::Walk(Box::new(XFilter::new(&builder.steps))),
             Engine::Auto => {
                 let mut nfa = Nfa::default();
                 builder.steps.iter().for_each(|(path, steps)| nfa.add(steps, *path));
@@ -173,12 +182,14 @@ impl Segment {
         let exact = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.exact)));
         let waiting = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.groups)));
         let postponed = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.values)));
+        let inline = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.inline)));
         Segment {
             symbols,
             filters,
             exact,
             waiting,
             postponed,
+            inline,
             groups,
             value_positions,
             values,
@@ -205,6 +216,7 @@ impl Segment {
             labels: Vec::new(),
             found: Vec::new(),
             check: Vec::new(),
+            passed: Passed::default(),
         }
     }
 
@@ -227,8 +239,9 @@ impl Segment {
                 return;
             }
             Finder::Walk(structure) => {
-                let SegmentScratch { walk, answers, .. } = scratch;
-                let mut sink = Postponed { segment: self, document, answers };
+                let SegmentScratch { walk, answers, passed, .. } = scratch;
+                passed.clear();
+                let mut sink = Postponed { segment: self, document, answers, passed };
                 structure.walk(document, &self.symbols, walk, &mut sink);
             }
             Finder::Memo { nfa, uses, access } => self.run(nfa, uses, access, document, scratch),
@@ -263,7 +276,7 @@ impl Segment {
         document: &Document,
         scratch: &mut SegmentScratch,
     ) {
-        let SegmentScratch { walk, memo, open, answers, active, labels: chain, found, check } = scratch;
+        let SegmentScratch { walk, memo, open, answers, active, labels: chain, found, check, .. } = scratch;
         let labels = &mut walk.labels;
         labels.start(document);
         open.clear();
@@ -413,19 +426,62 @@ impl Segment {
     }
 }
 
-/// Selection postponed (Diao et al. 2003, 5.2): values are tested where a path is complete.
+/// Tests values where a path is complete (Diao et al. 2003, 5.2), or, where the engine asks for it, as
+/// soon as the step that they belong to is reached (5.1).
 struct Postponed<'p> {
     segment: &'p Segment,
     document: &'p Document,
     answers: &'p mut Answers,
+    passed: &'p mut Passed,
 }
+
+/// Of filters and their tests, the open elements that have passed, innermost last.
+type Passed = HashMap<(Slot, u32), Vec<NodeIndex>, ahash::RandomState>;
 
 impl Sink for Postponed<'_> {
     fn reach(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels) {
         self.segment.reach(path, self.answers);
+        self.test_inline(path, element, labels);
         for &slot in self.segment.postponed.get(path) {
-            self.segment.check(slot, element, self.document, labels, self.answers);
+            if self.may_pass(slot, element) {
+                self.segment.check(slot, element, self.document, labels, self.answers);
+            }
         }
+    }
+}
+
+impl Postponed<'_> {
+    fn test_inline(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels) {
+        let Postponed { segment, document, answers, passed } = self;
+        for &(slot, at) in segment.inline.get(path) {
+            if answers.matched.is_set(slot) {
+                continue;
+            }
+            let Some(test) = segment.value_filter(slot).map(|filter| &filter.tests[at as usize]) else {
+                continue;
+            };
+            let passes = |value: &str| test.condition.passes(value);
+            if any_value(document, &segment.symbols, labels, element, test.key, passes) {
+                passed.entry((slot, at)).or_default().push(element);
+            }
+        }
+    }
+
+    /// Whether every test of a filter has been passed by an element that is open. Postponed, nothing
+    /// is known yet, and every filter may pass.
+    fn may_pass(&mut self, slot: Slot, element: NodeIndex) -> bool {
+        if self.segment.inline.items.is_empty() {
+            return true;
+        }
+        let tests = self.segment.value_filter(slot).map_or(0, |filter| filter.tests.len() as u32);
+        (0..tests).all(|at| {
+            let Some(elements) = self.passed.get_mut(&(slot, at)) else { return false };
+            // Elements that have ended undo what they had passed.
+            while elements.last().is_some_and(|last| self.document.node(*last).end <= element) {
+                elements.pop();
+            }
+            !elements.is_empty()
+        })
     }
 }
 
@@ -574,7 +630,10 @@ impl Builder {
             })
             .collect();
         // The last step first, as its element is known; within a step, what is least likely to pass.
-        tests.sort_by_key(|test| (last - test.step, test.condition.selectivity()));
+        tests.sort_by_key(|test| {
+            let chance = if engine == Engine::YFilterUnsorted { 0 } else { test.condition.selectivity() };
+            (last - test.step, chance)
+        });
         if engine == Engine::Auto {
             // An access at the last step saves waiting for the rest of the path.
             let chosen = tests.iter().min_by_key(|test| (test.condition.selectivity(), last - test.step));
@@ -600,6 +659,12 @@ impl Builder {
             }
         } else {
             self.paths[full as usize].values.push(slot);
+        }
+        if engine == Engine::YFilterInline {
+            for (at, test) in tests.iter().enumerate() {
+                let tested = self.path(&path[..=test.step]);
+                self.paths[tested as usize].inline.push((slot, at as u32));
+            }
         }
         let steps = path.iter().map(|step| (step.descendant, self.symbols.test(&step.test))).collect();
         self.value_positions.resize(slot as usize, NONE);

@@ -3,16 +3,21 @@
 //! Engines differ in how they find out; what is done with a path that has been reached is the same
 //! for all and stands in `segment`.
 
+mod candidates;
+mod hybrid;
 mod memo;
 mod nfa;
+mod xfilter;
 mod yfilter;
 
 use std::fmt::Debug;
 
 use super::document::{Document, NodeIndex};
 use super::symbols::{Labels, SymbolTest, Symbols};
+pub use hybrid::Hybrid;
 pub use memo::{Hit, Memo, PathUse, SetId};
 pub use nfa::Nfa;
+pub use xfilter::XFilter;
 pub use yfilter::YFilter;
 
 /// Number of a distinct path in a compiled set of filters.
@@ -28,13 +33,30 @@ pub enum Engine {
     /// over the values that filters test.
     #[default]
     Auto,
-    /// The shared automaton of Diao et al. 2003, 3.2.
+    /// The shared automaton of Diao et al. 2003, 3.2; values are tested where a path is complete,
+    /// those least likely to pass first (5.2, selection postponed).
     YFilter,
+    /// The same, with the tests in the order in which they are written.
+    YFilterUnsorted,
+    /// The same automaton; values are tested as soon as their step is reached (5.1, inline).
+    YFilterInline,
+    /// Runs of names shared, what lies between them not (3.3).
+    Hybrid,
+    /// One machine per path, with list balance (3.1).
+    XFilter,
     /// Every filter evaluated on every document: the definition.
     Scan,
 }
 
-const ALL: [Engine; 3] = [Engine::Auto, Engine::YFilter, Engine::Scan];
+const ALL: [Engine; 7] = [
+    Engine::Auto,
+    Engine::YFilter,
+    Engine::YFilterUnsorted,
+    Engine::YFilterInline,
+    Engine::Hybrid,
+    Engine::XFilter,
+    Engine::Scan,
+];
 
 impl Engine {
     /// The engine of a name.
@@ -52,6 +74,10 @@ impl Engine {
         match self {
             Engine::Auto => "auto",
             Engine::YFilter => "yfilter",
+            Engine::YFilterUnsorted => "yfilter-unsorted",
+            Engine::YFilterInline => "yfilter-inline",
+            Engine::Hybrid => "hybrid",
+            Engine::XFilter => "xfilter",
             Engine::Scan => "scan",
         }
     }
@@ -77,4 +103,5 @@ pub struct WalkScratch {
     open: Vec<NodeIndex>,
     states: Vec<nfa::StateId>,
     starts: Vec<usize>,
+    candidates: candidates::CandidateScratch,
 }

@@ -20,7 +20,7 @@ impl YFilter {
 
 impl Structure for YFilter {
     fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink) {
-        let WalkScratch { labels, open, states, starts } = scratch;
+        let WalkScratch { labels, open, states, starts, .. } = scratch;
         labels.start(document);
         open.clear();
         states.clear();
