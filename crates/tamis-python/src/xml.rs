@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyMemoryView, PyString, PyTuple};
 use tamis::xml::{Engine, Input};
 
 use crate::error;
@@ -115,7 +115,7 @@ impl Source {
         if object.hasattr("__fspath__")? {
             return Ok(Source::File(object.extract()?));
         }
-        if object.hasattr("__buffer__")? {
+        if object.is_instance_of::<PyMemoryView>() {
             let bytes = object.py().get_type::<PyBytes>().call1((object,))?;
             return Ok(Source::Bytes(bytes.extract()?));
         }

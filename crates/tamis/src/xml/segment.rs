@@ -102,7 +102,15 @@ impl<T> Lists<T> {
 enum Finder {
     Scan,
     Walk(Box<dyn Structure>),
-    Memo { nfa: Nfa, uses: Vec<PathUse>, access: AccessIndex },
+    Memo(Box<Shared>),
+}
+
+/// What the default engine runs on.
+#[derive(Debug)]
+struct Shared {
+    nfa: Nfa,
+    uses: Vec<PathUse>,
+    access: AccessIndex,
 }
 
 /// Working memory of [`Segment::matches`], for one segment.
@@ -173,7 +181,11 @@ impl Segment {
                 let mut nfa = Nfa::default();
                 builder.steps.iter().for_each(|(path, steps)| nfa.add(steps, *path));
                 let uses = builder.uses();
-                Finder::Memo { nfa, uses, access: AccessIndex::new(std::mem::take(&mut builder.access)) }
+                Finder::Memo(Box::new(Shared {
+                    nfa,
+                    uses,
+                    access: AccessIndex::new(std::mem::take(&mut builder.access)),
+                }))
             }
         };
         builder.groups.resize(filters.len(), 0);
@@ -244,7 +256,7 @@ impl Segment {
                 let mut sink = Postponed { segment: self, document, answers, passed };
                 structure.walk(document, &self.symbols, walk, &mut sink);
             }
-            Finder::Memo { nfa, uses, access } => self.run(nfa, uses, access, document, scratch),
+            Finder::Memo(shared) => self.run(shared, document, scratch),
         }
         let answers = &mut scratch.answers;
         for at in 0..answers.evaluate.len() {
@@ -268,14 +280,8 @@ impl Segment {
     }
 
     /// The default engine: state sets met before, and values looked up.
-    fn run(
-        &self,
-        nfa: &Nfa,
-        uses: &[PathUse],
-        access: &AccessIndex,
-        document: &Document,
-        scratch: &mut SegmentScratch,
-    ) {
+    fn run(&self, shared: &Shared, document: &Document, scratch: &mut SegmentScratch) {
+        let Shared { nfa, uses, access } = shared;
         let SegmentScratch { walk, memo, open, answers, active, labels: chain, found, check, .. } = scratch;
         let labels = &mut walk.labels;
         labels.start(document);
