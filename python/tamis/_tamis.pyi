@@ -317,12 +317,8 @@ class Filter:
         limits: Bounds on filters and documents.
     """
 
-    def __new__(
-        cls, *, engine: Engine = "auto", limits: XmlLimits | None = None
-    ) -> Filter: ...
-    def add(
-        self, id: _Id, xpath: str, *, namespaces: Mapping[str, str] | None = None
-    ) -> None:
+    def __new__(cls, *, engine: Engine = "auto", limits: XmlLimits | None = None) -> Filter: ...
+    def add(self, id: _Id, xpath: str, *, namespaces: Mapping[str, str] | None = None) -> None:
         """Add a filter, replacing the one of the same id.
 
         Args:
