@@ -20,6 +20,7 @@ An `Index` holds subscriptions: an id with an `Expression`, written as text, put
 from tamis._tamis import Explanation, Expression, Index, Limits, Subscription
 from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted
 from tamis.errors import (
+    DocumentError,
     EventError,
     ExpressionError,
     ExpressionSyntaxError,
@@ -34,6 +35,7 @@ open = Index.open
 
 __all__ = [
     "Attribute",
+    "DocumentError",
     "EventError",
     "Explanation",
     "Expression",

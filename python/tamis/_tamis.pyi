@@ -5,13 +5,25 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias, final, overload
 
 from tamis.builder import Scalar
+from tamis.xml import Engine
 
-__all__ = ["Explanation", "Expression", "Index", "Limits", "Subscription"]
+__all__ = [
+    "Explanation",
+    "Expression",
+    "Filter",
+    "FilterSubscription",
+    "Index",
+    "Limits",
+    "Subscription",
+    "XmlExplanation",
+    "XmlLimits",
+]
 
 _Json = str | bytes | bytearray | memoryview
 _Event = Mapping[str, Any] | _Json
 _Id = str | int
 _Expression: TypeAlias = "str | Expression"
+_Document = str | bytes | bytearray | memoryview | PathLike[str]
 _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any]
 
 @final
@@ -263,4 +275,151 @@ class Index:
     def __len__(self) -> int: ...
     def __contains__(self, id: object, /) -> bool: ...
     def __getitem__(self, id: _Id, /) -> Subscription: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+@final
+class XmlLimits:
+    """Bounds on XPath filters and documents; what is not given keeps its default.
+
+    Input beyond a bound is a `LimitError` that carries both numbers.
+    """
+
+    def __new__(
+        cls,
+        *,
+        xpath: int | None = None,
+        document: int | None = None,
+        document_depth: int | None = None,
+        attributes: int | None = None,
+        names: int | None = None,
+        expansion: int | None = None,
+        memory: int | None = None,
+    ) -> XmlLimits: ...
+    @property
+    def xpath(self) -> int:
+        """Bytes of an XPath expression."""
+    @property
+    def document(self) -> int:
+        """Bytes of a document; at most 1 GiB whatever is set."""
+    @property
+    def document_depth(self) -> int:
+        """Nesting of a document's elements."""
+    @property
+    def attributes(self) -> int:
+        """Attributes of one element, namespace declarations included."""
+    @property
+    def names(self) -> int:
+        """Distinct names of elements and attributes in one document."""
+    @property
+    def expansion(self) -> int:
+        """Bytes that a document's entities expand to, all references together."""
+    @property
+    def memory(self) -> int:
+        """State sets that an engine remembers from document to document."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    __hash__ = None  # type: ignore[assignment]
+
+@final
+class XmlExplanation:
+    """Why a filter is true of a document, or not: `print` it, or take `to_list`."""
+
+    @property
+    def matched(self) -> bool:
+        """Whether the document satisfies the filter."""
+    def to_list(self) -> list[dict[str, Any]]:
+        """The parts of the expression, each before those inside it.
+
+        Every part has `depth`, `text` and `truth`; a path has `selected`: how many nodes each of
+        its steps selects, up to the first that selects none.
+        """
+
+@final
+class FilterSubscription:
+    """An id with an XPath expression."""
+
+    @property
+    def id(self) -> str | int:
+        """What it is called."""
+    @property
+    def xpath(self) -> str:
+        """What it asks."""
+    @property
+    def namespaces(self) -> dict[str, str]:
+        """The namespaces that its prefixes stand for."""
+
+@final
+class Filter:
+    """A set of XPath filters that can be matched while it changes.
+
+    Any number of threads may match while others add and remove: a match sees all of a change or
+    nothing of it, and never waits.
+
+    Args:
+        engine: The algorithm; all give the same results. `"auto"` is the one to use.
+        limits: Bounds on filters and documents.
+    """
+
+    def __new__(cls, *, engine: Engine = "auto", limits: XmlLimits | None = None) -> Filter: ...
+    def add(self, id: _Id, xpath: str, *, namespaces: Mapping[str, str] | None = None) -> None:
+        """Add a filter, replacing the one of the same id.
+
+        Args:
+            id: A string or a 64-bit integer.
+            xpath: An XPath 1.0 expression.
+            namespaces: The namespaces that its prefixes stand for.
+
+        Raises:
+            ExpressionSyntaxError: The text is no expression that filters take; says where and why.
+        """
+    def add_many(
+        self,
+        items: Iterable[tuple[_Id, str]] | Mapping[Any, str],
+        *,
+        namespaces: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add all filters, or none.
+
+        Args:
+            items: (id, xpath) each, or a mapping of ids to expressions. Of equal ids the last counts.
+            namespaces: The namespaces that prefixes stand for, in all of them.
+
+        Raises:
+            TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
+        """
+    def remove(self, id: _Id) -> None:
+        """Remove a filter.
+
+        Raises:
+            UnknownIdError: There is none of that id.
+        """
+    def match(self, document: _Document) -> list[Any]:
+        """The ids of the filters that a document satisfies, in insertion order.
+
+        Args:
+            document: Bytes, text, or the path of a file.
+
+        Raises:
+            DocumentError: The document is not well formed; says where and why.
+            LimitError: It is larger or deeper than the limits allow.
+        """
+    def match_batch(self, documents: Iterable[_Document]) -> list[list[Any]]:
+        """The ids of the filters that each document satisfies: one list per document.
+
+        Args:
+            documents: An iterable of documents, all matched against the filters of one moment.
+        """
+    def explain(self, id: _Id, document: _Document) -> XmlExplanation:
+        """Why a filter is true of a document, or not."""
+    def stats(self) -> dict[str, Any]:
+        """Figures about the filters: subscriptions, segments, the engine."""
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+    @property
+    def limits(self) -> XmlLimits:
+        """The bounds on filters and documents."""
+    def __len__(self) -> int: ...
+    def __contains__(self, id: object, /) -> bool: ...
+    def __getitem__(self, id: _Id, /) -> FilterSubscription: ...
     def __iter__(self) -> Iterator[Any]: ...

@@ -95,6 +95,22 @@ class EventError(TamisError, ValueError):
     """An event that cannot be decoded."""
 
 
+class DocumentError(TamisError, ValueError):
+    """An XML document that is not well formed, or cannot be decoded.
+
+    Attributes:
+        line: The line of the offending text, from 1.
+        column: Its column in characters, from 1.
+    """
+
+    def __init__(
+        self, message: str, *, line: int = 1, column: int = 1, item: int | None = None
+    ) -> None:
+        super().__init__(message, item=item)
+        self.line = line
+        self.column = column
+
+
 class SubscriptionError(TamisError, ValueError):
     """An id or metadata that cannot be used, or a batch of the wrong shape."""
 

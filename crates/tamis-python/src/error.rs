@@ -29,6 +29,11 @@ fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict
             details.set_item("allowed", allowed)?;
             "LimitError"
         }
+        tamis::Error::Document { line, column, .. } => {
+            details.set_item("line", line)?;
+            details.set_item("column", column)?;
+            "DocumentError"
+        }
         tamis::Error::Event(_) => "EventError",
         tamis::Error::Storage { path, .. } => {
             details.set_item("path", path)?;

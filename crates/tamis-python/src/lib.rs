@@ -12,6 +12,7 @@ mod id;
 mod index;
 mod limits;
 mod value;
+mod xml;
 
 #[pyo3::pymodule]
 mod _tamis {
@@ -23,4 +24,6 @@ mod _tamis {
     use crate::index::{Index, Subscription};
     #[pymodule_export]
     use crate::limits::Limits;
+    #[pymodule_export]
+    use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits};
 }

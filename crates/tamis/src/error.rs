@@ -16,6 +16,15 @@ pub enum Error {
     Expression(String),
     /// An event that cannot be decoded.
     Event(String),
+    /// An XML document that is not well formed, or cannot be decoded.
+    Document {
+        /// Line, from 1.
+        line: usize,
+        /// Column in characters, from 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
     /// Input beyond a bound of [`Limits`](crate::Limits).
     Limit {
         /// What was counted.
@@ -83,6 +92,7 @@ impl fmt::Display for Error {
         match self {
             Error::Syntax(error) => error.fmt(f),
             Error::Expression(message) | Error::Event(message) => f.write_str(message),
+            Error::Document { line, column, message } => write!(f, "line {line}, column {column}: {message}"),
             Error::Limit { what, name, found, allowed } => {
                 write!(f, "{what}: {found} exceeds the limit of {allowed} (limit `{name}`)")
             }

@@ -23,6 +23,7 @@
 //! | `matcher` | which of a set of expressions does an event satisfy? |
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
+//! | `xml` | which of many XPath filters does a document satisfy? |
 
 // The random expressions of the integration tests serve unit tests too, under the name they import.
 #[cfg(test)]
@@ -41,6 +42,7 @@ mod sections;
 mod strings;
 mod truth;
 mod value;
+pub mod xml;
 
 pub use error::{Error, Result, SyntaxError};
 pub use event::{ArrowEvents, AttributeId, Attributes, Event, Mention, Presence, Values};

@@ -1,0 +1,115 @@
+//! Which filters may a value decide?
+//!
+//! Of every filter that tests values, one test is its access: the filter is looked at only where an
+//! element reaches the test's step and passes it. Accesses are found by (path to the step, key,
+//! value) and not filter by filter.
+
+use std::collections::HashMap;
+
+use super::engine::PathId;
+use super::evaluate::to_number;
+use super::plan::Condition;
+use super::segment::Slot;
+use super::values::Key;
+use super::xpath::Comparison;
+
+/// A filter behind its access test.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    pub slot: Slot,
+    /// The filter's whole path.
+    pub path: PathId,
+    /// The step whose element is tested, from 0.
+    pub step: u32,
+    /// Whether the test is of the last step's element.
+    pub last: bool,
+    /// Whether the filter has no other test.
+    pub alone: bool,
+    /// Whether the filter has no test of another step.
+    pub together: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Operand {
+    /// A string to be equal to, by its number.
+    String(u32),
+    /// A number to be equal to, by its bits.
+    Number(u64),
+    /// Anything else, tested one by one.
+    Other,
+}
+
+#[derive(Debug, Default)]
+pub struct AccessIndex {
+    entries: Vec<(Access, Option<Condition>)>,
+    ranges: HashMap<(PathId, Key, Operand), (u32, u32), ahash::RandomState>,
+    literals: HashMap<Box<str>, u32, ahash::RandomState>,
+    longest: usize,
+}
+
+/// Accesses as they are collected: the path to the tested step, the key, and the test.
+pub type Collected = Vec<(PathId, Key, Condition, Access)>;
+
+impl AccessIndex {
+    pub fn new(collected: Collected) -> AccessIndex {
+        let mut index = AccessIndex::default();
+        let mut keyed = Vec::with_capacity(collected.len());
+        for (path, key, condition, access) in collected {
+            let operand = match &condition {
+                Condition::String(Comparison::Equal, text) => {
+                    index.longest = index.longest.max(text.len());
+                    let next = index.literals.len() as u32;
+                    Operand::String(*index.literals.entry((**text).into()).or_insert(next))
+                }
+                Condition::Number(Comparison::Equal, number) => Operand::Number(bits(*number)),
+                _ => Operand::Other,
+            };
+            let condition = (operand == Operand::Other).then_some(condition);
+            keyed.push(((path, key, operand), access, condition));
+        }
+        keyed.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.slot.cmp(&other.1.slot)));
+        for group in keyed.chunk_by(|one, other| one.0 == other.0) {
+            let start = index.entries.len() as u32;
+            index.entries.extend(group.iter().map(|(_, access, condition)| (*access, condition.clone())));
+            index.ranges.insert(group[0].0, (start, index.entries.len() as u32));
+        }
+        index
+    }
+
+    /// Adds the accesses that a value of a key passes where one of the paths is reached.
+    pub fn find(&self, paths: &[PathId], key: Key, value: &str, found: &mut Vec<Access>) {
+        let literal = match value.len() <= self.longest {
+            true => self.literals.get(value).copied(),
+            false => None,
+        };
+        let number = to_number(value);
+        for &path in paths {
+            if let Some(literal) = literal {
+                found
+                    .extend(self.range(path, key, Operand::String(literal)).iter().map(|(access, _)| access));
+            }
+            if !number.is_nan() {
+                found.extend(
+                    self.range(path, key, Operand::Number(bits(number))).iter().map(|(access, _)| access),
+                );
+            }
+            for (access, condition) in self.range(path, key, Operand::Other) {
+                if condition.as_ref().is_some_and(|condition| condition.passes(value)) {
+                    found.push(*access);
+                }
+            }
+        }
+    }
+
+    fn range(&self, path: PathId, key: Key, operand: Operand) -> &[(Access, Option<Condition>)] {
+        match self.ranges.get(&(path, key, operand)) {
+            Some(&(start, end)) => &self.entries[start as usize..end as usize],
+            None => &[],
+        }
+    }
+}
+
+/// Equal numbers have equal bits, zeros included.
+fn bits(number: f64) -> u64 {
+    (number + 0.0).to_bits()
+}

@@ -1,0 +1,156 @@
+//! What does a document say?
+//!
+//! A document is an arena of nodes in document order: an element is followed by its attributes, then
+//! by its content, and `end` tells where its content stops. All character data lies in one text, in
+//! order, so that the string value of an element is a slice of it. This module knows no filter.
+
+mod attributes;
+mod dtd;
+mod encoding;
+mod names;
+mod read;
+
+pub use names::{NameId, Names};
+
+use crate::error::{Error, Result};
+use crate::xml::Limits;
+
+/// Position of a node in document order; the document node is 0.
+pub type NodeIndex = u32;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    Document,
+    Element,
+    Attribute,
+    Text,
+    Comment,
+    Instruction,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Node {
+    pub kind: NodeKind,
+    /// The name as written.
+    pub name: NameId,
+    /// The name as XPath compares it.
+    pub expanded: NameId,
+    /// The document node is its own parent.
+    pub parent: NodeIndex,
+    /// The first node behind this one's attributes and content.
+    pub end: NodeIndex,
+    /// How many attributes follow an element.
+    pub attributes: u32,
+    /// Where the string value begins and ends: in `text` for the document, elements and text, in
+    /// `values` for the others.
+    value: (u32, u32),
+}
+
+/// A document that has been read.
+#[derive(Debug, Default)]
+pub struct Document {
+    nodes: Vec<Node>,
+    text: String,
+    values: String,
+    names: Names,
+    /// Working memory of the reader.
+    reading: read::Reading,
+}
+
+impl Document {
+    /// Reads a document from bytes, replacing what was read before.
+    pub fn read(&mut self, bytes: &[u8], limits: &Limits) -> Result<()> {
+        read::check_size(bytes.len(), limits)?;
+        read::read(self, &encoding::decode(bytes)?, limits)
+    }
+
+    /// Reads a document from text; an encoding that it declares means nothing.
+    pub fn read_text(&mut self, text: &str, limits: &Limits) -> Result<()> {
+        read::check_size(text.len(), limits)?;
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        read::read(self, &encoding::normalise(text.into())?, limits)
+    }
+
+    /// Makes this a document of no content at all, for which every path is empty.
+    pub(super) fn read_nothing(&mut self) {
+        read::read_nothing(self);
+    }
+
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    pub(super) fn node(&self, index: NodeIndex) -> &Node {
+        &self.nodes[index as usize]
+    }
+
+    pub(super) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The string value of a node.
+    pub(super) fn string(&self, index: NodeIndex) -> &str {
+        let node = self.node(index);
+        let (start, end) = (node.value.0 as usize, node.value.1 as usize);
+        match node.kind {
+            NodeKind::Document | NodeKind::Element | NodeKind::Text => &self.text[start..end],
+            NodeKind::Attribute | NodeKind::Comment | NodeKind::Instruction => &self.values[start..end],
+        }
+    }
+
+    /// The nodes of an element's attributes.
+    pub(super) fn attributes(&self, index: NodeIndex) -> std::ops::Range<NodeIndex> {
+        index + 1..index + 1 + self.node(index).attributes
+    }
+
+    /// The children of a node in order.
+    pub(super) fn children(&self, index: NodeIndex) -> Children<'_> {
+        let node = self.node(index);
+        let first = index + 1 + node.attributes;
+        Children { document: self, next: first, end: node.end.max(first) }
+    }
+}
+
+pub(super) struct Children<'d> {
+    document: &'d Document,
+    next: NodeIndex,
+    end: NodeIndex,
+}
+
+impl Iterator for Children<'_> {
+    type Item = NodeIndex;
+
+    fn next(&mut self) -> Option<NodeIndex> {
+        let found = self.next;
+        (found < self.end).then(|| {
+            self.next = self.document.node(found).end;
+            found
+        })
+    }
+}
+
+/// A place in a text, for messages.
+struct Place<'t> {
+    text: &'t str,
+    offset: usize,
+}
+
+impl<'t> Place<'t> {
+    fn end(text: &'t str) -> Self {
+        Place { text, offset: text.len() }
+    }
+
+    fn error(&self, message: &str) -> Error {
+        let mut offset = self.offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let before = &self.text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Error::Document {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            message: message.to_owned(),
+        }
+    }
+}

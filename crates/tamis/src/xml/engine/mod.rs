@@ -1,0 +1,107 @@
+//! Which structural paths does a document contain, and at which elements?
+//!
+//! Engines differ in how they find out; what is done with a path that has been reached is the same
+//! for all and stands in `segment`.
+
+mod candidates;
+mod hybrid;
+mod memo;
+mod nfa;
+mod xfilter;
+mod yfilter;
+
+use std::fmt::Debug;
+
+use super::document::{Document, NodeIndex};
+use super::symbols::{Labels, SymbolTest, Symbols};
+pub use hybrid::Hybrid;
+pub use memo::{Hit, Memo, PathUse, SetId};
+pub use nfa::Nfa;
+pub use xfilter::XFilter;
+pub use yfilter::YFilter;
+
+/// Number of a distinct path in a compiled set of filters.
+pub type PathId = u32;
+
+/// A path as engines take it: whether each step may skip levels, and its test.
+pub type SymbolPath = Box<[(bool, SymbolTest)]>;
+
+/// The engines by name; all give the same results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// A shared automaton whose state sets are remembered from document to document, and an index
+    /// over the values that filters test.
+    #[default]
+    Auto,
+    /// The shared automaton of Diao et al. 2003, 3.2; values are tested where a path is complete,
+    /// those least likely to pass first (5.2, selection postponed).
+    YFilter,
+    /// The same, with the tests in the order in which they are written.
+    YFilterUnsorted,
+    /// The same automaton; values are tested as soon as their step is reached (5.1, inline).
+    YFilterInline,
+    /// Runs of names shared, what lies between them not (3.3).
+    Hybrid,
+    /// One machine per path, with list balance (3.1).
+    XFilter,
+    /// Every filter evaluated on every document: the definition.
+    Scan,
+}
+
+const ALL: [Engine; 7] = [
+    Engine::Auto,
+    Engine::YFilter,
+    Engine::YFilterUnsorted,
+    Engine::YFilterInline,
+    Engine::Hybrid,
+    Engine::XFilter,
+    Engine::Scan,
+];
+
+impl Engine {
+    /// The engine of a name.
+    pub fn find(name: &str) -> Option<Engine> {
+        ALL.into_iter().find(|engine| engine.name() == name)
+    }
+
+    /// The names of all engines.
+    pub fn names() -> Vec<&'static str> {
+        ALL.iter().map(|engine| engine.name()).collect()
+    }
+
+    /// The engine's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::Auto => "auto",
+            Engine::YFilter => "yfilter",
+            Engine::YFilterUnsorted => "yfilter-unsorted",
+            Engine::YFilterInline => "yfilter-inline",
+            Engine::Hybrid => "hybrid",
+            Engine::XFilter => "xfilter",
+            Engine::Scan => "scan",
+        }
+    }
+}
+
+/// What is told of paths while a document is walked.
+pub trait Sink {
+    /// An element completes a path. `labels` may be asked about any node.
+    fn reach(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels);
+}
+
+/// An algorithm that finds the paths of a document, compiled over a set of distinct paths.
+pub trait Structure: Debug + Send + Sync {
+    /// Tells the sink of every element that completes a path.
+    fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink);
+}
+
+/// Working memory of [`Structure::walk`].
+#[derive(Debug, Default)]
+pub struct WalkScratch {
+    pub labels: Labels,
+    /// Of every open element, where it ends.
+    open: Vec<NodeIndex>,
+    states: Vec<nfa::StateId>,
+    starts: Vec<usize>,
+    candidates: candidates::CandidateScratch,
+}

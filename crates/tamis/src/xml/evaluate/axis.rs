@@ -1,0 +1,234 @@
+//! Which nodes does a step reach?
+
+use crate::xml::document::{Document, Names, Node, NodeIndex, NodeKind};
+use crate::xml::xpath::{Axis, Test};
+
+/// A node test with its names looked up in a document.
+#[derive(Debug, Clone, Copy)]
+pub enum Resolved<'t> {
+    /// A name that the document does not use.
+    Nothing,
+    Name(NodeKind, u32),
+    Namespace(NodeKind, u32),
+    Any(NodeKind),
+    Node,
+    Text,
+    Comment,
+    Instruction(Option<&'t str>),
+}
+
+impl<'t> Resolved<'t> {
+    pub fn new(test: &'t Test, axis: Axis, document: &Document) -> Self {
+        let principal = if axis == Axis::Attribute { NodeKind::Attribute } else { NodeKind::Element };
+        match test {
+            Test::Name { namespace, local } => match document.names().find(namespace, local) {
+                Some(name) => Resolved::Name(principal, name),
+                None => Resolved::Nothing,
+            },
+            Test::Namespace(namespace) => match document.names().find_namespace(namespace) {
+                Some(namespace) => Resolved::Namespace(principal, namespace),
+                None => Resolved::Nothing,
+            },
+            Test::Any => Resolved::Any(principal),
+            Test::Node => Resolved::Node,
+            Test::Text => Resolved::Text,
+            Test::Comment => Resolved::Comment,
+            Test::Instruction(target) => Resolved::Instruction(target.as_deref()),
+        }
+    }
+
+    fn accepts(&self, node: &Node, names: &Names) -> bool {
+        match *self {
+            Resolved::Nothing => false,
+            Resolved::Name(kind, name) => node.kind == kind && node.expanded == name,
+            Resolved::Namespace(kind, namespace) => {
+                node.kind == kind && names.name(node.name).namespace == namespace
+            }
+            Resolved::Any(kind) => node.kind == kind,
+            Resolved::Node => true,
+            Resolved::Text => node.kind == NodeKind::Text,
+            Resolved::Comment => node.kind == NodeKind::Comment,
+            Resolved::Instruction(target) => {
+                let named = |target: &str| *names.name(node.name).qualified == *target;
+                node.kind == NodeKind::Instruction && target.is_none_or(named)
+            }
+        }
+    }
+}
+
+/// Marks on nodes that are erased at once.
+#[derive(Debug, Default)]
+pub struct Marks {
+    marks: Vec<u32>,
+    current: u32,
+}
+
+impl Marks {
+    fn start(&mut self, size: usize) {
+        self.current = self.current.wrapping_add(1);
+        if self.current == 0 {
+            self.marks.clear();
+            self.current = 1;
+        }
+        if self.marks.len() < size {
+            self.marks.resize(size, 0);
+        }
+    }
+
+    /// Marks a node; whether it was not marked before.
+    fn mark(&mut self, node: NodeIndex) -> bool {
+        let mark = &mut self.marks[node as usize];
+        let new = *mark != self.current;
+        *mark = self.current;
+        new
+    }
+}
+
+/// The nodes that some node of `contexts` reaches, in document order. Linear in the document.
+pub fn from_set(
+    document: &Document,
+    axis: Axis,
+    test: &Resolved<'_>,
+    contexts: &[NodeIndex],
+    marks: &mut Marks,
+) -> Vec<NodeIndex> {
+    let nodes = document.nodes();
+    let names = document.names();
+    let mut found = Vec::new();
+    let mut add = |index: NodeIndex| {
+        if test.accepts(&nodes[index as usize], names) {
+            found.push(index);
+        }
+    };
+    match axis {
+        Axis::Child => contexts.iter().for_each(|&context| document.children(context).for_each(&mut add)),
+        Axis::Attribute => {
+            for &context in contexts {
+                document.attributes(context).for_each(&mut add);
+            }
+        }
+        Axis::Itself => contexts.iter().copied().for_each(&mut add),
+        Axis::Descendant | Axis::DescendantOrSelf => {
+            let mut covered = 0;
+            for &context in contexts {
+                let node = &nodes[context as usize];
+                let own = axis == Axis::DescendantOrSelf;
+                if own && (node.kind == NodeKind::Attribute || context >= covered) {
+                    add(context);
+                }
+                if context >= covered || context == 0 {
+                    let inside = (context + 1..node.end)
+                        .filter(|&index| nodes[index as usize].kind != NodeKind::Attribute);
+                    if node.kind != NodeKind::Attribute {
+                        inside.for_each(&mut add);
+                    }
+                    covered = node.end.max(covered);
+                }
+            }
+        }
+        Axis::Parent => {
+            marks.start(nodes.len());
+            for &context in contexts.iter().filter(|context| **context != 0) {
+                let parent = nodes[context as usize].parent;
+                if marks.mark(parent) {
+                    add(parent);
+                }
+            }
+        }
+        Axis::Ancestor | Axis::AncestorOrSelf => {
+            marks.start(nodes.len());
+            for &context in contexts {
+                let mut next = context;
+                if axis == Axis::Ancestor {
+                    if context == 0 {
+                        continue;
+                    }
+                    next = nodes[context as usize].parent;
+                }
+                while marks.mark(next) {
+                    add(next);
+                    if next == 0 {
+                        break;
+                    }
+                    next = nodes[next as usize].parent;
+                }
+            }
+        }
+        Axis::FollowingSibling => {
+            // Contexts come in order, so that the first of a parent's covers the others.
+            marks.start(nodes.len());
+            for &context in contexts.iter().filter(|context| has_siblings(document, **context)) {
+                if marks.mark(nodes[context as usize].parent) {
+                    following(document, context).for_each(&mut add);
+                }
+            }
+        }
+        Axis::PrecedingSibling => {
+            marks.start(nodes.len());
+            for &context in contexts.iter().rev().filter(|context| has_siblings(document, **context)) {
+                let parent = nodes[context as usize].parent;
+                if marks.mark(parent) {
+                    document.children(parent).take_while(|&child| child < context).for_each(&mut add);
+                }
+            }
+        }
+    }
+    if !found.is_sorted() {
+        found.sort_unstable();
+    }
+    found.dedup();
+    found
+}
+
+/// The nodes that one node reaches, in the order in which their positions count, at most `most`.
+pub fn from_node(
+    document: &Document,
+    axis: Axis,
+    test: &Resolved<'_>,
+    context: NodeIndex,
+    most: usize,
+    found: &mut Vec<NodeIndex>,
+) {
+    let nodes = document.nodes();
+    let names = document.names();
+    let accepted = |index: &NodeIndex| test.accepts(&nodes[*index as usize], names);
+    let node = &nodes[context as usize];
+    match axis {
+        Axis::Child => found.extend(document.children(context).filter(accepted).take(most)),
+        Axis::Attribute => found.extend(document.attributes(context).filter(accepted).take(most)),
+        Axis::Itself => found.extend(Some(context).filter(accepted)),
+        Axis::Descendant | Axis::DescendantOrSelf => {
+            let itself = (axis == Axis::DescendantOrSelf).then_some(context);
+            let inside =
+                (context + 1..node.end).filter(|&index| nodes[index as usize].kind != NodeKind::Attribute);
+            found.extend(itself.into_iter().chain(inside).filter(accepted).take(most));
+        }
+        Axis::Parent => found.extend((context != 0).then_some(node.parent).filter(accepted)),
+        Axis::Ancestor | Axis::AncestorOrSelf => {
+            let itself = (axis == Axis::AncestorOrSelf).then_some(context);
+            let up = |index: &NodeIndex| (*index != 0).then(|| nodes[*index as usize].parent);
+            let above = std::iter::successors(up(&context), up);
+            found.extend(itself.into_iter().chain(above).filter(accepted).take(most));
+        }
+        Axis::FollowingSibling if has_siblings(document, context) => {
+            found.extend(following(document, context).filter(accepted).take(most));
+        }
+        Axis::PrecedingSibling if has_siblings(document, context) => {
+            let before = document.children(node.parent).take_while(|&child| child < context);
+            found.extend(before.filter(accepted));
+            found.reverse();
+            found.truncate(most);
+        }
+        Axis::FollowingSibling | Axis::PrecedingSibling => {}
+    }
+}
+
+fn has_siblings(document: &Document, index: NodeIndex) -> bool {
+    index != 0 && document.node(index).kind != NodeKind::Attribute
+}
+
+fn following(document: &Document, index: NodeIndex) -> impl Iterator<Item = NodeIndex> {
+    let end = document.node(document.node(index).parent).end;
+    let next = move |index: &NodeIndex| Some(document.node(*index).end).filter(|next| *next < end);
+    std::iter::successors(next(&index), next)
+}

@@ -1,0 +1,92 @@
+//! What is a value, and how does one type become another?
+
+use std::borrow::Cow;
+
+use crate::xml::characters::is_space;
+use crate::xml::document::{Document, NodeIndex};
+
+#[derive(Debug, Clone)]
+pub enum Value<'e> {
+    /// In document order, each once.
+    Nodes(Vec<NodeIndex>),
+    Boolean(bool),
+    Number(f64),
+    String(Cow<'e, str>),
+}
+
+impl<'e> Value<'e> {
+    pub fn boolean(&self) -> bool {
+        match self {
+            Value::Nodes(nodes) => !nodes.is_empty(),
+            Value::Boolean(boolean) => *boolean,
+            Value::Number(number) => *number != 0.0 && !number.is_nan(),
+            Value::String(text) => !text.is_empty(),
+        }
+    }
+
+    pub fn number(&self, document: &Document) -> f64 {
+        match self {
+            Value::Nodes(nodes) => nodes.first().map_or(f64::NAN, |node| to_number(document.string(*node))),
+            Value::Boolean(boolean) => f64::from(u8::from(*boolean)),
+            Value::Number(number) => *number,
+            Value::String(text) => to_number(text),
+        }
+    }
+
+    pub fn string(self, document: &'e Document) -> Cow<'e, str> {
+        match self {
+            Value::Nodes(nodes) => nodes.first().map_or("", |node| document.string(*node)).into(),
+            Value::Boolean(true) => "true".into(),
+            Value::Boolean(false) => "false".into(),
+            Value::Number(number) => to_string(number).into(),
+            Value::String(text) => text,
+        }
+    }
+}
+
+/// XPath 1.0, 4.4: white space, a minus, digits with at most one point; all else is not a number.
+pub fn to_number(text: &str) -> f64 {
+    let text = text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let numeric = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if numeric && digits.bytes().any(|byte| byte.is_ascii_digit()) {
+        text.parse().unwrap_or(f64::NAN)
+    } else {
+        f64::NAN
+    }
+}
+
+/// XPath 1.0, 4.2: no exponents, no negative zero.
+pub fn to_string(number: f64) -> String {
+    if number.is_nan() {
+        "NaN".into()
+    } else if number.is_infinite() {
+        if number > 0.0 { "Infinity".into() } else { "-Infinity".into() }
+    } else if number == 0.0 {
+        "0".into()
+    } else {
+        number.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_and_written() {
+        for (text, number) in [(" 12\n", 12.0), ("-.5", -0.5), ("5.", 5.0), ("-0", 0.0)] {
+            assert_eq!(to_number(text), number, "{text}");
+        }
+        for text in
+            ["", " ", "+1", "1e3", "1.2.3", "- 1", "--1", "0x1", "1 2", ".", "-", "NaN", "inf", "\u{a0}1"]
+        {
+            assert!(to_number(text).is_nan(), "{text}");
+        }
+        for (number, text) in
+            [(1.0, "1"), (-0.0, "0"), (1.5, "1.5"), (1e21, "1000000000000000000000"), (f64::NAN, "NaN")]
+        {
+            assert_eq!(to_string(number), text);
+        }
+    }
+}

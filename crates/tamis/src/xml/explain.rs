@@ -1,0 +1,73 @@
+//! Why is an expression true of a document, or not?
+
+use std::fmt;
+
+use super::document::Document;
+use super::evaluate::Explainer;
+use super::xpath::{Function, Kind, NodeId, XPath};
+
+/// The parts of an expression, outermost first, with what each was on a document.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    lines: Vec<Line>,
+}
+
+/// One part of an explanation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// How many parts enclose this one.
+    pub depth: usize,
+    /// The part as written.
+    pub text: String,
+    /// Whether the part is true.
+    pub truth: bool,
+    /// How many nodes each step of a path selects, for a path.
+    pub selected: Vec<usize>,
+}
+
+impl Explanation {
+    /// Whether the document satisfies the expression.
+    pub fn matched(&self) -> bool {
+        self.lines.first().is_some_and(|line| line.truth)
+    }
+
+    /// The parts, each before those inside it.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, line) in self.lines.iter().enumerate() {
+            let newline = if at > 0 { "\n" } else { "" };
+            write!(f, "{newline}{:<9}{}{}", line.truth, "  ".repeat(line.depth), line.text)?;
+            if !line.selected.is_empty() {
+                let counts: Vec<String> = line.selected.iter().map(usize::to_string).collect();
+                write!(f, "    -- its steps select {} nodes", counts.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub fn explain(xpath: &XPath, document: &Document) -> Explanation {
+    let mut explainer = Explainer::new(xpath, document);
+    let mut lines = Vec::new();
+    let mut open: Vec<(NodeId, usize)> = vec![(xpath.root(), 0)];
+    while let Some((id, depth)) = open.pop() {
+        let node = xpath.node(id);
+        let text = &xpath.text()[node.range.0 as usize..node.range.1 as usize];
+        let selected = explainer.selected(id);
+        lines.push(Line { depth, text: text.to_owned(), truth: explainer.truth(id), selected });
+        let parts: &[NodeId] = match &node.kind {
+            Kind::And(parts) | Kind::Or(parts) | Kind::Union(parts) => parts,
+            Kind::Call(Function::Not | Function::Boolean | Function::Count | Function::Sum, parts) => parts,
+            Kind::Compare(_, left, right) => &[*left, *right],
+            _ => &[],
+        };
+        let shown = |id: &&NodeId| !matches!(xpath.node(**id).kind, Kind::Literal(_) | Kind::Number(_));
+        open.extend(parts.iter().filter(shown).rev().map(|part| (*part, depth + 1)));
+    }
+    Explanation { lines }
+}

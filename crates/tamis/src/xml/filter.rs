@@ -1,0 +1,381 @@
+//! What does a user hold: filters in, matches out?
+//!
+//! As in `index`: readers take a [`FilterSnapshot`] and never wait, writers take turns and publish
+//! the next snapshot at once. New filters form small segments, merged as they grow in number; what an
+//! engine remembers belongs to a segment and lasts as long as it, so that adding and removing filters
+//! leaves the memory of the large segments as it is.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+use super::document::Document;
+use super::engine::Engine;
+use super::evaluate::EvaluationScratch;
+use super::explain::{Explanation, explain};
+use super::limits::Limits;
+use super::segment::{Segment, SegmentScratch};
+use super::xpath::XPath;
+use crate::error::Result;
+use crate::index::Id;
+
+/// How many neighbouring segments of one size class are merged, and the ratio of two classes.
+const MERGE: usize = 8;
+
+/// Working memories kept for later matches; as many threads may match without warming up anew.
+const SPARE: usize = 16;
+
+/// An id with an XPath expression.
+#[derive(Debug)]
+pub struct FilterSubscription {
+    id: Id,
+    xpath: XPath,
+    /// The first version of the filter that no longer holds the subscription.
+    removed: AtomicU64,
+    /// The number of the part that holds it.
+    part: AtomicU64,
+}
+
+impl FilterSubscription {
+    /// A subscription that no filter holds yet.
+    pub fn new(id: Id, xpath: XPath) -> FilterSubscription {
+        FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX), part: AtomicU64::new(0) }
+    }
+
+    /// What the user calls it.
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// What it asks.
+    pub fn xpath(&self) -> &XPath {
+        &self.xpath
+    }
+
+    fn is_live(&self, version: u64) -> bool {
+        version < self.removed.load(Ordering::Acquire)
+    }
+}
+
+/// A set of XPath filters that can be matched while it changes.
+///
+/// ```
+/// use tamis::xml::{Engine, Filter, Limits};
+///
+/// let filter = Filter::new(Engine::Auto, Limits::default());
+/// filter.add("q1".into(), "//product[@id]/price[. < 300]", &[])?;
+/// let document = b"<catalog><product id='1'><price>299</price></product></catalog>";
+/// assert_eq!(filter.match_bytes(document)?, ["q1".into()]);
+/// # Ok::<(), tamis::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Filter {
+    engine: Engine,
+    limits: Limits,
+    writer: Mutex<Writer>,
+    snapshot: ArcSwap<FilterSnapshot>,
+    spare: Mutex<Vec<FilterScratch>>,
+}
+
+#[derive(Debug, Default)]
+struct Writer {
+    subscriptions: HashMap<Id, Arc<FilterSubscription>, ahash::RandomState>,
+    segments: u64,
+}
+
+#[derive(Debug)]
+struct Part {
+    /// Tells the segments of one filter apart.
+    number: u64,
+    subscriptions: Vec<Arc<FilterSubscription>>,
+    segment: Segment,
+    /// Whether some of the subscriptions have been removed; if not, none need be asked.
+    holed: AtomicBool,
+}
+
+/// A filter at one moment.
+#[derive(Debug)]
+pub struct FilterSnapshot {
+    version: u64,
+    parts: Vec<Arc<Part>>,
+    live: usize,
+}
+
+/// Working memory of a match: the document, and what engines remember.
+#[derive(Debug, Default)]
+pub struct FilterScratch {
+    document: Document,
+    evaluation: EvaluationScratch,
+    segments: HashMap<u64, SegmentScratch, ahash::RandomState>,
+}
+
+impl Filter {
+    /// An empty filter.
+    pub fn new(engine: Engine, limits: Limits) -> Filter {
+        let empty = FilterSnapshot { version: 0, parts: Vec::new(), live: 0 };
+        Filter {
+            engine,
+            limits,
+            writer: Mutex::default(),
+            snapshot: ArcSwap::from_pointee(empty),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// The engine in use.
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// The bounds on filters and documents.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Adds a filter; one of the same id is replaced and loses its place in the order.
+    pub fn add(&self, id: Id, xpath: &str, namespaces: &[(&str, &str)]) -> Result<()> {
+        let xpath = XPath::parse(xpath, namespaces, &self.limits)?;
+        self.add_many(vec![FilterSubscription::new(id, xpath)]);
+        Ok(())
+    }
+
+    /// Adds all subscriptions; of equal ids the last counts.
+    pub fn add_many(&self, subscriptions: Vec<FilterSubscription>) {
+        if subscriptions.is_empty() {
+            return;
+        }
+        let subscriptions: Vec<_> = subscriptions.into_iter().map(Arc::new).collect();
+        let mut writer = lock(&self.writer);
+        let current = self.snapshot.load_full();
+        let version = current.version + 1;
+        for subscription in &subscriptions {
+            let replaced = writer.subscriptions.insert(subscription.id.clone(), subscription.clone());
+            if let Some(replaced) = replaced {
+                current.remove(&replaced, version);
+            }
+        }
+        // What a later item of the same batch replaced is gone before anyone saw it.
+        let live = subscriptions.into_iter().filter(|subscription| subscription.is_live(version)).collect();
+        let mut parts = current.parts.clone();
+        parts.push(self.compile(live, &mut writer));
+        self.publish(&current, parts, &mut writer);
+    }
+
+    /// Removes a filter; false where there is none of that id.
+    pub fn remove(&self, id: &Id) -> bool {
+        let mut writer = lock(&self.writer);
+        let Some(removed) = writer.subscriptions.remove(id) else {
+            return false;
+        };
+        let current = self.snapshot.load_full();
+        current.remove(&removed, current.version + 1);
+        self.publish(&current, current.parts.clone(), &mut writer);
+        true
+    }
+
+    fn compile(&self, subscriptions: Vec<Arc<FilterSubscription>>, writer: &mut Writer) -> Arc<Part> {
+        writer.segments += 1;
+        let segment = Segment::new(subscriptions.iter().map(|subscription| &subscription.xpath), self.engine);
+        for subscription in &subscriptions {
+            subscription.part.store(writer.segments, Ordering::Relaxed);
+        }
+        Arc::new(Part { number: writer.segments, subscriptions, segment, holed: AtomicBool::new(false) })
+    }
+
+    /// Merges what should be merged and makes the next version visible. The caller holds the writer.
+    fn publish(&self, current: &FilterSnapshot, mut parts: Vec<Arc<Part>>, writer: &mut Writer) {
+        let version = current.version + 1;
+        let live = writer.subscriptions.len();
+        let merge = |parts: &[Arc<Part>], writer: &mut Writer| {
+            let subscriptions = parts.iter().flat_map(|part| &part.subscriptions);
+            let live = subscriptions.filter(|subscription| subscription.is_live(version)).cloned().collect();
+            self.compile(live, writer)
+        };
+        let class = |part: &Arc<Part>| part.subscriptions.len().max(1).ilog(MERGE);
+        while let Some(last) = parts.last() {
+            let highest = class(last);
+            let run = parts.iter().rev().take_while(|part| class(part) <= highest).count();
+            if run < MERGE {
+                break;
+            }
+            let merged = merge(&parts[parts.len() - run..], writer);
+            parts.truncate(parts.len() - run);
+            parts.push(merged);
+        }
+        // Removals alone must not let the dead outnumber the living for good.
+        let slots: usize = parts.iter().map(|part| part.subscriptions.len()).sum();
+        if slots > 2 * live + 1024 {
+            parts = vec![merge(&parts, writer)];
+        }
+        self.snapshot.store(Arc::new(FilterSnapshot { version, parts, live }));
+    }
+
+    /// The subscription of that id.
+    pub fn get(&self, id: &Id) -> Option<Arc<FilterSubscription>> {
+        lock(&self.writer).subscriptions.get(id).cloned()
+    }
+
+    /// The filter at this moment.
+    pub fn snapshot(&self) -> Arc<FilterSnapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// The ids of the filters that a document satisfies, in insertion order.
+    pub fn match_bytes(&self, document: &[u8]) -> Result<Vec<Id>> {
+        let snapshot = self.snapshot();
+        let mut ids = Vec::new();
+        self.matches(&snapshot, Input::Bytes(document), |subscription| ids.push(subscription.id.clone()))?;
+        Ok(ids)
+    }
+
+    /// Calls `found` with every subscription of a snapshot of this filter that a document satisfies,
+    /// in insertion order; with none where the document is an error.
+    pub fn matches<'s>(
+        &self,
+        snapshot: &'s FilterSnapshot,
+        input: Input<'_>,
+        found: impl FnMut(&'s Arc<FilterSubscription>),
+    ) -> Result<()> {
+        let mut scratch = lock(&self.spare).pop().unwrap_or_default();
+        let read = input.read(&mut scratch.document, &self.limits);
+        if read.is_ok() {
+            snapshot.matches(&mut scratch, &self.limits, found);
+        }
+        let mut spare = lock(&self.spare);
+        if spare.len() < SPARE {
+            spare.push(scratch);
+        }
+        read
+    }
+
+    /// Why a subscription's expression is true of a document, or not.
+    pub fn explain(&self, subscription: &FilterSubscription, input: Input<'_>) -> Result<Explanation> {
+        let mut document = Document::default();
+        input.read(&mut document, &self.limits)?;
+        Ok(explain(&subscription.xpath, &document))
+    }
+}
+
+/// A document to be read.
+#[derive(Debug, Clone, Copy)]
+pub enum Input<'i> {
+    /// Bytes, whose encoding they tell themselves.
+    Bytes(&'i [u8]),
+    /// Text; an encoding that it declares means nothing.
+    Text(&'i str),
+}
+
+impl Input<'_> {
+    fn read(self, document: &mut Document, limits: &Limits) -> Result<()> {
+        match self {
+            Input::Bytes(bytes) => document.read(bytes, limits),
+            Input::Text(text) => document.read_text(text, limits),
+        }
+    }
+}
+
+/// The content of a file, of which no more is read than a document may have.
+pub fn read_file(path: &std::path::Path, limits: &Limits) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut content = Vec::new();
+    let most = (limits.document as u64).saturating_add(1);
+    std::fs::File::open(path)?.take(most).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+impl FilterSnapshot {
+    fn matches<'s>(
+        &'s self,
+        scratch: &mut FilterScratch,
+        limits: &Limits,
+        mut found: impl FnMut(&'s Arc<FilterSubscription>),
+    ) {
+        let FilterScratch { document, evaluation, segments } = scratch;
+        if segments.len() > 2 * self.parts.len() + 8 {
+            segments.retain(|number, _| self.parts.iter().any(|part| part.number == *number));
+        }
+        for part in &self.parts {
+            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
+            let holed = part.holed.load(Ordering::Acquire);
+            part.segment.matches(document, memory, evaluation, |slot| {
+                let subscription = &part.subscriptions[slot as usize];
+                if !holed || subscription.is_live(self.version) {
+                    found(subscription);
+                }
+            });
+        }
+    }
+
+    /// Notes that the next version no longer holds a subscription. The caller holds the writer.
+    fn remove(&self, subscription: &FilterSubscription, version: u64) {
+        subscription.removed.store(version, Ordering::Release);
+        let number = subscription.part.load(Ordering::Relaxed);
+        if let Some(part) = self.parts.iter().find(|part| part.number == number) {
+            part.holed.store(true, Ordering::Release);
+        }
+    }
+
+    /// The live subscriptions in insertion order.
+    pub fn subscriptions(&self) -> impl Iterator<Item = &Arc<FilterSubscription>> {
+        let all = self.parts.iter().flat_map(|part| &part.subscriptions);
+        all.filter(|subscription| subscription.is_live(self.version))
+    }
+
+    /// How many subscriptions are live.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// How many separately compiled parts there are.
+    pub fn segments(&self) -> usize {
+        self.parts.len()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whoever panicked had not published, and working memory is put back only when whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(filter: &Filter, document: &str) -> Vec<Id> {
+        filter.match_bytes(document.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn filters_come_and_go_and_the_order_stays() {
+        let filter = Filter::new(Engine::Auto, Limits::default());
+        for id in 0..1000 {
+            filter.add(id.into(), &format!("//a[@x = {}]", id % 10), &[]).unwrap();
+        }
+        assert!(filter.snapshot().segments() < 40);
+        let before = filter.snapshot();
+        (0..500).for_each(|id| assert!(filter.remove(&Id::from(id))));
+        assert!(!filter.remove(&Id::from(0)));
+        let expected: Vec<Id> = (500..1000).filter(|id| id % 10 == 3).map(Id::from).collect();
+        assert_eq!(ids(&filter, "<a x='3'/>"), expected);
+        assert_eq!(before.subscriptions().count(), 1000);
+        filter.add(503.into(), "//b", &[]).unwrap();
+        assert_eq!(ids(&filter, "<a><b/></a>"), [Id::from(503)]);
+        assert_eq!(filter.snapshot().len(), 500);
+    }
+
+    #[test]
+    fn a_broken_document_leaves_nothing_behind() {
+        let filter = Filter::new(Engine::Auto, Limits::default());
+        filter.add("q".into(), "//b", &[]).unwrap();
+        assert!(filter.match_bytes(b"<a><b/>").is_err());
+        assert_eq!(ids(&filter, "<a/>"), []);
+        assert_eq!(ids(&filter, "<a><b/></a>"), ["q".into()]);
+    }
+}

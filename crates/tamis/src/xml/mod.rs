@@ -1,0 +1,49 @@
+//! Which of many XPath filters does a document satisfy?
+//!
+//! ```
+//! use tamis::xml::{Engine, Filter, Limits};
+//!
+//! let filter = Filter::new(Engine::Auto, Limits::default());
+//! filter.add("cheap".into(), "//product[@id]/price[. < 300]", &[])?;
+//! filter.add("final".into(), "not(//draft)", &[])?;
+//! let document = b"<catalog><product id='1'><price>299</price></product></catalog>";
+//! assert_eq!(filter.match_bytes(document)?, ["cheap".into(), "final".into()]);
+//! # Ok::<(), tamis::Error>(())
+//! ```
+//!
+//! After Diao, Altinel, Franklin, Zhang and Fischer 2003, "Path sharing and predicate evaluation for
+//! high-performance XML filtering".
+//!
+//! | module | the question it answers |
+//! |---|---|
+//! | `xpath` | what does a filter ask, and how is it read? |
+//! | `document` | what does a document say, and is it well formed? |
+//! | `evaluate` | is an expression true of a document? The definition |
+//! | `plan` | what must a document's structure show before a filter can be true? |
+//! | `symbols` | which of a document's names do filters speak of? |
+//! | `engine` | which structural paths does a document contain? |
+//! | `values`, `access` | do elements pass tests of values, and which filters may a value decide? |
+//! | `segment` | which filters of a compiled set does a document satisfy? |
+//! | `filter` | how does all of it change while it is being read? |
+
+mod access;
+mod characters;
+mod document;
+mod engine;
+mod evaluate;
+mod explain;
+mod filter;
+mod limits;
+mod plan;
+mod segment;
+mod symbols;
+mod values;
+mod xpath;
+
+pub use document::Document;
+pub use engine::Engine;
+pub use evaluate::{EvaluationScratch, is_true};
+pub use explain::{Explanation, Line};
+pub use filter::{Filter, FilterScratch, FilterSnapshot, FilterSubscription, Input, read_file};
+pub use limits::Limits;
+pub use xpath::XPath;

@@ -1,0 +1,196 @@
+//! Do the elements of a path pass the tests of values?
+//!
+//! A filter asks only whether some choice of elements passes. That is decided per element and step,
+//! never by listing the choices, of which there are exponentially many on recursive documents.
+
+use super::document::{Document, NodeIndex, NodeKind};
+use super::engine::SymbolPath;
+use super::evaluate::{compare_string, to_number};
+use super::plan::Condition;
+use super::symbols::{Label, Labels, Symbol, Symbols};
+use super::xpath::Comparison;
+
+/// What of an element a value is, with its name looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Key {
+    Own,
+    Text,
+    Attribute(Symbol),
+}
+
+#[derive(Debug, Clone)]
+pub struct Test {
+    /// The step whose element is tested, from 0.
+    pub step: usize,
+    pub key: Key,
+    pub condition: Condition,
+}
+
+/// A filter whose path is decided by the values of the elements on it.
+#[derive(Debug)]
+pub struct ValueFilter {
+    pub steps: SymbolPath,
+    /// Tests of the last step first.
+    pub tests: Box<[Test]>,
+}
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Passed,
+    Failed,
+    /// The elements nest too deep for this way of checking.
+    TooDeep,
+}
+
+impl Condition {
+    pub fn passes(&self, value: &str) -> bool {
+        match self {
+            Condition::Exists => true,
+            Condition::String(comparison, literal) => compare_string(*comparison, value, literal),
+            Condition::Number(comparison, number) => comparison.numbers(to_number(value), *number),
+            Condition::Contains(part) => memchr::memmem::find(value.as_bytes(), part.as_bytes()).is_some(),
+            Condition::StartsWith(part) => value.starts_with(&**part),
+        }
+    }
+
+    /// A rough chance of passing: equality rarely does, mere existence often.
+    pub fn selectivity(&self) -> u32 {
+        match self {
+            Condition::String(Comparison::Equal, _) | Condition::Number(Comparison::Equal, _) => 5,
+            Condition::StartsWith(_) | Condition::Contains(_) => 10,
+            Condition::Number(Comparison::NotEqual, _) | Condition::String(Comparison::NotEqual, _) => 80,
+            Condition::Number(..) | Condition::String(..) => 40,
+            Condition::Exists => 50,
+        }
+    }
+}
+
+/// Calls `each` with the values that a key has at an element, until it returns true; whether it did.
+pub fn any_value<'d>(
+    document: &'d Document,
+    symbols: &Symbols,
+    labels: &mut Labels,
+    element: NodeIndex,
+    key: Key,
+    mut each: impl FnMut(&'d str) -> bool,
+) -> bool {
+    match key {
+        Key::Own => each(document.string(element)),
+        Key::Text => document
+            .children(element)
+            .filter(|child| document.node(*child).kind == NodeKind::Text)
+            .any(|child| each(document.string(child))),
+        Key::Attribute(symbol) => document.attributes(element).any(|attribute| {
+            labels.of(symbols, document, attribute).name == symbol && each(document.string(attribute))
+        }),
+    }
+}
+
+impl ValueFilter {
+    /// Whether elements from the root down to `element` take the steps, the last of them `element`,
+    /// and pass the tests.
+    pub fn check(
+        &self,
+        document: &Document,
+        symbols: &Symbols,
+        labels: &mut Labels,
+        element: NodeIndex,
+    ) -> Verdict {
+        let last = self.steps.len() - 1;
+        // The last step's element is known: most filters fail here.
+        for test in self.tests.iter().take_while(|test| test.step == last) {
+            if !any_value(document, symbols, labels, element, test.key, |value| test.condition.passes(value))
+            {
+                return Verdict::Failed;
+            }
+        }
+        let mut chain = [0; 64];
+        let mut depth = 0;
+        let mut next = element;
+        while next != 0 {
+            if depth == chain.len() {
+                return Verdict::TooDeep;
+            }
+            chain[depth] = next;
+            depth += 1;
+            next = document.node(next).parent;
+        }
+        let chain = &mut chain[..depth];
+        chain.reverse();
+        // Bit d of `reached`: the steps so far can end at the element of depth d.
+        let mut reached: u64 = 0;
+        for (step, &(descendant, name)) in self.steps.iter().enumerate() {
+            let candidates = match (step, descendant) {
+                (0, false) => 1,
+                (0, true) => u64::MAX,
+                (_, false) => reached << 1,
+                // Everything deeper than the shallowest end so far.
+                (_, true) => deeper(reached),
+            };
+            let mut candidates = candidates & (u64::MAX >> (64 - depth));
+            if step == last {
+                candidates &= 1 << (depth - 1);
+            }
+            reached = 0;
+            while candidates != 0 {
+                let at = candidates.trailing_zeros() as usize;
+                candidates &= candidates - 1;
+                let passes = name.accepts(labels.of(symbols, document, chain[at]))
+                    && (step == last || self.passes(step, document, symbols, labels, chain[at]));
+                reached |= u64::from(passes) << at;
+            }
+            if reached == 0 {
+                return Verdict::Failed;
+            }
+        }
+        Verdict::Passed
+    }
+
+    /// Whether the steps after `step` lead from the first element of a chain to its last, given the
+    /// elements' labels from one to the other; `None` where they nest too deep to tell.
+    pub fn completes(&self, step: usize, chain: &[Label]) -> Option<bool> {
+        if chain.len() > 64 {
+            return None;
+        }
+        let last = self.steps.len() - 1;
+        let mut reached: u64 = 1;
+        for (at, &(descendant, name)) in self.steps.iter().enumerate().skip(step + 1) {
+            let candidates = if descendant { deeper(reached) } else { reached << 1 };
+            let mut candidates = candidates & (u64::MAX >> (64 - chain.len()));
+            if at == last {
+                candidates &= 1 << (chain.len() - 1);
+            }
+            reached = 0;
+            while candidates != 0 {
+                let depth = candidates.trailing_zeros() as usize;
+                candidates &= candidates - 1;
+                reached |= u64::from(name.accepts(chain[depth])) << depth;
+            }
+            if reached == 0 {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    /// Whether an element passes all tests of a step.
+    pub fn passes(
+        &self,
+        step: usize,
+        document: &Document,
+        symbols: &Symbols,
+        labels: &mut Labels,
+        element: NodeIndex,
+    ) -> bool {
+        self.tests.iter().filter(|test| test.step == step).all(|test| {
+            any_value(document, symbols, labels, element, test.key, |value| test.condition.passes(value))
+        })
+    }
+}
+
+/// The bits above the lowest bit that is set.
+fn deeper(bits: u64) -> u64 {
+    let lowest = bits & bits.wrapping_neg();
+    !(lowest | lowest.wrapping_sub(1))
+}

@@ -1,0 +1,225 @@
+//! What does a filter ask?
+//!
+//! An XPath 1.0 expression as an arena of nodes, read by `parse`. Filters have no variables, so the
+//! type of every node is known when it is read. This module knows no document and no engine.
+
+mod function;
+mod lex;
+mod parse;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use function::Function;
+
+use crate::error::Result;
+use crate::xml::Limits;
+
+/// Position of a node in its expression's arena.
+pub type NodeId = u32;
+
+/// An XPath 1.0 expression with the namespaces its prefixes stand for.
+#[derive(Clone)]
+pub struct XPath {
+    text: Arc<str>,
+    namespaces: Arc<[(Arc<str>, Arc<str>)]>,
+    nodes: Arc<[Node]>,
+    root: NodeId,
+}
+
+impl XPath {
+    /// Reads an expression; `namespaces` maps its prefixes to namespace names.
+    ///
+    /// ```
+    /// use tamis::xml::{Limits, XPath};
+    ///
+    /// let limits = Limits::default();
+    /// assert!(XPath::parse("//product[@id]/price[. < 300]", &[], &limits).is_ok());
+    /// let error = XPath::parse("//product[", &[], &limits).unwrap_err();
+    /// assert!(error.to_string().starts_with("line 1, column 11: expected an expression"));
+    /// ```
+    pub fn parse(text: &str, namespaces: &[(&str, &str)], limits: &Limits) -> Result<XPath> {
+        parse::parse(text, namespaces, limits)
+    }
+
+    /// The expression as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Prefixes and the namespace names they stand for.
+    pub fn namespaces(&self) -> &[(Arc<str>, Arc<str>)] {
+        &self.namespaces
+    }
+
+    pub(super) fn root(&self) -> NodeId {
+        self.root
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id as usize]
+    }
+}
+
+impl fmt::Display for XPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for XPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "XPath({:?})", self.text)
+    }
+}
+
+/// The four types of XPath 1.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    Nodes,
+    Boolean,
+    Number,
+    String,
+}
+
+impl Type {
+    pub fn word(self) -> &'static str {
+        match self {
+            Type::Nodes => "a node-set",
+            Type::Boolean => "a boolean",
+            Type::Number => "a number",
+            Type::String => "a string",
+        }
+    }
+}
+
+/// One node of an expression.
+#[derive(Debug, Clone)]
+pub struct Node {
+    pub kind: Kind,
+    pub result: Type,
+    /// Whether the value depends on the position or the size of the context.
+    pub positional: bool,
+    /// Where the node's text begins and ends, for explanations.
+    pub range: (u32, u32),
+}
+
+#[derive(Debug, Clone)]
+pub enum Kind {
+    Or(Vec<NodeId>),
+    And(Vec<NodeId>),
+    Compare(Comparison, NodeId, NodeId),
+    Arithmetic(Operation, NodeId, NodeId),
+    Negate(NodeId),
+    Union(Vec<NodeId>),
+    Literal(Arc<str>),
+    Number(f64),
+    Call(Function, Box<[NodeId]>),
+    Path(Path),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    /// The comparison with its sides exchanged.
+    pub fn mirrored(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+            same => same,
+        }
+    }
+
+    pub fn numbers(self, left: f64, right: f64) -> bool {
+        match self {
+            Comparison::Equal => left == right,
+            Comparison::NotEqual => left != right,
+            Comparison::Less => left < right,
+            Comparison::LessOrEqual => left <= right,
+            Comparison::Greater => left > right,
+            Comparison::GreaterOrEqual => left >= right,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+/// A location path: where it starts, and its steps.
+#[derive(Debug, Clone)]
+pub struct Path {
+    pub start: Start,
+    pub steps: Box<[Step]>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Start {
+    /// The document node.
+    Root,
+    /// The context node.
+    Context,
+    /// The nodes of an expression, in document order, that satisfy the predicates.
+    Nodes(NodeId, Box<[NodeId]>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub axis: Axis,
+    pub test: Test,
+    pub predicates: Box<[NodeId]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Axis {
+    Child,
+    Descendant,
+    DescendantOrSelf,
+    Itself,
+    Attribute,
+    Parent,
+    Ancestor,
+    AncestorOrSelf,
+    FollowingSibling,
+    PrecedingSibling,
+}
+
+impl Axis {
+    /// Whether positions count against document order.
+    pub fn is_reverse(self) -> bool {
+        matches!(self, Axis::Parent | Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Test {
+    /// A name; no namespace is the empty one.
+    Name {
+        namespace: Arc<str>,
+        local: Arc<str>,
+    },
+    /// Any name of a namespace.
+    Namespace(Arc<str>),
+    /// Any node of the axis' principal type.
+    Any,
+    /// Any node at all.
+    Node,
+    Text,
+    Comment,
+    Instruction(Option<Arc<str>>),
+}
