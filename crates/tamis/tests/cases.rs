@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tamis::{
-    Attributes, Error, Event, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, Truth, explain,
-    from_json, parse, to_json,
+    ATree, ATreeOptions, Attributes, Error, Event, Limits, MatchScratch, Matcher, Missing, Scan, Scratch,
+    Truth, explain, from_json, parse, to_json,
 };
 
 fn testdata(folder: &str) -> PathBuf {
@@ -48,6 +48,10 @@ fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, Strin
     let mut found = Vec::new();
     scan.matches(&decoded, &mut Scratch::default(), &mut found);
     expect("scan finds it", found.len() == 1, truth == Truth::True)?;
+    found.clear();
+    let atree = ATree::compile([&expression], &attributes, missing, ATreeOptions::default());
+    atree.matches(&decoded, &mut Scratch::default(), &mut found);
+    expect("atree finds it", found.len() == 1, truth == Truth::True)?;
     Ok(truth)
 }
 
