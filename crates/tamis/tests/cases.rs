@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tamis::{
-    Attributes, Compiled, Error, Event, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, Truth,
-    explain, from_json, parse, to_json,
+    ATree, ATreeOptions, Attributes, Compiled, Error, Event, Limits, MatchScratch, Matcher, Missing, Scan,
+    Scratch, Truth, explain, from_json, parse, to_json,
 };
 
 fn testdata(folder: &str) -> PathBuf {
@@ -45,13 +45,14 @@ fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, Strin
     let mut decoded = Event::default();
     decoded.decode_json(event.as_bytes(), &attributes, &limits).map_err(|error| error.to_string())?;
     let truth = explain(&expression, &decoded, &attributes, missing).truth();
-    let mut found = Vec::new();
-    scan.matches(&decoded, &mut Scratch::default(), &mut found);
-    expect("scan finds it", found.len() == 1, truth == Truth::True)?;
     let compiled = Compiled::new([&expression], &attributes, missing, &[]);
-    found.clear();
-    compiled.matches(&decoded, &mut Scratch::default(), &mut found);
-    expect("the compiled matcher finds it", found.len() == 1, truth == Truth::True)?;
+    let atree = ATree::compile([&expression], &attributes, missing, ATreeOptions::default());
+    let matchers: [&dyn Matcher; 3] = [&scan, &compiled, &atree];
+    for matcher in matchers {
+        let mut found = Vec::new();
+        matcher.matches(&decoded, &mut Scratch::default(), &mut found);
+        expect(matcher.name(), found.len() == 1, truth == Truth::True)?;
+    }
     Ok(truth)
 }
 

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 
 use super::ATree;
-use super::graph::{Ask, Kind, NOWHERE, Node, NodeId};
+use super::graph::{Ask, Kind, Link, NOWHERE, Node, NodeId};
 use crate::event::Event;
 use crate::matcher::Slot;
 use crate::predicate::{PredicateScratch, Seen};
@@ -28,6 +28,9 @@ pub(in crate::matcher) struct ATreeScratch {
     /// By node: the last event on which children told it, and how many; without propagation on
     /// demand only.
     told: Vec<(u32, u32)>,
+    /// Kept for their memory: the leaves to visit, and the nodes that they tell.
+    leaves: Vec<NodeId>,
+    parents: Vec<NodeId>,
     /// By level: the nodes to be visited.
     queues: Vec<Vec<NodeId>>,
     /// The levels whose queues are not empty.
@@ -58,7 +61,7 @@ impl ATreeScratch {
     }
 
     /// Counts a child that told the node; returns how many have.
-    fn tell(&mut self, node: NodeId, nodes: usize) -> u32 {
+    fn count_told(&mut self, node: NodeId, nodes: usize) -> u32 {
         if self.told.len() < nodes {
             self.told.resize(nodes, (0, 0));
         }
@@ -117,14 +120,7 @@ impl Run<'_> {
                 atree.holding[predicate as usize].count();
             }
         }
-        for position in 0..self.scratch.predicates.found().len() {
-            let predicate = self.scratch.predicates.found()[position];
-            if atree.graph.is_awaited(predicate)
-                && let Some(leaf) = atree.leaves[predicate as usize][0]
-            {
-                self.visit(leaf);
-            }
-        }
+        self.reported_leaves();
         for (attribute, _) in event.iter() {
             if (attribute as usize) < atree.presence.len()
                 && self.scratch.predicates.seen(attribute) == Seen::Values
@@ -137,6 +133,27 @@ impl Run<'_> {
             }
         }
         atree.graph.by_absence.iter().for_each(|&leaf| self.visit_lazy(leaf));
+    }
+
+    /// Visits the leaves whose predicates hold. Each step is taken for all of them before the next, so
+    /// that the fetches from memory of a step overlap: with 100,000 conjunctions a match took 0.20 ms
+    /// instead of 0.37 (medians of three runs in turn on two busy cores).
+    fn reported_leaves(&mut self) {
+        let (atree, graph) = (self.atree, &self.atree.graph);
+        let mut leaves = std::mem::take(&mut self.scratch.leaves);
+        let mut parents = std::mem::take(&mut self.scratch.parents);
+        let awaited = self.scratch.predicates.found().iter().filter(|&&id| graph.is_awaited(id));
+        leaves.extend(awaited.filter_map(|&predicate| atree.leaves[predicate as usize][0]));
+        for leaf in leaves.drain(..) {
+            let node = graph.node(leaf);
+            self.found.extend_from_slice(&node.slots);
+            let triggers = &node.parents[..node.triggers as usize];
+            parents.extend(triggers.iter().filter(|link| self.passes(link)).map(|link| link.node));
+        }
+        for parent in parents.drain(..) {
+            self.tell(parent);
+        }
+        (self.scratch.leaves, self.scratch.parents) = (leaves, parents);
     }
 
     fn visit_lazy(&mut self, leaf: NodeId) {
@@ -198,34 +215,43 @@ impl Run<'_> {
 
     /// Reports the expressions of a true node and tells the nodes that wait for it.
     fn visit(&mut self, id: NodeId) {
-        let graph = &self.atree.graph;
-        let node = graph.node(id);
+        let node = self.atree.graph.node(id);
         self.found.extend_from_slice(&node.slots);
         for link in &node.parents[..node.triggers as usize] {
-            if link.guard != NOWHERE && !self.scratch.predicates.holds(link.guard) {
-                continue;
+            if self.passes(link) {
+                self.tell(link.node);
             }
-            let parent = graph.node(link.node);
-            match parent.kind {
-                Kind::Or => {
-                    if self.scratch.make_true(link.node) {
-                        self.scratch.enqueue(link.node, parent.level);
-                    }
+        }
+    }
+
+    /// Whether the parent has what it needs first beside its access child.
+    fn passes(&self, link: &Link) -> bool {
+        link.guard == NOWHERE || self.scratch.predicates.holds(link.guard)
+    }
+
+    /// Tells a node that a child of it is true.
+    fn tell(&mut self, id: NodeId) {
+        let node = self.atree.graph.node(id);
+        let level = node.level;
+        match node.kind {
+            Kind::Or => {
+                if self.scratch.make_true(id) {
+                    self.scratch.enqueue(id, level);
                 }
-                _ if !self.atree.options.propagation_on_demand => {
-                    if self.scratch.tell(link.node, graph.nodes.len()) == 1 {
-                        self.scratch.enqueue(link.node, parent.level);
-                    }
-                }
-                // Leaves have their truth already; most nodes above them alone end here.
-                _ if parent.level == 2 => {
-                    if self.others_are_true(parent) {
-                        self.scratch.make_true(link.node);
-                        self.scratch.enqueue(link.node, parent.level);
-                    }
-                }
-                _ => self.scratch.enqueue(link.node, parent.level),
             }
+            _ if !self.atree.options.propagation_on_demand => {
+                if self.scratch.count_told(id, self.atree.graph.nodes.len()) == 1 {
+                    self.scratch.enqueue(id, level);
+                }
+            }
+            // Leaves have their truth already; most nodes above them alone end here.
+            _ if level == 2 => {
+                if self.others_are_true(node) {
+                    self.scratch.make_true(id);
+                    self.scratch.enqueue(id, level);
+                }
+            }
+            _ => self.scratch.enqueue(id, level),
         }
     }
 }
