@@ -73,8 +73,11 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
 	done
 
-bench: require ## measure the engine
+bench: require ## measure the language, the XML filters, and the engine beside its references
 	cargo bench --locked -p tamis
+	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000"; do \
+		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
+	done
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build target fuzz/target python/tamis/*.so

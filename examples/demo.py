@@ -1,10 +1,9 @@
 """Match a stream of events against thousands of standing subscriptions, on local Spark.
 
-The driver generates subscriptions and events from a seed. Every Arrow batch of events goes to the
-engine at once, as one column of JSON text: no event becomes a Python object on the way.
-
-An index cannot be saved to disk yet, so every worker process builds it once, from a JSON-lines file
-of subscriptions, and keeps it for all batches and jobs that follow.
+The driver generates subscriptions and events from a seed, compiles the subscriptions into an index
+and saves it. Every worker process maps the saved index once, sharing its pages with the others, and
+keeps it for all batches and jobs that follow. Every Arrow batch of events goes to the engine at once,
+as one column of JSON text: no event becomes a Python object on the way.
 
 Run it with `make demo`; what Spark itself logs goes to build/demo.log.
 """
@@ -21,6 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -40,21 +40,22 @@ SYSTEMS = ["android", "ios", "linux", "macos", "windows"]
 
 
 @functools.cache
-def load_index(path: str) -> tamis.Index:
-    """Build the index from its subscriptions, once per process."""
-    index = tamis.Index()
-    with Path(path).open() as lines:
-        index.add_many([(row["id"], row["expression"]) for row in map(json.loads, lines)])
-    gc.freeze()  # a worker collects garbage after every task; the index need not be walked again
+def open_index(path: str) -> tamis.Index:
+    """Map the index, once per process; the driver has just written it, so it is not verified."""
+    index = tamis.open(path, verify=False)
+    gc.freeze()  # a worker collects garbage after every task; the modules need not be walked again
     return index
 
 
 def match_batches(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Add to every event the ids of the subscriptions it satisfies."""
-    index = load_index(path)
+    index = open_index(path)
     for batch in batches:
-        ids = index.match_batch(batch.column("event").to_pylist())
-        yield batch.append_column("matches", pa.array(ids, pa.list_(pa.string())))
+        found = index.match_batch(batch, column="event", threads=1)
+        counts = np.bincount(found.column("event"), minlength=batch.num_rows)
+        offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+        ids = found.column("subscription").combine_chunks()
+        yield batch.append_column("matches", pa.ListArray.from_arrays(offsets, ids))
 
 
 # ---------------------------------------------------------------- what is generated
@@ -147,15 +148,13 @@ def run(folder: Path) -> None:
     subscriptions = [(f"s{n:04}", generate_subscription(draw)) for n in range(SUBSCRIPTIONS)]
     texts = [json.dumps(generate_event(draw)) for _ in range(EVENTS)]
 
-    path = folder / "subscriptions.jsonl"
-    rows = [{"id": id, "expression": expression} for id, expression in subscriptions]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
+    path = folder / "index"
     started = time.perf_counter()
-    index = load_index(str(path))
-    print(
-        f"{len(index):,} subscriptions indexed in {time.perf_counter() - started:.2f} s, such as\n"
-    )
+    index = tamis.Index()
+    index.add_many(subscriptions)
+    index.save(path)
+    seconds = time.perf_counter() - started
+    print(f"{len(index):,} subscriptions compiled and saved in {seconds:.2f} s, such as\n")
     for id, expression in subscriptions[:5]:
         print(f"  {id}  {expression}")
 

@@ -103,10 +103,8 @@ class DocumentError(TamisError, ValueError):
         column: Its column in characters, from 1.
     """
 
-    def __init__(
-        self, message: str, *, line: int = 1, column: int = 1, item: int | None = None
-    ) -> None:
-        super().__init__(message, item=item)
+    def __init__(self, message: str, *, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
         self.line = line
         self.column = column
 
