@@ -2,8 +2,8 @@
 
 The driver generates subscriptions and events from a seed, compiles the subscriptions into an index
 and saves it. Every worker process maps the saved index once, sharing its pages with the others, and
-keeps it for all batches and jobs that follow. Every Arrow batch of events goes to the engine at once,
-as one column of JSON text: no event becomes a Python object on the way.
+keeps it for all batches and jobs that follow. Every Arrow batch of events goes to the engine at
+once, as one column of JSON text: no event becomes a Python object on the way.
 
 Run it with `make demo`; what Spark itself logs goes to build/demo.log.
 """
