@@ -12,11 +12,15 @@ use crate::value::{Value, ValueRef};
 /// No pair: no expression asks about this value.
 pub(super) const NO_KEY: u32 = u32::MAX;
 
+/// The high half of a hash.
+const HIGH: u64 = 0xffff_ffff_0000_0000;
+
 /// The pairs that equality asks about.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Open addressing with linear probing; a key plus one, or 0 for nothing.
-    slots: Column<u32>,
+    /// Open addressing with linear probing: a key plus one, or 0 for nothing, and above it the high
+    /// half of the pair's hash.
+    slots: Column<u64>,
     attributes: Column<u32>,
     values: ValueColumns,
     /// The first key of each attribute.
@@ -31,16 +35,17 @@ impl Keys {
         let mut numbers = vec![0; pairs.len()];
         let mut firsts = vec![0; attributes + 2];
         let capacity = if pairs.is_empty() { 0 } else { (pairs.len() * 2).next_power_of_two() };
-        let mut slots = vec![0; capacity];
+        let mut slots = vec![0u64; capacity];
         for (number, &pair) in order.iter().enumerate() {
             let (attribute, value) = &pairs[pair as usize];
             numbers[pair as usize] = number as u32;
             firsts[*attribute as usize + 1] += 1;
-            let mut slot = hash(*attribute, value.as_ref()) as usize & (capacity - 1);
+            let hash = hash(*attribute, value.as_ref());
+            let mut slot = hash as usize & (capacity - 1);
             while slots[slot] != 0 {
                 slot = (slot + 1) & (capacity - 1);
             }
-            slots[slot] = number as u32 + 1;
+            slots[slot] = hash & HIGH | (number as u64 + 1);
         }
         for attribute in 1..firsts.len() {
             firsts[attribute] += firsts[attribute - 1];
@@ -58,14 +63,19 @@ impl Keys {
     /// The key of a value of an attribute, or [`NO_KEY`].
     pub fn find(&self, attribute: u32, value: ValueRef<'_>) -> u32 {
         let mask = self.slots.len().wrapping_sub(1);
-        let mut slot = hash(attribute, value) as usize & mask;
+        let hash = hash(attribute, value);
+        let mut slot = hash as usize & mask;
         // At least half of the slots are empty; the bound is for a damaged file.
         for _ in 0..self.slots.len() {
-            match self.slots[slot] {
-                0 => return NO_KEY,
-                key if self.is(key as usize - 1, attribute, value) => return key - 1,
-                _ => slot = (slot + 1) & mask,
+            let found = self.slots[slot];
+            if found == 0 {
+                return NO_KEY;
             }
+            let key = (found as u32).wrapping_sub(1);
+            if (found ^ hash) & HIGH == 0 && self.is(key as usize, attribute, value) {
+                return key;
+            }
+            slot = (slot + 1) & mask;
         }
         NO_KEY
     }
@@ -91,7 +101,7 @@ impl Keys {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        4 * (self.slots.len() + self.attributes.len() + self.firsts.len()) + self.values.bytes()
+        8 * self.slots.len() + 4 * (self.attributes.len() + self.firsts.len()) + self.values.bytes()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
@@ -102,7 +112,7 @@ impl Keys {
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<Keys> {
-        let slots: Column<u32> = reader.next()?;
+        let slots: Column<u64> = reader.next()?;
         if !slots.is_empty() && !slots.len().is_power_of_two() {
             return Err(reader.damaged("a hash table has a wrong size"));
         }

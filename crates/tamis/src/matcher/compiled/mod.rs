@@ -234,7 +234,8 @@ impl Compiled {
             }
             working.sources.push(attributes + attribute);
             let values = working.values.len() as u32 - first;
-            working.fields[attribute as usize] = Field { first, values, global, present: true };
+            let key = working.values.get(first as usize).map_or(NO_KEY, |value| value.key);
+            working.fields[attribute as usize] = Field { first, values, key, global, present: true };
             if values > 0 {
                 for &pattern in group(&self.pattern_starts, &self.attribute_patterns, attribute) {
                     if self.evaluate(pattern, event, working) {

@@ -68,9 +68,7 @@ pub(super) fn holds<C: Context>(
                 let keys = &program[position + 1..position + 1 + count];
                 let found = match working.fields[attribute] {
                     Field { values: 0, .. } => None,
-                    Field { values: 1, first, .. } => {
-                        Some(keys.contains(&working.values[first as usize].key))
-                    }
+                    Field { values: 1, key, .. } => Some(keys.contains(&key)),
                     field => Some(working.values(field).iter().any(|value| keys.contains(&value.key))),
                 };
                 (found, position + 1 + count)

@@ -10,6 +10,8 @@ pub(super) struct Field {
     pub first: u32,
     /// How many values it has.
     pub values: u32,
+    /// The key of its first value.
+    pub key: u32,
     /// Its number in the event.
     pub global: u32,
     /// Whether the event has it, if only as a null.
