@@ -338,7 +338,8 @@ class Filter:
         """Add all filters, or none.
 
         Args:
-            items: (id, xpath) each, or a mapping of ids to expressions. Of equal ids the last counts.
+            items: (id, xpath) each, or a mapping of ids to expressions. Of equal ids the last
+                counts.
             namespaces: The namespaces that prefixes stand for, in all of them.
 
         Raises:

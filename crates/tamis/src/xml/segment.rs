@@ -21,8 +21,9 @@ use super::xpath::XPath;
 /// Position of a filter in its segment.
 pub type Slot = u32;
 
-/// A filter whose values failed for one in so many nodes of a document is evaluated instead, once:
-/// that takes as long, and a document may fail a filter once for every element.
+/// A filter whose values failed this often, and for one in so many nodes of a document, is evaluated
+/// instead, once: that takes as long, and a document may fail a filter once for every element.
+const FAILURES: usize = 256;
 const NODES_PER_FAILURE: usize = 16;
 
 /// No position.
@@ -424,7 +425,9 @@ impl Segment {
         let Some(filter) = self.value_filter(slot) else { return };
         match filter.check(document, &self.symbols, labels, element) {
             Verdict::Passed => answers.matched.set(slot),
-            Verdict::Failed if (failures as usize) < 16 + document.nodes().len() / NODES_PER_FAILURE => {
+            Verdict::Failed
+                if (failures as usize) < FAILURES + document.nodes().len() / NODES_PER_FAILURE =>
+            {
                 answers.set_mark(slot, failures + 1)
             }
             Verdict::Failed | Verdict::TooDeep => answers.defer(slot),

@@ -37,6 +37,8 @@ pub struct Node {
     pub expanded: NameId,
     /// The document node is its own parent.
     pub parent: NodeIndex,
+    /// The sibling before a child, or 0.
+    pub previous: NodeIndex,
     /// The first node behind this one's attributes and content.
     pub end: NodeIndex,
     /// How many attributes follow an element.

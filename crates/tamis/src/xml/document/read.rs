@@ -31,6 +31,8 @@ pub fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
 #[derive(Debug, Default)]
 pub struct Reading {
     open: Vec<Open>,
+    /// The last child of the document so far, or 0.
+    last: NodeIndex,
     /// Of every prefix, the namespaces it stands for, innermost last.
     bindings: Vec<Vec<NamespaceId>>,
     /// The prefixes that open elements have bound, in order.
@@ -42,6 +44,8 @@ struct Open {
     node: NodeIndex,
     /// How many prefixes were bound outside.
     bound: usize,
+    /// The last child so far, or 0.
+    last: NodeIndex,
 }
 
 pub fn read(document: &mut Document, text: &str, limits: &Limits) -> Result<()> {
@@ -73,6 +77,7 @@ pub fn read_nothing(document: &mut Document) {
     document.values.clear();
     let reading = &mut document.reading;
     reading.open.clear();
+    reading.last = 0;
     reading.bound.clear();
     reading.bindings.iter_mut().for_each(Vec::clear);
     document.push(NodeKind::Document, 0, (0, 0));
@@ -118,10 +123,25 @@ struct Session<'s> {
 impl Document {
     fn push(&mut self, kind: NodeKind, name: u32, value: (u32, u32)) -> NodeIndex {
         let index = self.nodes.len() as NodeIndex;
-        let parent = self.reading.open.last().map_or(0, |open| open.node);
+        let mut parent = 0;
+        let mut last = &mut self.reading.last;
+        if let Some(open) = self.reading.open.last_mut() {
+            parent = open.node;
+            last = &mut open.last;
+        }
+        let previous = if kind == NodeKind::Attribute { 0 } else { std::mem::replace(last, index) };
         let named = matches!(kind, NodeKind::Element | NodeKind::Attribute | NodeKind::Instruction);
         let expanded = if named { self.names.name(name).expanded } else { 0 };
-        self.nodes.push(Node { kind, name, expanded, parent, end: index + 1, attributes: 0, value });
+        self.nodes.push(Node {
+            kind,
+            name,
+            expanded,
+            parent,
+            previous,
+            end: index + 1,
+            attributes: 0,
+            value,
+        });
         index
     }
 
@@ -450,7 +470,7 @@ impl<'s> Session<'s> {
         let name = self.name(written, true, start + 1)?;
         let text = self.document.text.len() as u32;
         let element = self.document.push(NodeKind::Element, name, (text, text));
-        self.document.reading.open.push(Open { node: element, bound });
+        self.document.reading.open.push(Open { node: element, bound, last: 0 });
         for attribute in attributes.iter() {
             if declares && is_declaration(attribute.name) {
                 continue;

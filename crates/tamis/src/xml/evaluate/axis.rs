@@ -37,7 +37,7 @@ impl<'t> Resolved<'t> {
         }
     }
 
-    fn accepts(&self, node: &Node, names: &Names) -> bool {
+    pub fn accepts(&self, node: &Node, names: &Names) -> bool {
         match *self {
             Resolved::Nothing => false,
             Resolved::Name(kind, name) => node.kind == kind && node.expanded == name,
@@ -214,10 +214,9 @@ pub fn from_node(
             found.extend(following(document, context).filter(accepted).take(most));
         }
         Axis::PrecedingSibling if has_siblings(document, context) => {
-            let before = document.children(node.parent).take_while(|&child| child < context);
-            found.extend(before.filter(accepted));
-            found.reverse();
-            found.truncate(most);
+            let before =
+                |index: &NodeIndex| Some(nodes[*index as usize].previous).filter(|previous| *previous != 0);
+            found.extend(std::iter::successors(before(&context), before).filter(accepted).take(most));
         }
         Axis::FollowingSibling | Axis::PrecedingSibling => {}
     }
