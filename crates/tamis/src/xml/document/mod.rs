@@ -12,6 +12,9 @@ mod read;
 
 pub use names::{NameId, Names};
 
+use std::ops::Range;
+use std::sync::OnceLock;
+
 use crate::error::{Error, Result};
 use crate::xml::Limits;
 
@@ -55,6 +58,8 @@ pub struct Document {
     text: String,
     values: String,
     names: Names,
+    /// Elements by name, then by position; made when first asked for.
+    elements: OnceLock<Vec<(NameId, NodeIndex)>>,
     /// Working memory of the reader.
     reading: read::Reading,
 }
@@ -90,6 +95,19 @@ impl Document {
         &self.names
     }
 
+    /// The elements of a name, as XPath compares names, among a range of nodes.
+    pub(super) fn named(&self, name: NameId, range: Range<NodeIndex>) -> impl Iterator<Item = NodeIndex> {
+        let elements = self.elements.get_or_init(|| {
+            let nodes = self.nodes.iter().zip(0..).filter(|(node, _)| node.kind == NodeKind::Element);
+            let mut elements: Vec<_> = nodes.map(|(node, index)| (node.expanded, index)).collect();
+            elements.sort_unstable();
+            elements
+        });
+        let start = elements.partition_point(|element| *element < (name, range.start));
+        let inside = move |element: &&(NameId, NodeIndex)| **element < (name, range.end);
+        elements[start..].iter().take_while(inside).map(|(_, index)| *index)
+    }
+
     /// The string value of a node.
     pub(super) fn string(&self, index: NodeIndex) -> &str {
         let node = self.node(index);
@@ -101,7 +119,7 @@ impl Document {
     }
 
     /// The nodes of an element's attributes.
-    pub(super) fn attributes(&self, index: NodeIndex) -> std::ops::Range<NodeIndex> {
+    pub(super) fn attributes(&self, index: NodeIndex) -> Range<NodeIndex> {
         index + 1..index + 1 + self.node(index).attributes
     }
 

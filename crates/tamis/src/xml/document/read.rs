@@ -75,6 +75,7 @@ pub fn read_nothing(document: &mut Document) {
     document.nodes.clear();
     document.text.clear();
     document.values.clear();
+    document.elements.take();
     let reading = &mut document.reading;
     reading.open.clear();
     reading.last = 0;

@@ -95,6 +95,17 @@ pub fn from_set(
     let nodes = document.nodes();
     let names = document.names();
     let mut found = Vec::new();
+    if axis == Axis::Descendant
+        && let Resolved::Name(NodeKind::Element, name) = *test
+    {
+        let mut covered = 0;
+        for &context in contexts {
+            let end = nodes[context as usize].end;
+            found.extend(document.named(name, covered.max(context + 1)..end));
+            covered = covered.max(end);
+        }
+        return found;
+    }
     let mut add = |index: NodeIndex| {
         if test.accepts(&nodes[index as usize], names) {
             found.push(index);
