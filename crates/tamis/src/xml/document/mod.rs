@@ -9,6 +9,7 @@ mod dtd;
 mod encoding;
 mod names;
 mod read;
+mod tags;
 
 pub use names::{NameId, Names};
 
