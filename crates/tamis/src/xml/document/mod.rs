@@ -52,6 +52,9 @@ pub struct Node {
     value: (u32, u32),
 }
 
+/// Bytes of memory that are kept for the next document.
+const LARGE: usize = 16 << 20;
+
 /// A document that has been read.
 #[derive(Debug, Default)]
 pub struct Document {
@@ -82,6 +85,12 @@ impl Document {
     /// Makes this a document of no content at all, for which every path is empty.
     pub(super) fn read_nothing(&mut self) {
         read::read_nothing(self);
+    }
+
+    /// Whether its memory is worth giving back.
+    pub(super) fn is_large(&self) -> bool {
+        let bytes = self.nodes.capacity() * size_of::<Node>() + self.text.capacity() + self.values.capacity();
+        bytes > LARGE
     }
 
     pub(super) fn nodes(&self) -> &[Node] {
