@@ -1,5 +1,6 @@
 """XPath filters against lxml, an implementation that shares nothing with ours."""
 
+import io
 import itertools
 import random
 import threading
@@ -440,7 +441,8 @@ def test_what_is_no_filter_is_refused(query: str, column: int, reason: str) -> N
 
 def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
     text = "<?xml version='1.0' encoding='{}'?><a>\u00e4</a>"
-    query = "/a = '\u00e4'"
+    filters = xml.Filter()
+    filters.add("q", "/a = '\u00e4'")
     for encoding in ("utf-8", "utf-16", "iso-8859-1", "windows-1252"):
         content = text.format(encoding).encode(encoding)
         path = tmp_path / f"{encoding}.xml"
@@ -452,12 +454,17 @@ def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
             path,
             text.format(encoding),
         ):
-            filters = xml.Filter()
-            filters.add("q", query)
             assert filters.match(document) == ["q"]
+    with (tmp_path / "utf-16.xml").open("rb") as stream:
+        assert filters.match(stream) == ["q"]
+    with pytest.raises(TypeError, match="a stream gives bytes, not str"):
+        filters.match(io.StringIO("<a/>"))  # type: ignore[arg-type]
+    endless = open("/dev/zero", "rb")  # noqa: PTH123, SIM115
+    with endless, pytest.raises(tamis.LimitError):
+        filters.match(endless)
     with pytest.raises(FileNotFoundError):
         xml.Filter().match(tmp_path / "missing.xml")
-    with pytest.raises(TypeError, match="a document is bytes, text or a path, not int"):
+    with pytest.raises(TypeError, match="a document is bytes, text, a path or a binary stream"):
         xml.Filter().match(3)  # type: ignore[arg-type]
 
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from typing import Any, Literal, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final, overload
 
 from tamis.builder import Scalar
 from tamis.xml import Engine
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead
 
 __all__ = [
     "Explanation",
@@ -23,7 +26,7 @@ _Json = str | bytes | bytearray | memoryview
 _Event = Mapping[str, Any] | _Json
 _Id = str | int
 _Expression: TypeAlias = "str | Expression"
-_Document = str | bytes | bytearray | memoryview | PathLike[str]
+_Document = str | bytes | bytearray | memoryview | PathLike[str] | SupportsRead[bytes]
 _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any]
 
 @final
@@ -398,7 +401,7 @@ class Filter:
         """The ids of the filters that a document satisfies, in insertion order.
 
         Args:
-            document: Bytes, text, or the path of a file.
+            document: Bytes, text, the path of a file, or an open binary file or stream.
 
         Raises:
             DocumentError: The document is not well formed; says where and why.

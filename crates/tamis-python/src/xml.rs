@@ -100,12 +100,16 @@ impl XmlLimits {
 /// A document as Python gives it.
 enum Source {
     Bytes(PyBackedBytes),
+    Pieces(Vec<u8>),
     Text(String),
     File(PathBuf),
 }
 
+/// Bytes asked of a stream at once.
+const PIECE: usize = 1 << 16;
+
 impl Source {
-    fn read(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    fn read(object: &Bound<'_, PyAny>, limits: &tamis::xml::Limits) -> PyResult<Source> {
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Source::Text(text.to_str()?.to_owned()));
         }
@@ -119,8 +123,30 @@ impl Source {
             let bytes = object.py().get_type::<PyBytes>().call1((object,))?;
             return Ok(Source::Bytes(bytes.extract()?));
         }
-        let message = format!("a document is bytes, text or a path, not {}", error::type_name(object));
+        if object.hasattr("read")? {
+            return Source::read_stream(object, limits).map(Source::Pieces);
+        }
+        let message =
+            format!("a document is bytes, text, a path or a binary stream, not {}", error::type_name(object));
         Err(PyTypeError::new_err(message))
+    }
+
+    /// The content of a stream, of which no more is read than a document may have.
+    fn read_stream(stream: &Bound<'_, PyAny>, limits: &tamis::xml::Limits) -> PyResult<Vec<u8>> {
+        let mut content = Vec::new();
+        while content.len() <= limits.document {
+            let piece = stream.call_method1("read", (PIECE,))?;
+            let Ok(piece) = piece.extract::<PyBackedBytes>() else {
+                let message = format!("a stream gives bytes, not {}", error::type_name(&piece));
+                return Err(PyTypeError::new_err(message));
+            };
+            if piece.is_empty() {
+                break;
+            }
+            content.extend_from_slice(&piece);
+            stream.py().check_signals()?;
+        }
+        Ok(content)
     }
 
     /// Runs `use_it` on the document. A file that is larger than allowed is not read.
@@ -131,6 +157,7 @@ impl Source {
     ) -> Result<T, Failure> {
         match self {
             Source::Bytes(bytes) => use_it(Input::Bytes(bytes)),
+            Source::Pieces(bytes) => use_it(Input::Bytes(bytes)),
             Source::Text(text) => use_it(Input::Text(text)),
             Source::File(path) => {
                 let content = tamis::xml::read_file(path, limits).map_err(Failure::File)?;
@@ -240,7 +267,7 @@ impl Filter {
         py: Python<'py>,
         document: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let source = Source::read(document)?;
+        let source = Source::read(document, self.filter.limits())?;
         let snapshot = self.filter.snapshot();
         let found = py.detach(|| self.matches(&snapshot, &source)).map_err(|failure| failure.raise(py))?;
         write_ids(py, &found)
@@ -265,7 +292,9 @@ impl Filter {
                 |failure: PyErr, at: usize| error::at_item(py, failure, results.len() + at, "document");
             let mut sources = Vec::with_capacity(chunk.len());
             for (at, document) in chunk.iter().enumerate() {
-                sources.push(Source::read(document).map_err(|failure| located(failure, at))?);
+                sources.push(
+                    Source::read(document, self.filter.limits()).map_err(|failure| located(failure, at))?,
+                );
             }
             let found = py.detach(|| {
                 let matches = |(at, source)| self.matches(&snapshot, source).map_err(|failure| (at, failure));
@@ -287,7 +316,7 @@ impl Filter {
         document: &Bound<'_, PyAny>,
     ) -> PyResult<XmlExplanation> {
         let subscription = self.find(py, id)?;
-        let source = Source::read(document)?;
+        let source = Source::read(document, self.filter.limits())?;
         let explained = py
             .detach(|| source.with(self.filter.limits(), |input| self.filter.explain(&subscription, input)));
         explained.map(XmlExplanation).map_err(|failure| failure.raise(py))

@@ -243,6 +243,9 @@ impl Filter {
         if read.is_ok() {
             snapshot.matches(&mut scratch, &self.limits, found);
         }
+        if scratch.document.is_large() {
+            scratch.document = Document::default();
+        }
         let mut spare = lock(&self.spare);
         if spare.len() < SPARE {
             spare.push(scratch);

@@ -9,8 +9,12 @@ mod dtd;
 mod encoding;
 mod names;
 mod read;
+mod tags;
 
 pub use names::{NameId, Names};
+
+use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::xml::Limits;
@@ -37,6 +41,8 @@ pub struct Node {
     pub expanded: NameId,
     /// The document node is its own parent.
     pub parent: NodeIndex,
+    /// The sibling before a child, or 0.
+    pub previous: NodeIndex,
     /// The first node behind this one's attributes and content.
     pub end: NodeIndex,
     /// How many attributes follow an element.
@@ -46,6 +52,9 @@ pub struct Node {
     value: (u32, u32),
 }
 
+/// Bytes of memory that are kept for the next document.
+const LARGE: usize = 16 << 20;
+
 /// A document that has been read.
 #[derive(Debug, Default)]
 pub struct Document {
@@ -53,6 +62,8 @@ pub struct Document {
     text: String,
     values: String,
     names: Names,
+    /// Elements by name, then by position; made when first asked for.
+    elements: OnceLock<Vec<(NameId, NodeIndex)>>,
     /// Working memory of the reader.
     reading: read::Reading,
 }
@@ -76,6 +87,12 @@ impl Document {
         read::read_nothing(self);
     }
 
+    /// Whether its memory is worth giving back.
+    pub(super) fn is_large(&self) -> bool {
+        let bytes = self.nodes.capacity() * size_of::<Node>() + self.text.capacity() + self.values.capacity();
+        bytes > LARGE
+    }
+
     pub(super) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -86,6 +103,19 @@ impl Document {
 
     pub(super) fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// The elements of a name, as XPath compares names, among a range of nodes.
+    pub(super) fn named(&self, name: NameId, range: Range<NodeIndex>) -> impl Iterator<Item = NodeIndex> {
+        let elements = self.elements.get_or_init(|| {
+            let nodes = self.nodes.iter().zip(0..).filter(|(node, _)| node.kind == NodeKind::Element);
+            let mut elements: Vec<_> = nodes.map(|(node, index)| (node.expanded, index)).collect();
+            elements.sort_unstable();
+            elements
+        });
+        let start = elements.partition_point(|element| *element < (name, range.start));
+        let inside = move |element: &&(NameId, NodeIndex)| **element < (name, range.end);
+        elements[start..].iter().take_while(inside).map(|(_, index)| *index)
     }
 
     /// The string value of a node.
@@ -99,7 +129,7 @@ impl Document {
     }
 
     /// The nodes of an element's attributes.
-    pub(super) fn attributes(&self, index: NodeIndex) -> std::ops::Range<NodeIndex> {
+    pub(super) fn attributes(&self, index: NodeIndex) -> Range<NodeIndex> {
         index + 1..index + 1 + self.node(index).attributes
     }
 

@@ -37,7 +37,7 @@ impl<'t> Resolved<'t> {
         }
     }
 
-    fn accepts(&self, node: &Node, names: &Names) -> bool {
+    pub fn accepts(&self, node: &Node, names: &Names) -> bool {
         match *self {
             Resolved::Nothing => false,
             Resolved::Name(kind, name) => node.kind == kind && node.expanded == name,
@@ -95,6 +95,17 @@ pub fn from_set(
     let nodes = document.nodes();
     let names = document.names();
     let mut found = Vec::new();
+    if axis == Axis::Descendant
+        && let Resolved::Name(NodeKind::Element, name) = *test
+    {
+        let mut covered = 0;
+        for &context in contexts {
+            let end = nodes[context as usize].end;
+            found.extend(document.named(name, covered.max(context + 1)..end));
+            covered = covered.max(end);
+        }
+        return found;
+    }
     let mut add = |index: NodeIndex| {
         if test.accepts(&nodes[index as usize], names) {
             found.push(index);
@@ -214,10 +225,9 @@ pub fn from_node(
             found.extend(following(document, context).filter(accepted).take(most));
         }
         Axis::PrecedingSibling if has_siblings(document, context) => {
-            let before = document.children(node.parent).take_while(|&child| child < context);
-            found.extend(before.filter(accepted));
-            found.reverse();
-            found.truncate(most);
+            let before =
+                |index: &NodeIndex| Some(nodes[*index as usize].previous).filter(|previous| *previous != 0);
+            found.extend(std::iter::successors(before(&context), before).filter(accepted).take(most));
         }
         Axis::FollowingSibling | Axis::PrecedingSibling => {}
     }

@@ -8,6 +8,7 @@
 mod axis;
 mod compare;
 mod function;
+mod satisfy;
 mod value;
 
 use std::borrow::Cow;
@@ -25,7 +26,7 @@ const MEMORY: usize = 1 << 20;
 
 /// Whether an expression is true of a document.
 pub fn is_true(xpath: &XPath, document: &Document, scratch: &mut EvaluationScratch) -> bool {
-    scratch.answers.clear();
+    scratch.start(xpath);
     let mut evaluation = Evaluation { xpath, document, scratch, nesting: 0 };
     evaluation.boolean(xpath.root(), DOCUMENT)
 }
@@ -36,6 +37,16 @@ pub struct EvaluationScratch {
     /// Predicates answered before, by node, and position and size where they matter.
     answers: HashMap<(NodeId, NodeIndex, u32, u32), bool, ahash::RandomState>,
     marks: axis::Marks,
+    /// Of every node of the expression, what is known of it as a predicate.
+    known: Vec<satisfy::Known>,
+}
+
+impl EvaluationScratch {
+    fn start(&mut self, xpath: &XPath) {
+        self.answers.clear();
+        self.known.clear();
+        self.known.resize(xpath.len(), satisfy::Known::Tried(0));
+    }
 }
 
 /// Answers about the parts of an expression that speak of the document node.
@@ -51,7 +62,7 @@ impl<'e> Explainer<'e> {
     }
 
     fn evaluation(&mut self) -> Evaluation<'_> {
-        self.scratch.answers.clear();
+        self.scratch.start(self.xpath);
         Evaluation { xpath: self.xpath, document: self.document, scratch: &mut self.scratch, nesting: 0 }
     }
 
@@ -255,6 +266,9 @@ impl<'e> Evaluation<'e> {
 
     fn holds(&mut self, predicate: NodeId, context: Context) -> bool {
         let counts = self.counts(predicate);
+        if !counts && let Some(answer) = self.satisfies(predicate, context.node) {
+            return answer;
+        }
         let key = match counts {
             true => (predicate, context.node, context.position, context.size),
             false => (predicate, context.node, 0, 0),

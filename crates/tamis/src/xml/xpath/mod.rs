@@ -52,6 +52,11 @@ impl XPath {
         &self.namespaces
     }
 
+    /// How many nodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(super) fn root(&self) -> NodeId {
         self.root
     }

@@ -4,39 +4,36 @@
 //! are only a path, after testing values for those that test values, and after an evaluation for the
 //! rest. Nothing here is proportional to the number of filters, except for those that match.
 
-use std::collections::HashMap;
+mod answers;
+mod build;
+mod postponed;
 
-use super::access::{Access, AccessIndex};
-use super::document::{Document, NodeIndex, NodeKind};
-use super::engine::{
-    Engine, Hit, Hybrid, Memo, Nfa, PathId, PathUse, SetId, Sink, Structure, SymbolPath, WalkScratch,
-    XFilter, YFilter,
+use answers::{Answers, Bits, EVALUATED};
+use build::{Builder, Lists, NONE};
+use postponed::{Passed, Postponed};
+
+use crate::xml::access::{Access, AccessIndex};
+use crate::xml::document::{Document, NodeIndex, NodeKind};
+use crate::xml::engine::{
+    Engine, Hit, Hybrid, Memo, Nfa, PathId, PathUse, SetId, Structure, WalkScratch, XFilter, YFilter,
 };
-use super::evaluate::{EvaluationScratch, is_true};
-use super::plan::{LinearPath, Plan, Source};
-use super::symbols::{Label, Labels, Symbols};
-use super::values::{Key, Test, ValueFilter, Verdict, any_value};
-use super::xpath::XPath;
+use crate::xml::evaluate::{EvaluationScratch, is_true};
+use crate::xml::plan::Plan;
+use crate::xml::symbols::{Label, Labels, Symbols};
+use crate::xml::values::{ValueFilter, Verdict, any_value};
+use crate::xml::xpath::XPath;
 
 /// Position of a filter in its segment.
 pub type Slot = u32;
 
-/// A filter whose values failed for one in so many nodes of a document is evaluated instead, once:
-/// that takes as long, and a document may fail a filter once for every element.
+/// A filter whose values failed this often, and for one in so many nodes of a document, is evaluated
+/// instead, once: that takes as long, and a document may fail a filter once for every element.
+const FAILURES: usize = 256;
 const NODES_PER_FAILURE: usize = 16;
-
-/// No position.
-const NONE: u32 = u32::MAX;
-
-/// Paths that decide no more filters than this name them in every state set.
-const FEW: usize = 8;
 
 /// Accesses that are followed at once, by the elements that passed them; filters of further ones are
 /// evaluated instead.
 const ACTIVE: usize = 256;
-
-/// In place of a count of failures: the filter waits for its evaluation.
-const EVALUATED: u32 = u32::MAX;
 
 /// A set of filters, compiled.
 #[derive(Debug)]
@@ -61,41 +58,6 @@ pub struct Segment {
     /// Filters that are evaluated on every document.
     always: Vec<Slot>,
     finder: Finder,
-}
-
-/// What waits for a path, while filters are added.
-#[derive(Debug, Default)]
-struct PathFilters {
-    exact: Vec<Slot>,
-    groups: Vec<(Slot, u32)>,
-    values: Vec<Slot>,
-    inline: Vec<(Slot, u32)>,
-}
-
-/// Lists, one behind the other.
-#[derive(Debug)]
-struct Lists<T> {
-    starts: Vec<u32>,
-    items: Vec<T>,
-}
-
-impl<T> Lists<T> {
-    fn new(lists: impl Iterator<Item = Vec<T>>) -> Self {
-        let mut joined = Lists { starts: vec![0], items: Vec::new() };
-        for list in lists {
-            joined.items.extend(list);
-            joined.starts.push(joined.items.len() as u32);
-        }
-        joined
-    }
-
-    fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    fn get(&self, at: u32) -> &[T] {
-        &self.items[self.starts[at as usize] as usize..self.starts[at as usize + 1] as usize]
-    }
 }
 
 #[derive(Debug)]
@@ -146,18 +108,6 @@ struct Active {
     depth: usize,
     /// Whether an element inside has passed the same.
     repeated: bool,
-}
-
-/// What is known so far about a document.
-#[derive(Debug)]
-struct Answers {
-    document: u64,
-    /// Of every path, the last document that reached it.
-    reached: Vec<u64>,
-    /// Of every filter, the document that `marks` speaks of, and the groups reached or values failed.
-    marks: Vec<(u64, u32)>,
-    matched: Bits,
-    evaluate: Vec<Slot>,
 }
 
 impl Segment {
@@ -424,280 +374,12 @@ impl Segment {
         let Some(filter) = self.value_filter(slot) else { return };
         match filter.check(document, &self.symbols, labels, element) {
             Verdict::Passed => answers.matched.set(slot),
-            Verdict::Failed if (failures as usize) < 16 + document.nodes().len() / NODES_PER_FAILURE => {
+            Verdict::Failed
+                if (failures as usize) < FAILURES + document.nodes().len() / NODES_PER_FAILURE =>
+            {
                 answers.set_mark(slot, failures + 1)
             }
             Verdict::Failed | Verdict::TooDeep => answers.defer(slot),
         }
-    }
-}
-
-/// Tests values where a path is complete (Diao et al. 2003, 5.2), or, where the engine asks for it, as
-/// soon as the step that they belong to is reached (5.1).
-struct Postponed<'p> {
-    segment: &'p Segment,
-    document: &'p Document,
-    answers: &'p mut Answers,
-    passed: &'p mut Passed,
-}
-
-/// Of filters and their tests, the open elements that have passed, innermost last.
-type Passed = HashMap<(Slot, u32), Vec<NodeIndex>, ahash::RandomState>;
-
-impl Sink for Postponed<'_> {
-    fn reach(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels) {
-        self.segment.reach(path, self.answers);
-        self.test_inline(path, element, labels);
-        for &slot in self.segment.postponed.get(path) {
-            if self.may_pass(slot, element) {
-                self.segment.check(slot, element, self.document, labels, self.answers);
-            }
-        }
-    }
-}
-
-impl Postponed<'_> {
-    fn test_inline(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels) {
-        let Postponed { segment, document, answers, passed } = self;
-        for &(slot, at) in segment.inline.get(path) {
-            if answers.matched.is_set(slot) {
-                continue;
-            }
-            let Some(test) = segment.value_filter(slot).map(|filter| &filter.tests[at as usize]) else {
-                continue;
-            };
-            let passes = |value: &str| test.condition.passes(value);
-            if any_value(document, &segment.symbols, labels, element, test.key, passes) {
-                passed.entry((slot, at)).or_default().push(element);
-            }
-        }
-    }
-
-    /// Whether every test of a filter has been passed by an element that is open. Postponed, nothing
-    /// is known yet, and every filter may pass.
-    fn may_pass(&mut self, slot: Slot, element: NodeIndex) -> bool {
-        if self.segment.inline.items.is_empty() {
-            return true;
-        }
-        let tests = self.segment.value_filter(slot).map_or(0, |filter| filter.tests.len() as u32);
-        (0..tests).all(|at| {
-            let Some(elements) = self.passed.get_mut(&(slot, at)) else { return false };
-            // Elements that have ended undo what they had passed.
-            while elements.last().is_some_and(|last| self.document.node(*last).end <= element) {
-                elements.pop();
-            }
-            !elements.is_empty()
-        })
-    }
-}
-
-impl Answers {
-    fn mark(&self, slot: Slot) -> u32 {
-        let (document, mark) = self.marks[slot as usize];
-        if document == self.document { mark } else { 0 }
-    }
-
-    /// Has a filter that tests values evaluated in the end.
-    fn defer(&mut self, slot: Slot) {
-        if self.mark(slot) != EVALUATED {
-            self.set_mark(slot, EVALUATED);
-            self.evaluate.push(slot);
-        }
-    }
-
-    fn set_mark(&mut self, slot: Slot, mark: u32) {
-        self.marks[slot as usize] = (self.document, mark);
-    }
-}
-
-/// A set of small numbers that is emptied in order, in time proportional to what it holds.
-#[derive(Debug)]
-struct Bits {
-    words: Vec<u64>,
-    /// Which words are not zero.
-    used: Vec<u64>,
-}
-
-impl Bits {
-    fn new(size: usize) -> Bits {
-        let words = size.div_ceil(64);
-        Bits { words: vec![0; words], used: vec![0; words.div_ceil(64)] }
-    }
-
-    #[inline]
-    fn is_set(&self, bit: u32) -> bool {
-        self.words[bit as usize / 64] >> (bit % 64) & 1 == 1
-    }
-
-    #[inline]
-    fn set(&mut self, bit: u32) {
-        let word = bit as usize / 64;
-        self.words[word] |= 1 << (bit % 64);
-        self.used[word / 64] |= 1 << (word % 64);
-    }
-
-    fn drain(&mut self, mut found: impl FnMut(u32)) {
-        for (at, used) in self.used.iter_mut().enumerate() {
-            while *used != 0 {
-                let word = at * 64 + used.trailing_zeros() as usize;
-                *used &= *used - 1;
-                let mut bits = std::mem::take(&mut self.words[word]);
-                while bits != 0 {
-                    found(word as u32 * 64 + bits.trailing_zeros());
-                    bits &= bits - 1;
-                }
-            }
-        }
-    }
-}
-
-#[derive(Default)]
-struct Builder {
-    symbols: Symbols,
-    numbers: HashMap<LinearPath, PathId, ahash::RandomState>,
-    steps: Vec<(PathId, SymbolPath)>,
-    paths: Vec<PathFilters>,
-    groups: Vec<u32>,
-    value_positions: Vec<u32>,
-    values: Vec<ValueFilter>,
-    unless: Vec<Slot>,
-    always: Vec<Slot>,
-    access: super::access::Collected,
-    keys: HashMap<PathId, Vec<Key>, ahash::RandomState>,
-    awaited: Vec<PathId>,
-}
-
-impl Builder {
-    fn path(&mut self, path: &[super::plan::LinearStep]) -> PathId {
-        if let Some(&id) = self.numbers.get(path) {
-            return id;
-        }
-        let id = self.paths.len() as PathId;
-        let steps = path.iter().map(|step| (step.descendant, self.symbols.test(&step.test))).collect();
-        self.numbers.insert(path.to_vec(), id);
-        self.steps.push((id, steps));
-        self.paths.push(PathFilters::default());
-        id
-    }
-
-    fn add(&mut self, slot: Slot, plan: Plan, engine: Engine) {
-        self.groups.resize(slot as usize + 1, 0);
-        match plan {
-            Plan::Exact(path) => {
-                let path = self.path(&path);
-                self.paths[path as usize].exact.push(slot);
-            }
-            Plan::Values { path, tests } => self.add_values(slot, path, tests, engine),
-            Plan::Evaluate { groups } => self.add_groups(slot, &groups),
-            Plan::Default { default, paths } => {
-                if default {
-                    self.unless.push(slot);
-                }
-                self.add_groups(slot, &[paths]);
-            }
-            Plan::Always => self.always.push(slot),
-        }
-    }
-
-    fn add_groups(&mut self, slot: Slot, groups: &[Vec<LinearPath>]) {
-        for (at, group) in groups.iter().enumerate() {
-            let bit = 1 << at;
-            self.groups[slot as usize] |= bit;
-            for path in group {
-                let path = self.path(path);
-                let waiting = &mut self.paths[path as usize].groups;
-                if waiting.last() != Some(&(slot, bit)) {
-                    waiting.push((slot, bit));
-                }
-            }
-        }
-    }
-
-    fn add_values(
-        &mut self,
-        slot: Slot,
-        path: LinearPath,
-        tests: Vec<(usize, super::plan::ValueTest)>,
-        engine: Engine,
-    ) {
-        let full = self.path(&path);
-        let last = path.len() - 1;
-        let mut tests: Vec<Test> = tests
-            .into_iter()
-            .map(|(step, test)| {
-                let key = match test.source {
-                    Source::Own => Key::Own,
-                    Source::Text => Key::Text,
-                    Source::Attribute { namespace, local } => {
-                        Key::Attribute(self.symbols.name(&namespace, &local))
-                    }
-                };
-                Test { step, key, condition: test.condition }
-            })
-            .collect();
-        // The last step first, as its element is known; within a step, what is least likely to pass.
-        tests.sort_by_key(|test| {
-            let chance = if engine == Engine::YFilterUnsorted { 0 } else { test.condition.selectivity() };
-            (last - test.step, chance)
-        });
-        if engine == Engine::Auto {
-            // An access at the last step saves waiting for the rest of the path.
-            let chosen = tests.iter().min_by_key(|test| (test.condition.selectivity(), last - test.step));
-            if let Some(Test { step, key, condition }) = chosen.cloned() {
-                let tested = self.path(&path[..=step]);
-                let together = tests.iter().all(|test| test.step == step);
-                let access = Access {
-                    slot,
-                    path: full,
-                    step: step as u32,
-                    last: step == last,
-                    alone: tests.len() == 1,
-                    together,
-                };
-                self.access.push((tested, key, condition, access));
-                let keys = self.keys.entry(tested).or_default();
-                if !keys.contains(&key) {
-                    keys.push(key);
-                }
-                if step != last {
-                    self.awaited.push(full);
-                }
-            }
-        } else {
-            self.paths[full as usize].values.push(slot);
-        }
-        if engine == Engine::YFilterInline {
-            for (at, test) in tests.iter().enumerate() {
-                let tested = self.path(&path[..=test.step]);
-                self.paths[tested as usize].inline.push((slot, at as u32));
-            }
-        }
-        let steps = path.iter().map(|step| (step.descendant, self.symbols.test(&step.test))).collect();
-        self.value_positions.resize(slot as usize, NONE);
-        self.value_positions.push(self.values.len() as u32);
-        self.values.push(ValueFilter { steps, tests: tests.into() });
-    }
-
-    /// What the default engine wants to know of each path.
-    fn uses(&mut self) -> Vec<PathUse> {
-        let mut uses: Vec<PathUse> = self
-            .paths
-            .iter()
-            .map(|path| {
-                let few = path.exact.len() <= FEW;
-                PathUse {
-                    slots: if few { path.exact.as_slice().into() } else { [].into() },
-                    fires: !few || !path.groups.is_empty(),
-                    ..PathUse::default()
-                }
-            })
-            .collect();
-        for (path, keys) in &self.keys {
-            uses[*path as usize].keys = keys.as_slice().into();
-        }
-        for path in &self.awaited {
-            uses[*path as usize].awaited = true;
-        }
-        uses
     }
 }

@@ -1,0 +1,184 @@
+//! What does a start tag open: which element, with which attributes, in which namespaces?
+
+use quick_xml::events::BytesStart;
+
+use super::attributes::{Written, append_value, split};
+use super::dtd::Dtd;
+use super::names::{
+    NO_NAMESPACE, NO_PREFIX, NamespaceId, PrefixId, XML_NAMESPACE, XML_PREFIX, XMLNS_NAMESPACE,
+};
+use super::read::{Open, Session};
+use super::{NodeIndex, NodeKind};
+use crate::error::Result;
+use crate::limits::check;
+use crate::xml::characters::is_ncname;
+
+impl Session<'_> {
+    /// Adds an element, opened, with its attributes.
+    pub(super) fn start_tag<'t>(
+        &mut self,
+        tag: &'t BytesStart<'_>,
+        dtd: &'t Dtd,
+        start: usize,
+        kept: &mut Vec<Written<'static>>,
+    ) -> Result<()> {
+        // The vector's memory is reused, its content never: it is empty between calls.
+        let mut attributes: Vec<Written<'t>> = std::mem::take(kept);
+        let result = self.start_tag_with(tag, dtd, start, &mut attributes);
+        attributes.clear();
+        *kept = attributes.into_iter().map(|_| Written { name: "", value: "", tokenised: false }).collect();
+        result
+    }
+
+    fn start_tag_with<'t>(
+        &mut self,
+        tag: &'t BytesStart<'_>,
+        dtd: &'t Dtd,
+        start: usize,
+        attributes: &mut Vec<Written<'t>>,
+    ) -> Result<()> {
+        let written = tag.name().into_inner();
+        let raw = tag.attributes_raw();
+        let inside = start + 1 + written.len();
+        if let Err((at, message)) = split(raw, attributes) {
+            return self.fail(inside + at, message);
+        }
+        check("attributes of an element", "attributes", attributes.len(), self.limits.attributes)?;
+        for declaration in dtd.attributes(written) {
+            match attributes.iter_mut().find(|attribute| *attribute.name == *declaration.name) {
+                Some(attribute) => attribute.tokenised = declaration.tokenised,
+                None => attributes.extend(declaration.default.as_deref().map(|value| Written {
+                    name: &declaration.name,
+                    value,
+                    tokenised: declaration.tokenised,
+                })),
+            }
+        }
+        let bound = self.document.reading.bound.len();
+        let mut declares = false;
+        for attribute in attributes.iter().filter(|attribute| attribute.name.starts_with("xmlns")) {
+            declares |= self.declare(attribute, dtd, bound, inside)?;
+        }
+        let name = self.name(written, true, start + 1)?;
+        let text = self.document.text.len() as u32;
+        let element = self.document.push(NodeKind::Element, name, (text, text));
+        self.document.reading.open.push(Open { node: element, bound, last: 0 });
+        for attribute in attributes.iter() {
+            if declares && is_declaration(attribute.name) {
+                continue;
+            }
+            let name = self.name(attribute.name, false, inside)?;
+            let value = self.document.values.len() as u32;
+            if let Err(fault) = append_value(attribute, dtd, &mut self.budget, &mut self.document.values) {
+                return self.fault(inside, fault);
+            }
+            let value = (value, self.document.values.len() as u32);
+            self.document.push(NodeKind::Attribute, name, value);
+        }
+        let count = self.document.nodes.len() as u32 - element - 1;
+        let node = &mut self.document.nodes[element as usize];
+        node.attributes = count;
+        node.end = element + 1 + count;
+        self.check_names()?;
+        self.check_distinct(element, count, inside)
+    }
+
+    fn name(&mut self, written: &str, element: bool, offset: usize) -> Result<u32> {
+        let bindings = &self.document.reading.bindings;
+        let namespace_of = |prefix: PrefixId| match prefix {
+            NO_PREFIX if !element => Ok(NO_NAMESPACE),
+            _ => match bindings.get(prefix as usize).and_then(|bound| bound.last()) {
+                Some(&namespace) => Ok(namespace),
+                None if prefix == NO_PREFIX => Ok(NO_NAMESPACE),
+                None if prefix == XML_PREFIX => Err(true),
+                None => Err(false),
+            },
+        };
+        let check = |written: &str| {
+            let mut parts = written.split(':');
+            let proper = parts.next().is_some_and(is_ncname) && parts.next().is_none_or(is_ncname);
+            if proper && parts.next().is_none() { Ok(()) } else { Err(false) }
+        };
+        match self.document.names.read(written, namespace_of, check) {
+            Ok(name) => Ok(name),
+            Err(true) => {
+                // The prefix `xml` needs no declaration; it is bound when first met.
+                let namespace = self.document.names.namespace(XML_NAMESPACE);
+                self.bind(XML_PREFIX, namespace, false);
+                self.name(written, element, offset)
+            }
+            Err(false) => {
+                let shown: String = written.chars().take(60).collect();
+                match check(written) {
+                    Ok(()) => self.fail(offset, &format!("the prefix of `{shown}` is not declared")),
+                    Err(_) => self.fail(offset, &format!("`{shown}` is no name")),
+                }
+            }
+        }
+    }
+
+    fn bind(&mut self, prefix: PrefixId, namespace: NamespaceId, scoped: bool) {
+        let reading = &mut self.document.reading;
+        if reading.bindings.len() <= prefix as usize {
+            reading.bindings.resize_with(prefix as usize + 1, Vec::new);
+        }
+        reading.bindings[prefix as usize].push(namespace);
+        if scoped {
+            reading.bound.push(prefix);
+        }
+    }
+
+    /// Binds a prefix if the attribute is a declaration of one; whether it is.
+    fn declare(&mut self, attribute: &Written<'_>, dtd: &Dtd, bound: usize, offset: usize) -> Result<bool> {
+        if !is_declaration(attribute.name) {
+            return Ok(false);
+        }
+        let prefix = attribute.name.strip_prefix("xmlns:").unwrap_or("");
+        let mut value = String::new();
+        if let Err(fault) = append_value(attribute, dtd, &mut self.budget, &mut value) {
+            return self.fault(offset, fault);
+        }
+        let named = attribute.name.len() > 5;
+        let reserved =
+            (value == XML_NAMESPACE) != (prefix == "xml") || value == XMLNS_NAMESPACE || prefix == "xmlns";
+        if reserved {
+            return self.fail(offset, "a namespace declaration that redefines what XML reserves");
+        }
+        if named && (value.is_empty() || !is_ncname(prefix)) {
+            return self.fail(offset, "a prefix declared without a name or without a namespace");
+        }
+        let prefix = self.document.names.prefix(prefix);
+        if self.document.reading.bound[bound..].contains(&prefix) {
+            return self.fail(offset, "a namespace declared twice in one tag");
+        }
+        let namespace = self.document.names.namespace(&value);
+        self.bind(prefix, namespace, true);
+        Ok(true)
+    }
+
+    fn check_distinct(&self, element: NodeIndex, count: u32, offset: usize) -> Result<()> {
+        if count < 2 {
+            return Ok(());
+        }
+        let expanded = |index: NodeIndex| self.document.node(index).expanded;
+        let range = element + 1..element + 1 + count;
+        let repeated = if count <= 16 {
+            range.clone().find(|&one| (element + 1..one).any(|other| expanded(one) == expanded(other)))
+        } else {
+            let mut sorted: Vec<_> = range.map(|index| (expanded(index), index)).collect();
+            sorted.sort_unstable();
+            sorted.windows(2).find(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1)
+        };
+        match repeated {
+            None => Ok(()),
+            Some(index) => {
+                let name = &self.document.names.name(self.document.node(index).name).qualified;
+                self.fail(offset, &format!("the attribute `{name}` is given twice"))
+            }
+        }
+    }
+}
+
+fn is_declaration(name: &str) -> bool {
+    name.strip_prefix("xmlns").is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
