@@ -99,6 +99,17 @@ def test_one_column_holds_the_events(index: Index) -> None:
     assert pairs(found) == [(0, "mapped")]
 
 
+def test_a_null_struct_is_a_null() -> None:
+    index = Index()
+    index.add_many({"exists": "exists(user)", "missing": "missing(user)", "old": "user.age > 3"})
+    events: list[dict[str, Any]] = [{"user": None}, {"user": {"age": 5}}, {"user": {"age": None}}]
+    table = pa.Table.from_pylist(events)
+    assert pairs(index.match_batch(table)) == expected(index, events)
+    column = pa.table({"event": pa.array([None], table.schema.field("user").type)})
+    with pytest.raises(EventError, match="the event is null"):
+        index.match_batch(column, column="event")
+
+
 def test_slices_and_many_chunks(index: Index) -> None:
     events = [{"age": number % 40} for number in range(5000)]
     table = pa.Table.from_pylist(events)

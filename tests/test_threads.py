@@ -1,6 +1,8 @@
 """Many threads: all or nothing of a change, no interpreter's lock, and calls within calls."""
 
 import json
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -320,3 +322,37 @@ def test_a_batch_of_events_may_change_the_index() -> None:
 
     assert index.match_batch(events()) == [["first"]] * 600
     assert len(index) == 601
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
+def test_a_forked_process_merges_on_its_own() -> None:
+    """A process forked in the middle of a merge has no thread that ends it."""
+    script = """
+import os, signal, sys, tamis
+index = tamis.Index()
+for start in range(0, 40_000, 5_000):
+    index.add_many((n, f"a = {n} and b in ({n % 5}, {n % 7})") for n in range(start, start + 5_000))
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    index.settle()
+    index.add("late", "a = 3")
+    os._exit(0 if index.match({"a": 3, "b": 3}) == [3, "late"] else 1)
+index.settle()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    run = subprocess.run([sys.executable, "-c", script], timeout=120, check=False)
+    assert run.returncode == 0
+
+
+def test_replacing_for_long_stays_compact() -> None:
+    index = Index()
+    index.add_many((n, f"a = {n}") for n in range(5_000))
+    for round in range(4):
+        for n in range(5_000):
+            index.add(n, f"a = {n + round}")
+    index.settle()
+    stats = index.stats()
+    assert stats["subscriptions"] == 5_000
+    assert stats["removed"] <= 2 * 5_000 + 2_048
+    assert index.match({"a": 100}) == [97]

@@ -30,8 +30,12 @@ pub struct ArrowEvents {
     /// Columns that hold an attribute each.
     fields: Vec<Field>,
     maps: Vec<Map>,
+    /// Structs and maps that are attributes themselves, which they are where they are null.
+    nulls: Vec<(AttributeId, ArrayRef, Vec<ArrayRef>)>,
     /// The column whose texts are events.
     json: Option<Json>,
+    /// The struct or map whose rows are events.
+    whole: Option<ArrayRef>,
 }
 
 #[derive(Debug)]
@@ -93,8 +97,14 @@ enum Item<'a> {
 impl ArrowEvents {
     /// Prepares to read the events of a batch; `column` names the one that holds them, if one does.
     pub fn new(batch: &RecordBatch, column: Option<&str>, attributes: &Attributes) -> Result<ArrowEvents> {
-        let mut events =
-            ArrowEvents { rows: batch.num_rows(), fields: Vec::new(), maps: Vec::new(), json: None };
+        let mut events = ArrowEvents {
+            rows: batch.num_rows(),
+            fields: Vec::new(),
+            maps: Vec::new(),
+            nulls: Vec::new(),
+            json: None,
+            whole: None,
+        };
         let Some(column) = column else {
             for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
                 events.add(field.name().clone(), array, &[], attributes)?;
@@ -116,7 +126,10 @@ impl ArrowEvents {
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
                 events.json = Some(Json::Bytes(array.clone()));
             }
-            DataType::Struct(_) | DataType::Map(..) => events.add(String::new(), array, &[], attributes)?,
+            DataType::Struct(_) | DataType::Map(..) => {
+                events.whole = Some(array.clone());
+                events.add(String::new(), array, &[], attributes)?;
+            }
             other => {
                 return Err(Error::event(format!(
                     "the column `{column}` holds {other}; events are a struct, a map, or JSON as text or bytes"
@@ -146,6 +159,10 @@ impl ArrowEvents {
     ) -> Result<()> {
         let mention = attributes.mention(&name);
         let below = name.is_empty() || mention.is_some_and(|mention| mention.prefix);
+        let attribute = mention.and_then(|mention| mention.attribute);
+        if let (Some(attribute), DataType::Struct(_) | DataType::Map(..)) = (attribute, array.data_type()) {
+            self.nulls.push((attribute, array.clone(), around.to_vec()));
+        }
         match array.data_type() {
             DataType::Struct(fields) if below => {
                 let mut around = around.to_vec();
@@ -167,7 +184,7 @@ impl ArrowEvents {
             }
             DataType::Map(..) => {}
             _ => {
-                if let Some(attribute) = mention.and_then(|mention| mention.attribute) {
+                if let Some(attribute) = attribute {
                     let items = Items::new(&name, array)?;
                     self.fields.push(Field { name, attribute, items, around: around.to_vec() });
                 }
@@ -204,7 +221,16 @@ impl ArrowEvents {
             }
             None => {}
         }
+        if self.whole.as_ref().is_some_and(|array| array.is_null(row)) {
+            return Err(Error::event("the event is null"));
+        }
         event.clear();
+        for (attribute, array, around) in &self.nulls {
+            if array.is_null(row) && around.iter().all(|array| array.is_valid(row)) {
+                event.begin(*attribute);
+                event.null();
+            }
+        }
         for field in &self.fields {
             if field.around.iter().all(|array| array.is_valid(row)) {
                 event.begin(field.attribute);

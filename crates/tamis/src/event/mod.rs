@@ -17,7 +17,7 @@ use crate::limits::{self, Limits};
 use crate::value::{Float, ValueRef};
 
 /// The pairs of one event.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Event {
     /// In the order of their attributes once finished.
     fields: Vec<Field>,
@@ -44,6 +44,18 @@ enum Stored {
     Float(Float),
     /// Where the string stands in the event's text.
     String(u32, u32),
+}
+
+/// A copy of what the event says, without the memory it works with.
+impl Clone for Event {
+    fn clone(&self) -> Self {
+        Event {
+            fields: self.fields.clone(),
+            values: self.values.clone(),
+            text: self.text.clone(),
+            ..Event::default()
+        }
+    }
 }
 
 /// What an event has for an attribute.
@@ -78,8 +90,11 @@ impl<'a> Iterator for Values<'a> {
 }
 
 impl Event {
-    /// Forgets everything but the memory it took.
+    /// Forgets everything but the memory it took, and of that what no usual event needs.
     pub fn clear(&mut self) {
+        if self.values.capacity() > 1 << 16 || self.text.capacity() + self.tape.capacity() > 1 << 20 {
+            *self = Event::default();
+        }
         self.fields.clear();
         self.values.clear();
         self.text.clear();
@@ -140,6 +155,11 @@ impl Event {
             }
         }
         Ok(())
+    }
+
+    /// Whether it is too large to be kept as an example of what events are like.
+    pub(crate) fn is_large(&self) -> bool {
+        self.values.len() > 1 << 12 || self.text.len() > 1 << 16
     }
 
     /// What the event has, in the order of the attributes.

@@ -49,25 +49,24 @@ impl Snapshot {
         ]));
         let blocks = events.len().div_ceil(BLOCK);
         let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Result<RecordBatch>)>> = Mutex::default();
+        let done: Mutex<Vec<(usize, Result<Vec<RecordBatch>>)>> = Mutex::default();
+        let failed = AtomicBool::new(false);
+        let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
         let work = || {
             let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
             loop {
                 let block = next.fetch_add(1, Ordering::Relaxed);
-                if block >= blocks || stop.load(Ordering::Relaxed) {
+                if block >= blocks || stopped() {
                     return;
                 }
                 let rows = block * BLOCK..events.len().min((block + 1) * BLOCK);
-                let mut found = Found { rows: Vec::new(), ids: Ids::new(strings) };
-                let matched = rows.clone().try_for_each(|row| {
+                let mut found = Found::new(strings, &schema);
+                let matched = rows.clone().take_while(|_| !stopped()).try_for_each(|row| {
                     self.match_row(events, row, first, limits, &mut event, &mut scratch, &mut found)
                 });
-                let batch = matched.and_then(|()| found.into_batch(&schema));
-                let failed = batch.is_err();
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((block, batch));
-                if failed {
-                    return;
-                }
+                let batches = matched.and_then(|()| found.finish());
+                failed.fetch_or(batches.is_err(), Ordering::Relaxed);
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((block, batches));
             }
         };
         let threads = threads.clamp(1, blocks.max(1));
@@ -79,8 +78,8 @@ impl Snapshot {
         });
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|(block, _)| *block);
-        let batches = done.into_iter().map(|(_, batch)| batch).collect::<Result<Vec<_>>>()?;
-        Ok(ArrowMatches { schema, batches })
+        let batches = done.into_iter().map(|(_, batches)| batches).collect::<Result<Vec<_>>>()?;
+        Ok(ArrowMatches { schema, batches: batches.concat() })
     }
 
     #[expect(clippy::too_many_arguments, reason = "the working memory of a loop's body")]
@@ -92,7 +91,7 @@ impl Snapshot {
         limits: &Limits,
         event: &mut Event,
         scratch: &mut MatchScratch,
-        found: &mut Found,
+        found: &mut Found<'_>,
     ) -> Result<()> {
         let number = first + row as u64;
         events.decode(row, event, self.attributes(), limits).map_err(|cause| Error::Item {
@@ -100,11 +99,13 @@ impl Snapshot {
             name: "event".to_owned(),
             cause: Box::new(cause),
         })?;
-        let Found { rows, ids } = found;
+        let mut pushed = Ok(());
         self.matches(event, scratch, |id| {
-            rows.push(number);
-            ids.push(id);
-        })
+            if pushed.is_ok() {
+                pushed = found.push(number, id);
+            }
+        })?;
+        pushed
     }
 
     /// Whether the ids are strings; an Arrow column holds ids of one kind.
@@ -125,37 +126,65 @@ impl Snapshot {
     }
 }
 
-struct Found {
+/// Bytes of ids after which a batch is complete: its offsets are 32-bit numbers.
+const FULL: usize = 1 << 30;
+
+struct Found<'a> {
+    schema: &'a SchemaRef,
+    complete: Vec<RecordBatch>,
     rows: Vec<u64>,
     ids: Ids,
 }
 
 enum Ids {
-    Strings(StringBuilder),
+    Strings(StringBuilder, usize),
     Integers(Int64Builder),
 }
 
-impl Ids {
-    fn new(strings: bool) -> Ids {
-        if strings { Ids::Strings(StringBuilder::new()) } else { Ids::Integers(Int64Builder::new()) }
-    }
-
-    fn push(&mut self, id: IdRef<'_>) {
-        match (self, id) {
-            (Ids::Strings(builder), IdRef::String(id)) => builder.append_value(id),
-            (Ids::Integers(builder), IdRef::Integer(id)) => builder.append_value(id),
-            _ => unreachable!("ids of one kind"),
-        }
-    }
-}
-
-impl Found {
-    fn into_batch(self, schema: &SchemaRef) -> Result<RecordBatch> {
-        let ids: ArrayRef = match self.ids {
-            Ids::Strings(mut builder) => Arc::new(builder.finish()),
-            Ids::Integers(mut builder) => Arc::new(builder.finish()),
+impl<'a> Found<'a> {
+    fn new(strings: bool, schema: &'a SchemaRef) -> Found<'a> {
+        let ids = match strings {
+            true => Ids::Strings(StringBuilder::new(), 0),
+            false => Ids::Integers(Int64Builder::new()),
         };
-        RecordBatch::try_new(Arc::clone(schema), vec![Arc::new(UInt64Array::from(self.rows)), ids])
-            .map_err(|error| Error::event(error.to_string()))
+        Found { schema, complete: Vec::new(), rows: Vec::new(), ids }
+    }
+
+    fn push(&mut self, row: u64, id: IdRef<'_>) -> Result<()> {
+        match (&mut self.ids, id) {
+            (Ids::Strings(_, bytes), IdRef::String(id)) if *bytes > 0 && *bytes + id.len() > FULL => {
+                self.complete()?;
+                return self.push(row, IdRef::String(id));
+            }
+            (Ids::Strings(builder, bytes), IdRef::String(id)) => {
+                builder.append_value(id);
+                *bytes += id.len();
+            }
+            (Ids::Integers(builder), IdRef::Integer(id)) => builder.append_value(id),
+            _ => {
+                return Err(Error::event("an id is of another kind than its segment says: a file is damaged"));
+            }
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        let ids: ArrayRef = match &mut self.ids {
+            Ids::Strings(builder, bytes) => {
+                *bytes = 0;
+                Arc::new(builder.finish())
+            }
+            Ids::Integers(builder) => Arc::new(builder.finish()),
+        };
+        let rows = UInt64Array::from(std::mem::take(&mut self.rows));
+        let batch = RecordBatch::try_new(Arc::clone(self.schema), vec![Arc::new(rows), ids]);
+        self.complete.push(batch.map_err(|error| Error::event(error.to_string()))?);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<RecordBatch>> {
+        self.complete()?;
+        Ok(self.complete)
     }
 }

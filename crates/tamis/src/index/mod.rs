@@ -15,7 +15,7 @@ mod storage;
 mod subscription;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -61,8 +61,10 @@ struct Shared {
     algorithm: Algorithm,
     /// Held by whoever changes the index.
     writer: Mutex<()>,
-    /// Whether a thread is merging.
-    merging: AtomicBool,
+    /// The process of the thread that is merging, or 0: a forked process has no such thread.
+    merging: AtomicU32,
+    /// Whether a merge met a damaged file; there are none after that.
+    damaged: AtomicBool,
     snapshot: ArcSwap<Snapshot>,
 }
 
@@ -90,7 +92,8 @@ impl Index {
             limits,
             algorithm,
             writer: Mutex::default(),
-            merging: AtomicBool::new(false),
+            merging: AtomicU32::new(0),
+            damaged: AtomicBool::new(false),
             snapshot: ArcSwap::from_pointee(snapshot),
         };
         Index { shared: Arc::new(shared) }
@@ -207,26 +210,20 @@ impl Index {
     /// is nothing left; if it cannot be started, the segments stay as they are, and answers right.
     fn merge_in_background(&self) {
         let shared = &self.shared;
-        if shared.next_merge(&shared.load()).is_none() || shared.merging.swap(true, Ordering::AcqRel) {
+        if shared.next_merge(&shared.load()).is_none() {
             return;
         }
-        let shared = Arc::clone(shared);
-        let spawned = std::thread::Builder::new().name("tamis-merge".into()).spawn({
-            let shared = Arc::clone(&shared);
-            move || shared.merge_all()
-        });
-        if spawned.is_err() {
-            shared.merging.store(false, Ordering::Release);
-        }
+        let Some(turn) = Turn::take(shared) else { return };
+        // Where the thread cannot be started, the turn is given back as the closure is dropped.
+        let _ = std::thread::Builder::new().name("tamis-merge".into()).spawn(move || turn.merge_all());
     }
 
     /// Waits until nothing is left to merge, merging here if no thread does.
     pub fn settle(&self) {
         while self.shared.next_merge(&self.shared.load()).is_some() {
-            if self.shared.merging.swap(true, Ordering::AcqRel) {
-                std::thread::sleep(std::time::Duration::from_millis(1));
-            } else {
-                self.shared.merge_all();
+            match Turn::take(&self.shared) {
+                None => std::thread::sleep(std::time::Duration::from_millis(1)),
+                Some(turn) => turn.merge_all(),
             }
         }
     }
@@ -238,7 +235,7 @@ impl Shared {
     }
 
     fn writer(&self) -> MutexGuard<'_, ()> {
-        // Whoever panicked with it had not published anything.
+        // Nothing that holds it panics; what it guards is published whole or not at all.
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -252,6 +249,13 @@ impl Shared {
     /// Merges the smallest segments and makes the next version visible. The caller is the writer.
     fn publish(&self, current: &Snapshot, mut segments: Vec<Arc<Segment>>, live: usize) {
         let version = current.version + 1;
+        // Small segments that are mostly removed are built again at once.
+        let stale =
+            |segment: &Arc<Segment>| segment.len() <= AT_ONCE && 2 * segment.removals() > segment.len();
+        while let Some(position) = segments.iter().rposition(stale) {
+            let Ok(merged) = self.merge(&segments[position..=position], version, &[]) else { break };
+            segments.splice(position..=position, merged);
+        }
         while let Some(run) = next_run(&segments) {
             let parts = &segments[run.clone()];
             let size: usize = parts.iter().map(|segment| segment.len()).sum();
@@ -278,36 +282,24 @@ impl Shared {
         Ok((!live.is_empty()).then(|| Arc::new(self.build(&live, sample))))
     }
 
-    /// What the background should merge: a run of one size class, everything where the removed
-    /// outnumber the living, or a single segment that was compiled before events were seen.
+    /// What the background should merge: a run of one size class; the large segments where the removed
+    /// outnumber the living among them; or a single one that was compiled before events were seen.
     fn next_merge(&self, snapshot: &Snapshot) -> Option<std::ops::Range<usize>> {
-        let slots: usize = snapshot.segments.iter().map(|segment| segment.len()).sum();
-        if slots > 2 * snapshot.live + 1024 {
-            return Some(0..snapshot.segments.len());
+        if self.damaged.load(Ordering::Acquire) {
+            return None;
+        }
+        // Writers merge the small segments at the end, and would undo a merge that takes them in.
+        let large = snapshot.segments.iter().rposition(|segment| segment.len() > AT_ONCE);
+        let large = &snapshot.segments[..large.map_or(0, |last| last + 1)];
+        let slots: usize = large.iter().map(|segment| segment.len()).sum();
+        let removed: usize = large.iter().map(|segment| segment.removals()).sum();
+        if 2 * removed > slots + 1024 {
+            return Some(0..large.len());
         }
         next_run(&snapshot.segments).or_else(|| {
             let unsampled = snapshot.segments.iter().position(|segment| segment.is_worth_sampling())?;
             snapshot.sample.is_full().then_some(unsampled..unsampled + 1)
         })
-    }
-
-    /// Merges until nothing is left to merge. The caller has set `merging`.
-    fn merge_all(&self) {
-        loop {
-            while let Some(run) = self.next_merge(&self.load()) {
-                if self.merge_once(run).is_err() {
-                    // A damaged file: it stays as it is, and says so to whoever reads it.
-                    self.merging.store(false, Ordering::Release);
-                    return;
-                }
-            }
-            self.merging.store(false, Ordering::Release);
-            // A writer may have come between, seen a thread at work, and left its merge to it.
-            let nothing = self.next_merge(&self.load()).is_none();
-            if nothing || self.merging.swap(true, Ordering::AcqRel) {
-                return;
-            }
-        }
     }
 
     fn merge_once(&self, run: std::ops::Range<usize>) -> Result<()> {
@@ -342,6 +334,46 @@ impl Shared {
         segments.splice(range, merged);
         self.publish(&current, segments, current.live);
         Ok(())
+    }
+}
+
+/// The turn of the one thread that merges; given back when dropped, however that comes.
+struct Turn {
+    shared: Arc<Shared>,
+}
+
+impl Turn {
+    fn take(shared: &Arc<Shared>) -> Option<Turn> {
+        let (mine, holder) = (std::process::id(), shared.merging.load(Ordering::Acquire));
+        let free = holder != mine;
+        let taken = free
+            && shared.merging.compare_exchange(holder, mine, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        taken.then(|| Turn { shared: Arc::clone(shared) })
+    }
+
+    /// Merges until nothing is left to merge.
+    fn merge_all(self) {
+        let shared = Arc::clone(&self.shared);
+        let mut turn = Some(self);
+        while turn.is_some() {
+            while let Some(run) = shared.next_merge(&shared.load()) {
+                if shared.merge_once(run).is_err() {
+                    // A damaged file: it stays as it is, and says so to whoever reads it.
+                    shared.damaged.store(true, Ordering::Release);
+                }
+            }
+            drop(turn.take());
+            // A writer may have come between, seen a thread at work, and left its merge to it.
+            if shared.next_merge(&shared.load()).is_some() {
+                turn = Turn::take(&shared);
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.shared.merging.store(0, Ordering::Release);
     }
 }
 

@@ -136,6 +136,7 @@ impl Records {
             table: reader.next()?,
         };
         let whole = records.kinds.len() == 2
+            && records.kinds[0].checked_add(records.kinds[1]) == Some(records.len() as u64)
             && records.integers.len().max(records.ids.len()) == records.len()
             && records.table.len().is_power_of_two()
             && records.table.len() > records.len();

@@ -28,6 +28,9 @@ impl Sample {
         if *seen > SIZE as u32 && !seen.is_multiple_of(INTERVAL) {
             return;
         }
+        if event.is_large() {
+            return;
+        }
         let Ok(mut guard) = self.events.try_lock() else { return };
         let (events, next) = &mut *guard;
         if events.len() < SIZE {

@@ -136,10 +136,22 @@ impl Segment {
         }
         // Every read of a column is checked, so damage ends in a panic at the worst.
         let matched = catch_unwind(AssertUnwindSafe(|| self.matcher().matches(event, scratch, found)));
-        matched.map_err(|_| {
-            *scratch = Scratch::default();
-            self.damaged()
-        })
+        match matched {
+            Ok(()) if found.iter().all(|&slot| (slot as usize) < self.len()) => Ok(()),
+            _ => {
+                *scratch = Scratch::default();
+                found.clear();
+                Err(self.damaged())
+            }
+        }
+    }
+
+    /// Fails where the segment lives in a file that is not as it was written.
+    pub fn verify(&self) -> Result<()> {
+        match self.file() {
+            Some(path) if !self.trusted => SectionReader::open(path, true).map(|_| ()),
+            _ => Ok(()),
+        }
     }
 
     /// The slot of an id that is live at a version.
@@ -238,7 +250,9 @@ impl Segment {
             sampled: true,
         };
         segment.engine = if compiled {
-            let read = Compiled::read(&mut reader, attributes, missing, |slot| segment.expression(slot))?;
+            let read = Compiled::read(&mut reader, attributes, missing, segment.len(), |slot| {
+                segment.expression(slot)
+            })?;
             Engine::Compiled(Box::new(read))
         } else {
             let slots = 0..segment.len() as Slot;

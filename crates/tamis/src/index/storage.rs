@@ -123,6 +123,8 @@ fn save_segment(segment: &Segment, folder: &Path, version: u64) -> Result<Entry>
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Ok(Entry { file, checksum: format!("{checksum:016x}"), compiled, removed });
     }
+    // A copy would give what is damaged a checksum of its own.
+    segment.verify()?;
     // The name is the content's, so that a file of this name is this file, whoever wrote it.
     let mut checksum = 0;
     let temporary = temporary_name(folder);

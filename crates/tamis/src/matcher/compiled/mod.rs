@@ -147,16 +147,17 @@ impl Compiled {
         ]
     }
 
-    /// Finds a matcher in a file; `expression` gives the expression of a slot.
+    /// Finds a matcher of so many slots in a file; `expression` gives the expression of a slot.
     pub(crate) fn read(
         reader: &mut SectionReader,
         attributes: &Attributes,
         missing: Missing,
+        slots: usize,
         expression: impl Fn(Slot) -> Result<Expression>,
     ) -> Result<Compiled> {
         let counts: Column<u64> = reader.next()?;
-        if counts.len() != 7 {
-            return Err(reader.damaged("the counts are incomplete"));
+        if counts.len() != 7 || counts[0] != slots as u64 {
+            return Err(reader.damaged("the counts are wrong"));
         }
         let names = Strings::read(reader)?;
         let mut local = Vec::new();

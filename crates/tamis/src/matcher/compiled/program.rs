@@ -59,7 +59,11 @@ pub(super) fn holds<C: Context>(
     working: &mut Working,
 ) -> bool {
     assert!(depth < MOST_DEPTH, "a damaged block");
+    let mut steps = program.len();
     loop {
+        // A damaged file must not loop.
+        assert!(steps > 0, "a damaged block");
+        steps -= 1;
         let word = program[position];
         let (attribute, count) = ((word >> 10) as usize, (word >> 5 & 31) as usize);
         let negated = word & NEGATED != 0;
@@ -111,10 +115,7 @@ pub(super) fn holds<C: Context>(
                 (Some(found), position + 3 + words as usize)
             }
             _ => {
-                // What a block goes on with was laid down before it; a damaged file must not loop.
-                let next = program[position + 1] as usize;
-                assert!(next < position, "a damaged block");
-                position = next;
+                position = program[position + 1] as usize;
                 continue;
             }
         };
