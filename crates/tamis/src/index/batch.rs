@@ -162,7 +162,9 @@ impl<'a> Found<'a> {
             }
             (Ids::Integers(builder), IdRef::Integer(id)) => builder.append_value(id),
             _ => {
-                return Err(Error::event("an id is of another kind than its segment says: a file is damaged"));
+                return Err(Error::event(
+                    "an id is of another kind than its segment says: a file is damaged",
+                ));
             }
         }
         self.rows.push(row);

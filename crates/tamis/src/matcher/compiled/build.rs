@@ -6,11 +6,11 @@
 //! What else must hold becomes a block of checks, the least likely first. A conjunction or
 //! disjunction that several others use is a node of its own, evaluated at most once per event.
 
+use super::assemble::Parts;
 use super::estimate::Estimates;
 use super::keys::Keys;
-use super::patterns::Patterns;
 use super::program::{self, MOST_ATTRIBUTES, MOST_KEYS, end_block, head};
-use super::ranges::{Bounds, Interval, Stabbing};
+use super::ranges::{Bounds, Interval};
 use super::term::{Tag, Term, TermId, Terms};
 use super::{Compiled, Entry, NO_BLOCK, TARGET_NODE};
 use crate::event::{Attributes, Event};
@@ -91,7 +91,7 @@ pub(super) fn compile<'a>(
 
 /// What an entry waits for; the kinds are numbered one behind the other once all are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
+pub(super) enum Source {
     Key(u32),
     Set(u32),
     /// The number of an interval.
@@ -103,31 +103,31 @@ enum Source {
 }
 
 #[derive(Debug, Default)]
-struct Sets {
+pub(super) struct Sets {
     /// The term of each set, and its keys, ascending.
-    keys: Vec<Vec<u32>>,
+    pub keys: Vec<Vec<u32>>,
     numbers: std::collections::HashMap<TermId, u32, ahash::RandomState>,
     /// Sets that are entered, and so must be found through their keys.
-    entered: Vec<bool>,
+    pub entered: Vec<bool>,
 }
 
-struct Builder {
-    missing: Missing,
-    terms: Terms,
-    keys: Keys,
+pub(super) struct Builder {
+    pub missing: Missing,
+    pub terms: Terms,
+    pub keys: Keys,
     /// The number in `keys` of each key of the terms.
     key_numbers: Vec<u32>,
-    bounds: Bounds,
+    pub bounds: Bounds,
     /// The chance that a term is true.
     chances: Vec<f64>,
     /// How often per event a term's entries are looked at.
     costs: Vec<f64>,
     nodes: Vec<u32>,
-    entries: Vec<(Source, Entry)>,
-    program: Vec<u32>,
-    sets: Sets,
-    intervals: Vec<Interval>,
-    pattern_sources: Vec<bool>,
+    pub entries: Vec<(Source, Entry)>,
+    pub program: Vec<u32>,
+    pub sets: Sets,
+    pub intervals: Vec<Interval>,
+    pub pattern_sources: Vec<bool>,
 }
 
 impl Builder {
@@ -450,138 +450,4 @@ impl Builder {
         }
         set
     }
-}
-
-/// Everything there is, before it is laid out.
-struct Parts {
-    builder: Builder,
-    bodies: Vec<u32>,
-    node_slots: Vec<(u32, Slot)>,
-    slots: usize,
-    deep: Vec<Slot>,
-    scan: Scan,
-}
-
-impl Parts {
-    fn assemble(self, attributes: &Attributes) -> Compiled {
-        let Parts { builder, bodies, mut node_slots, slots, deep, scan } = self;
-        let Builder { terms, keys, sets, intervals, .. } = &builder;
-        let count = terms.attributes.len();
-        let mut sources = 0;
-        let mut section = |size: usize| {
-            let start = sources;
-            sources += size as u32;
-            start
-        };
-        section(keys.len());
-        let set_sources = section(sets.keys.len());
-        let range_sources = section(intervals.len());
-        let pattern_sources = section(terms.patterns.len());
-        let attribute_sources = section(count + 1);
-        let always = section(1);
-        let node_sources = section(bodies.len());
-        let number = |source: Source| match source {
-            Source::Key(key) => key,
-            Source::Set(set) => set_sources + set,
-            Source::Range(range) => range_sources + range,
-            Source::Pattern(pattern) => pattern_sources + pattern,
-            Source::Attribute(attribute) => attribute_sources + attribute,
-            Source::Always => always,
-            Source::Node(node) => node_sources + node,
-        };
-        // A stable counting sort keeps the order in which entries were made.
-        let mut starts = vec![0u32; sources as usize + 1];
-        for (source, _) in &builder.entries {
-            starts[number(*source) as usize + 1] += 1;
-        }
-        accumulate(&mut starts);
-        let mut next = starts.clone();
-        let mut entries = vec![Entry::unconditional(NO_BLOCK, 0); builder.entries.len()];
-        for (source, entry) in &builder.entries {
-            let position = &mut next[number(*source) as usize];
-            entries[*position as usize] = *entry;
-            *position += 1;
-        }
-
-        // Within a source, entries of one inline test stand together: what decides one of them decides
-        // its neighbours, and the processor guesses right (14.3 to 10.5 us per event on 100,000
-        // expressions of the conjunctive workload).
-        for source in 0..sources as usize {
-            let run = &mut entries[starts[source] as usize..starts[source + 1] as usize];
-            run.sort_by_key(|entry| (entry.attributes, entry.masks));
-        }
-
-        let mut key_sets: Vec<(u32, u32)> = Vec::new();
-        for (set, keys) in sets.keys.iter().enumerate().filter(|(set, _)| sets.entered[*set]) {
-            key_sets.extend(keys.iter().map(|&key| (key, set as u32)));
-        }
-        let (key_set_starts, key_sets) = group(keys.len(), &mut key_sets);
-        let (node_slot_starts, node_slots) = group(bodies.len(), &mut node_slots);
-        let waiting =
-            terms.patterns.iter().zip(0..).filter(|(_, pattern)| builder.pattern_sources[*pattern as usize]);
-        let mut waiting: Vec<(u32, u32)> =
-            waiting.map(|((attribute, _), pattern)| (*attribute, pattern)).collect();
-        let (pattern_starts, attribute_patterns) = group(count + 1, &mut waiting);
-        let stabbed = intervals
-            .iter()
-            .map(|interval| Interval { source: range_sources + interval.source, ..*interval });
-        let stabbing = Stabbing::new(stabbed.collect(), count);
-        let mut set_starts = vec![0u32];
-        let mut set_keys = Vec::new();
-        for keys in &sets.keys {
-            set_keys.extend_from_slice(keys);
-            set_starts.push(set_keys.len() as u32);
-        }
-        let mut local = vec![0u32; attributes.len()];
-        for (attribute, number) in terms.attributes.iter().zip(1..) {
-            local[*attribute as usize] = number;
-        }
-        let counts = [slots, terms.literals()].into_iter().map(|count| count as u64);
-        let sources = [set_sources, pattern_sources, attribute_sources, always, node_sources];
-        Compiled {
-            missing: builder.missing,
-            counts: counts.chain(sources.into_iter().map(u64::from)).collect(),
-            names: terms
-                .attributes
-                .iter()
-                .map(|&attribute| attributes.name(attribute).as_bytes().to_vec())
-                .collect(),
-            attributes: local,
-            patterns: Patterns::new(&terms.patterns),
-            pattern_starts: pattern_starts.into(),
-            attribute_patterns: attribute_patterns.into(),
-            starts: starts.into(),
-            entries: entries.into(),
-            key_set_starts: key_set_starts.into(),
-            key_sets: key_sets.into(),
-            set_starts: set_starts.into(),
-            set_keys: set_keys.into(),
-            stabbing,
-            bodies: bodies.into(),
-            node_slot_starts: node_slot_starts.into(),
-            node_slots: node_slots.into(),
-            deep: deep.into(),
-            scan,
-            keys: builder.keys,
-            bounds: builder.bounds,
-            program: builder.program.into(),
-        }
-    }
-}
-
-fn accumulate(counts: &mut [u32]) {
-    for position in 1..counts.len() {
-        counts[position] += counts[position - 1];
-    }
-}
-
-/// The second of each pair, grouped by the first; and where each group begins.
-fn group(groups: usize, pairs: &mut [(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
-    pairs.sort_unstable();
-    let mut starts = vec![0u32; groups + 1];
-    for (group, _) in pairs.iter() {
-        starts[*group as usize + 1] += 1;
-    }
-    accumulate(&mut starts);
-    (starts, pairs.iter().map(|(_, item)| *item).collect())
 }

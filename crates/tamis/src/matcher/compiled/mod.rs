@@ -10,6 +10,7 @@
 //! identical subexpressions are shared, not subsets of operands; there are no levels, because a node
 //! is either reached from its access or evaluated on demand, once.
 
+mod assemble;
 mod build;
 mod estimate;
 mod keys;
