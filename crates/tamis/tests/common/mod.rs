@@ -10,15 +10,21 @@ const STRINGS: [&str; 10] = ["", "a", "ab", "abc", "b%_", "it's", "ü", "üb", "
 const PATTERNS: [&str; 8] = ["%", "a%", "%b", "%b%", "_", "a_c", "b\\%\\_", ""];
 const REGEXES: [&str; 5] = ["^a", "b$", "^[ab]+$", "(?i)Ü", ""];
 
-pub fn value() -> impl Strategy<Value = Value> {
+fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
         4 => (-1..4i64).prop_map(Value::Integer),
         2 => select(vec![0.5, 1.5, -0.25, 1e300, 9.1e18, 9.3e18, 2.5e-10])
             .prop_map(|number: f64| Value::number(number).unwrap()),
         1 => select(vec![i64::MIN, i64::MAX, 1 << 53, (1 << 53) + 1]).prop_map(Value::Integer),
-        1 => any::<bool>().prop_map(Value::Boolean),
-        4 => select(&STRINGS).prop_map(Value::from),
     ]
+}
+
+fn string() -> impl Strategy<Value = Value> {
+    select(&STRINGS).prop_map(Value::from)
+}
+
+pub fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![7 => number(), 1 => any::<bool>().prop_map(Value::Boolean), 4 => string()]
 }
 
 fn weights(count: usize, weighted: bool) -> impl Strategy<Value = Vec<f64>> {
@@ -26,21 +32,33 @@ fn weights(count: usize, weighted: bool) -> impl Strategy<Value = Vec<f64>> {
     vec(select(vec![0.0, 0.5, 1.0, 2.0, 1e20]), count)
 }
 
-pub fn predicate() -> impl Strategy<Value = Predicate> {
-    let operand = prop_oneof![
-        4 => (value(), select(vec![
-            Operator::Equal, Operator::Less, Operator::AtMost, Operator::Greater, Operator::AtLeast,
-        ])).prop_map(|(value, operator)| (operator, Operand::One(value))),
-        3 => vec(value(), 0..5).prop_map(|values| (Operator::In, Operand::Set(values))),
-        2 => (value(), value()).prop_map(|(low, high)| (Operator::Between, Operand::Range(low, high))),
+/// An operator with an operand that suits it, so that no case is thrown away.
+fn operation() -> impl Strategy<Value = (Operator, Operand)> {
+    let orderings = vec![Operator::Less, Operator::AtMost, Operator::Greater, Operator::AtLeast];
+    let parts = vec![Operator::StartsWith, Operator::EndsWith, Operator::Contains];
+    prop_oneof![
+        2 => value().prop_map(|value| (Operator::Equal, Operand::One(value))),
+        3 => (prop_oneof![number(), string()], select(orderings))
+            .prop_map(|(value, operator)| (operator, Operand::One(value))),
+        3 => vec(value(), 0..5).prop_map(|mut values| {
+            // A value that stands twice could be given two weights.
+            values.sort();
+            values.dedup();
+            (Operator::In, Operand::Set(values))
+        }),
+        1 => (number(), number()).prop_map(|(low, high)| (Operator::Between, Operand::Range(low, high))),
+        1 => (string(), string()).prop_map(|(low, high)| (Operator::Between, Operand::Range(low, high))),
         1 => select(&PATTERNS).prop_map(|text| (Operator::Like, Operand::One(text.into()))),
         1 => select(&REGEXES).prop_map(|text| (Operator::Matches, Operand::One(text.into()))),
-        2 => (select(&STRINGS), select(vec![Operator::StartsWith, Operator::EndsWith, Operator::Contains]))
-            .prop_map(|(text, operator)| (operator, Operand::One(text.into()))),
-        1 => select(vec![Operator::Exists, Operator::IsNull]).prop_map(|operator| (operator, Operand::Nothing)),
-    ];
-    (select(&ATTRIBUTES), operand, any::<bool>(), prop::bool::weighted(0.2))
-        .prop_flat_map(|(attribute, (operator, operand), negated, weighted)| {
+        2 => (string(), select(parts)).prop_map(|(text, operator)| (operator, Operand::One(text))),
+        1 => select(vec![Operator::Exists, Operator::IsNull])
+            .prop_map(|operator| (operator, Operand::Nothing)),
+    ]
+}
+
+pub fn predicate() -> impl Strategy<Value = Predicate> {
+    (select(&ATTRIBUTES), operation(), any::<bool>(), prop::bool::weighted(0.2)).prop_flat_map(
+        |(attribute, (operator, operand), negated, weighted)| {
             let negated = negated && operator.spelling(true) != operator.spelling(false);
             let count = match &operand {
                 Operand::Nothing => 0,
@@ -49,9 +67,10 @@ pub fn predicate() -> impl Strategy<Value = Predicate> {
             };
             weights(count, weighted && !negated).prop_map(move |weights| {
                 Predicate::new(attribute, operator, negated, operand.clone(), &weights, &Limits::default())
+                    .unwrap()
             })
-        })
-        .prop_filter_map("the operand does not suit the operator", |predicate| predicate.ok())
+        },
+    )
 }
 
 pub fn expression() -> impl Strategy<Value = Expression> {
