@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tamis
-from tamis import Expression, Index, Limits, Subscription, attr
+from tamis import EventError, Expression, Index, Limits, Subscription, attr
 
 
 def test_the_example_of_the_first_page() -> None:
@@ -339,3 +339,15 @@ def test_the_builder() -> None:
     assert repr(attr) == "attr"
     assert repr(attr.user["age"]) == "attr['user.age']"
     assert repr(tamis.weighted(1, 2.5)) == "weighted(1, 2.5)"
+
+
+@pytest.mark.parametrize("matcher", ["auto", "compiled", "atree", "scan"])
+def test_what_normalising_drops_is_mentioned_all_the_same(matcher: Any, tmp_path: Any) -> None:
+    index = Index(matcher=matcher)
+    index.add("x", "a = 1 or true")
+    index.save(tmp_path)
+    for held in (index, Index.open(tmp_path, matcher=matcher)):
+        (predicate, _) = held.explain("x", {"a": 1}).to_dict()["operands"]
+        assert (predicate["truth"], predicate["seen"]) == ("true", [1])
+        with pytest.raises(EventError, match="twice"):
+            held.match('{"a": 1, "a": 2}')

@@ -54,8 +54,15 @@ enum Engine {
 }
 
 impl Engine {
-    fn new<'a>(expressions: impl ExactSizeIterator<Item = &'a Expression>, settings: Settings<'_>) -> Engine {
+    fn new<'a, I>(expressions: I, settings: Settings<'_>) -> Engine
+    where
+        I: ExactSizeIterator<Item = &'a Expression> + Clone,
+    {
         let Settings { attributes, missing, algorithm, sample } = settings;
+        // Events are decoded and explained by all that is mentioned, whatever a matcher needs of it.
+        for predicate in expressions.clone().flat_map(Expression::predicates) {
+            attributes.intern(predicate.attribute());
+        }
         let algorithm = match algorithm {
             Algorithm::Auto if expressions.len() < COMPILED => Algorithm::Scan,
             Algorithm::Auto => Algorithm::Compiled,

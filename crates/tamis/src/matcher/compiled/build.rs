@@ -38,6 +38,10 @@ pub(super) fn compile<'a>(
     let mut deep: Vec<(Slot, &Expression)> = Vec::new();
     let mut scratch = Vec::new();
     for (slot, expression) in expressions.into_iter().enumerate() {
+        // What the normal form does without is mentioned all the same.
+        for predicate in expression.predicates() {
+            terms.intern_attribute(attributes.intern(predicate.attribute()));
+        }
         let root = terms.intern_form(&normalise(expression), attributes, &mut scratch);
         for term in levels.len()..terms.len() {
             let operands = terms.get(term as TermId).operands();

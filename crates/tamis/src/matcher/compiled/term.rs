@@ -228,7 +228,7 @@ impl Terms {
         self.intern(&[head, attribute, comparison, low, high])
     }
 
-    fn intern_attribute(&mut self, attribute: AttributeId) -> u32 {
+    pub fn intern_attribute(&mut self, attribute: AttributeId) -> u32 {
         let next = self.attributes.len() as u32 + 1;
         *self.attribute_numbers.entry(attribute).or_insert_with(|| {
             self.attributes.push(attribute);
