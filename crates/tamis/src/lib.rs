@@ -34,6 +34,8 @@ mod error;
 mod event;
 mod explain;
 mod expression;
+mod folder;
+mod id;
 mod index;
 mod limits;
 mod matcher;
@@ -51,7 +53,8 @@ pub use expression::{
     Connective, Expression, Literal, Node, NormalForm, NormalNode, Operand, Operator, Pattern, Predicate,
     Test, from_json, normalise, parse, to_json,
 };
-pub use index::{Algorithm, ArrowMatches, Id, IdRef, Index, MatchScratch, Snapshot, Stats, Subscription};
+pub use id::{Id, IdRef};
+pub use index::{Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
 pub use matcher::{ATree, ATreeOptions, ATreeStats, Compiled, Matcher, Scan, Scratch, Slot};
 pub use predicate::Check;

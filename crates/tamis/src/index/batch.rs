@@ -11,9 +11,9 @@ use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::snapshot::{MatchScratch, Snapshot};
-use super::subscription::IdRef;
 use crate::error::{Error, Result};
 use crate::event::{ArrowEvents, Event};
+use crate::id::IdRef;
 use crate::limits::Limits;
 
 /// Events that are matched by one thread, one behind the other.

@@ -23,12 +23,13 @@ use arc_swap::ArcSwap;
 pub use batch::ArrowMatches;
 pub use segment::Algorithm;
 pub use snapshot::{MatchScratch, Snapshot, Stats};
-pub use subscription::{Id, IdRef, Subscription};
+pub use subscription::Subscription;
 
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::explain::{Explanation, explain};
 use crate::expression::Expression;
+use crate::id::Id;
 use crate::limits::Limits;
 use crate::truth::Missing;
 use segment::{Segment, Settings};

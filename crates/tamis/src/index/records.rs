@@ -5,16 +5,13 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::subscription::{Id, IdRef, Subscription};
+use super::subscription::Subscription;
 use crate::column::Column;
 use crate::error::Result;
+use crate::id::{Id, IdRef};
 use crate::matcher::Slot;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
-
-/// The kind of an id stands before its bytes.
-const INTEGER: u8 = b'i';
-const STRING: u8 = b's';
 
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
@@ -34,7 +31,7 @@ pub(super) struct Records {
 impl Records {
     pub fn new(subscriptions: &[Subscription]) -> Records {
         let ids: Vec<Vec<u8>> =
-            subscriptions.iter().map(|subscription| encode(subscription.id.as_ref())).collect();
+            subscriptions.iter().map(|subscription| subscription.id.as_ref().encode()).collect();
         let capacity = (subscriptions.len() * 3 / 2 + 1).next_power_of_two();
         let mut table = vec![0u32; capacity];
         for (id, slot) in ids.iter().zip(1..) {
@@ -46,7 +43,8 @@ impl Records {
         }
         let with_metadata = subscriptions.iter().any(|subscription| subscription.metadata.is_some());
         let metadata = subscriptions.iter().take(if with_metadata { usize::MAX } else { 0 });
-        let strings = ids.iter().filter(|id| id[0] == STRING).count();
+        let is_string = |subscription: &&Subscription| matches!(subscription.id, Id::String(_));
+        let strings = subscriptions.iter().filter(is_string).count();
         let integers = subscriptions.iter().filter_map(|subscription| match subscription.id {
             Id::Integer(number) if strings == 0 => Some(number),
             _ => None,
@@ -67,7 +65,7 @@ impl Records {
 
     /// The slot of an id.
     pub fn find(&self, id: &Id) -> Option<Slot> {
-        let wanted = encode(id.as_ref());
+        let wanted = id.as_ref().encode();
         let mask = self.table.len() - 1;
         let mut position = xxh3_64(&wanted) as usize & mask;
         // At least a third of the table is empty; the bound is for a damaged file.
@@ -86,11 +84,7 @@ impl Records {
         if let Some(&number) = self.integers.get(slot as usize) {
             return Some(IdRef::Integer(number));
         }
-        match self.ids.bytes_of(slot as usize)? {
-            [INTEGER, number @ ..] => Some(IdRef::Integer(i64::from_le_bytes(number.try_into().ok()?))),
-            [STRING, text @ ..] => std::str::from_utf8(text).ok().map(IdRef::String),
-            _ => None,
-        }
+        IdRef::decode(self.ids.bytes_of(slot as usize)?)
     }
 
     /// Whether there are ids that are strings, and ids that are integers.
@@ -141,12 +135,5 @@ impl Records {
             && records.table.len().is_power_of_two()
             && records.table.len() > records.len();
         if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }
-    }
-}
-
-fn encode(id: IdRef<'_>) -> Vec<u8> {
-    match id {
-        IdRef::Integer(number) => [&[INTEGER][..], &number.to_le_bytes()].concat(),
-        IdRef::String(text) => [&[STRING][..], text.as_bytes()].concat(),
     }
 }

@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
 use super::records::Records;
-use super::subscription::{Id, IdRef, Subscription};
+use super::subscription::Subscription;
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, parse};
+use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::matcher::{ATree, ATreeOptions, Compiled, Matcher, Scan, Scratch, Slot};
 use crate::sections::{SectionReader, Sections};

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use super::sample::Sample;
 use super::segment::Segment;
-use super::subscription::{Id, IdRef, Subscription};
+use super::subscription::Subscription;
 use crate::error::Result;
 use crate::event::{Attributes, Event};
+use crate::id::{Id, IdRef};
 use crate::matcher::{Scratch, Slot};
 
 /// An index at one moment.

@@ -1,16 +1,10 @@
 //! How does an index live on disk?
 //!
-//! A folder of immutable segment files and one manifest, `index.json`, that names them. Saving
-//! writes the segments that have no file in the folder yet, then a new manifest under another name,
-//! and puts it in the place of the old one at once: whoever opens the folder finds the old index or
-//! the new one. Files that no manifest names any more are removed afterwards.
+//! A folder of immutable segment files and one manifest, `index.json`, that names them; see `folder`.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiter::JsonValue;
 
@@ -19,11 +13,14 @@ use super::snapshot::Snapshot;
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
+use crate::folder::{Folder, open_manifest};
 use crate::matcher::Slot;
 use crate::sections::Sections;
 use crate::truth::Missing;
 
 const MANIFEST: &str = "index.json";
+/// What the names of segment files begin with.
+const SEGMENT: &str = "segment";
 const FORMAT: i64 = 1;
 
 /// What a manifest says of one segment.
@@ -39,43 +36,22 @@ impl Index {
     /// already has of it is not written again.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let snapshot = self.snapshot();
-        fs::create_dir_all(folder).map_err(|error| Error::storage(folder, error))?;
-        let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
-        let _lock = lock(&folder)?;
+        let folder = Folder::lock(folder)?;
         let mut entries = Vec::new();
         for segment in &snapshot.segments {
             entries.push(save_segment(segment, &folder, snapshot.version)?);
         }
-        sync_folder(&folder)?;
         let manifest = write_manifest(self.missing(), &entries);
-        let (path, temporary) = (folder.join(MANIFEST), temporary_name(&folder));
-        write_whole(&temporary, |out| out.write_all(manifest.as_bytes()))?;
-        fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
-        sync_folder(&folder)?;
-        remove_unnamed(&folder, &entries);
-        Ok(())
+        let named: Vec<&str> = entries.iter().map(|entry| entry.file.as_str()).collect();
+        folder.publish(MANIFEST, &manifest, &[SEGMENT], &named)
     }
 
     /// Opens a saved index. With `verify`, every byte is read and checked; without, files are only
     /// mapped, and damage is noticed when it is met.
     pub fn open(folder: &Path, limits: Limits, algorithm: Algorithm, verify: bool) -> Result<Index> {
-        let path = folder.join(MANIFEST);
-        let read = || {
-            fs::read(&path).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => Error::storage(folder, "this is no index: it has no index.json"),
-                _ => Error::storage(&path, error),
-            })
-        };
-        let mut text = read()?;
-        loop {
-            let opened = Index::open_manifest(folder, &path, &text, limits.clone(), algorithm, verify);
-            // A save that came between may have removed files that the old manifest names.
-            let now = read()?;
-            if opened.is_ok() || now == text {
-                return opened;
-            }
-            text = now;
-        }
+        open_manifest(folder, MANIFEST, "this is no index: it has no index.json", |path, text| {
+            Index::open_manifest(folder, path, text, limits.clone(), algorithm, verify)
+        })
     }
 
     fn open_manifest(
@@ -114,78 +90,20 @@ impl Index {
     }
 }
 
-fn save_segment(segment: &Segment, folder: &Path, version: u64) -> Result<Entry> {
+fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<Entry> {
     let removed = (0..segment.len() as Slot).filter(|&slot| !segment.is_live(slot, version)).collect();
     let mut sections = Sections::default();
     let compiled = segment.write(&mut sections);
-    if let Some(path) = segment.file().filter(|path| path.parent() == Some(folder) && path.exists()) {
+    if let Some(path) = segment.file().filter(|path| path.parent() == Some(folder.path()) && path.exists()) {
         let checksum = crate::sections::SectionReader::open(path, false)?.checksum();
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Ok(Entry { file, checksum: format!("{checksum:016x}"), compiled, removed });
     }
     // A copy would give what is damaged a checksum of its own.
     segment.verify()?;
-    // The name is the content's, so that a file of this name is this file, whoever wrote it.
-    let mut checksum = 0;
-    let temporary = temporary_name(folder);
-    write_whole(&temporary, |out| {
-        checksum = sections.write(out)?;
-        Ok(())
-    })?;
-    let file = format!("segment-{checksum:016x}-{}.tamis", segment.len());
-    let path = folder.join(&file);
-    fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
-    segment.set_file(path);
-    Ok(Entry { file, checksum: format!("{checksum:016x}"), compiled, removed })
-}
-
-fn temporary_name(folder: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    folder.join(format!(".tamis-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
-}
-
-/// Lets one save at a time change a folder.
-fn lock(folder: &Path) -> Result<File> {
-    let path = folder.join(".lock");
-    let locked = File::create(&path).and_then(|file| {
-        file.lock()?;
-        Ok(file)
-    });
-    locked.map_err(|error| Error::storage(&path, error))
-}
-
-/// Makes sure that names given in a folder are on the disk.
-fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| Error::storage(folder, error))
-}
-
-/// Writes a file and makes sure it is on the disk.
-fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::with_capacity(1 << 20, file);
-        write(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-    });
-    written.map_err(|error| {
-        let _ = fs::remove_file(path);
-        Error::storage(path, error)
-    })
-}
-
-/// Removes segment files and leftovers that the manifest does not name. What cannot be removed now
-/// is removed by the next save; a file that is mapped stays readable until nobody maps it.
-fn remove_unnamed(folder: &Path, entries: &[Entry]) {
-    let named: HashSet<&str> = entries.iter().map(|entry| entry.file.as_str()).collect();
-    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = file.file_name();
-        let name = name.to_string_lossy();
-        let segment = name.starts_with("segment-") && name.ends_with(".tamis");
-        let leftover =
-            name.starts_with(".tamis-") && !name.starts_with(&format!(".tamis-{}-", std::process::id()));
-        if (segment && !named.contains(&*name)) || leftover {
-            let _ = fs::remove_file(file.path());
-        }
-    }
+    let (file, checksum) = folder.write_sections(SEGMENT, segment.len(), &sections)?;
+    segment.set_file(folder.path().join(&file));
+    Ok(Entry { file, checksum, compiled, removed })
 }
 
 fn write_manifest(missing: Missing, entries: &[Entry]) -> String {

@@ -19,7 +19,7 @@ use super::limits::Limits;
 use super::segment::{Segment, SegmentScratch};
 use super::xpath::XPath;
 use crate::error::Result;
-use crate::index::Id;
+use crate::id::Id;
 
 /// How many neighbouring segments of one size class are merged, and the ratio of two classes.
 const MERGE: usize = 8;

@@ -1,0 +1,139 @@
+//! How does a folder of files change at once?
+//!
+//! What is saved is a folder of immutable files and one manifest that names them. A save writes the
+//! files that are not there yet, then a new manifest under another name, and puts it in the place of
+//! the old one: whoever opens the folder finds the old state or the new one. Files that no manifest
+//! names any more are removed afterwards.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+use crate::sections::Sections;
+
+/// A folder that nobody else saves into.
+pub(crate) struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder if it is not there, and waits until no other save changes it.
+    pub fn lock(path: &Path) -> Result<Folder> {
+        fs::create_dir_all(path).map_err(|error| Error::storage(path, error))?;
+        let path = path.canonicalize().map_err(|error| Error::storage(path, error))?;
+        let name = path.join(".lock");
+        let lock = File::create(&name).and_then(|file| {
+            file.lock()?;
+            Ok(file)
+        });
+        let lock = lock.map_err(|error| Error::storage(&name, error))?;
+        Ok(Folder { path, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file named after its content, `kind-checksum-count.tamis`, so that a file of this name
+    /// is this file, whoever wrote it. Returns its name and its checksum.
+    pub fn write_sections(
+        &self,
+        kind: &str,
+        count: usize,
+        sections: &Sections<'_>,
+    ) -> Result<(String, String)> {
+        let mut checksum = 0;
+        let temporary = self.temporary();
+        write_whole(&temporary, |out| {
+            checksum = sections.write(out)?;
+            Ok(())
+        })?;
+        let checksum = format!("{checksum:016x}");
+        let file = format!("{kind}-{checksum}-{count}.tamis");
+        let path = self.path.join(&file);
+        fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
+        Ok((file, checksum))
+    }
+
+    /// Puts a manifest in the place of the one before, and removes the files of these kinds, and the
+    /// leftovers of saves that did not end, that it does not name.
+    pub fn publish(&self, manifest: &str, text: &str, kinds: &[&str], named: &[&str]) -> Result<()> {
+        self.sync()?;
+        let (path, temporary) = (self.path.join(manifest), self.temporary());
+        write_whole(&temporary, |out| out.write_all(text.as_bytes()))?;
+        fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
+        self.sync()?;
+        self.remove_unnamed(kinds, named);
+        Ok(())
+    }
+
+    /// Makes sure that names given in the folder are on the disk.
+    fn sync(&self) -> Result<()> {
+        let synced = File::open(&self.path).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| Error::storage(&self.path, error))
+    }
+
+    fn temporary(&self) -> PathBuf {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        self.path.join(format!(".tamis-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// What cannot be removed now is removed by the next save; a file that is mapped stays readable
+    /// until nobody maps it.
+    fn remove_unnamed(&self, kinds: &[&str], named: &[&str]) {
+        let named: std::collections::HashSet<&str> = named.iter().copied().collect();
+        let mine = format!(".tamis-{}-", std::process::id());
+        for file in fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            let ours = name.strip_suffix(".tamis").and_then(|name| name.split_once('-'));
+            let saved = ours.is_some_and(|(kind, _)| kinds.contains(&kind));
+            let leftover = name.starts_with(".tamis-") && !name.starts_with(&mine);
+            if (saved && !named.contains(&*name)) || leftover {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+}
+
+/// Writes a file and makes sure it is on the disk.
+fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        write(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    });
+    written.map_err(|error| {
+        let _ = fs::remove_file(path);
+        Error::storage(path, error)
+    })
+}
+
+/// Opens what a folder's manifest names, once more where a save came between and removed files that
+/// the manifest read first names. `missing` says what a folder without the manifest is not.
+pub(crate) fn open_manifest<T>(
+    folder: &Path,
+    manifest: &str,
+    missing: &str,
+    open: impl Fn(&Path, &[u8]) -> Result<T>,
+) -> Result<T> {
+    let path = folder.join(manifest);
+    let read = || {
+        fs::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::storage(folder, missing),
+            _ => Error::storage(&path, error),
+        })
+    };
+    let mut text = read()?;
+    loop {
+        let opened = open(&path, &text);
+        let now = read()?;
+        if opened.is_ok() || now == text {
+            return opened;
+        }
+        text = now;
+    }
+}
