@@ -47,6 +47,15 @@ impl Choice {
         Choice::weighted(&weights)
     }
 
+    /// The mean of what is drawn.
+    pub fn mean(&self) -> f64 {
+        let each = 1.0 / self.len().max(1) as f64;
+        self.cells.iter().zip(0u32..).fold(0.0, |mean, (cell, number)| {
+            let own = f64::from(cell.threshold) / 4_294_967_296.0;
+            mean + each * (own * f64::from(number) + (1.0 - own) * f64::from(cell.other))
+        })
+    }
+
     fn len(&self) -> usize {
         self.cells.len()
     }
@@ -123,6 +132,12 @@ mod tests {
             let ratio = seen[0] / seen[rank - 1];
             assert!((ratio / rank as f64 - 1.0).abs() < 0.1, "rank {rank}: {ratio}");
         }
+    }
+
+    #[test]
+    fn means() {
+        assert!((Choice::weighted(&[0.25, 0.0, 0.75]).mean() - 1.5).abs() < 1e-6);
+        assert!((Choice::zipf(4, 0.0).mean() - 1.5).abs() < 1e-6);
     }
 
     #[test]

@@ -8,14 +8,18 @@ mod abe_gen;
 mod ads_like;
 mod choice;
 mod conjunctive;
+mod fontoura;
 mod random;
 mod statistics;
 mod text;
+mod whang;
 
 pub use abe_gen::{AbeGen, AbeGenParameters};
 pub use ads_like::{AdsLike, AdsLikeParameters};
 pub use conjunctive::{Conjunctive, ConjunctiveParameters, Disjunction, Pair, SetPredicate};
+pub use fontoura::{Fontoura, FontouraParameters};
 pub use statistics::{Figure, Level, Statistics, count_matches};
+pub use whang::{Form, Whang, WhangParameters};
 
 use tamis::{Expression, Limits, Missing, parse};
 
@@ -24,6 +28,10 @@ mod kind {
     pub const EXPRESSION: u64 = 1;
     pub const EVENT: u64 = 2;
     pub const PREDICATE: u64 = 3;
+    /// A set of values.
+    pub const SET: u64 = 4;
+    /// The weights of an expression.
+    pub const WEIGHT: u64 = 5;
     /// A subexpression of a pool; its level is added.
     pub const SUBEXPRESSION: u64 = 16;
 }
@@ -66,7 +74,8 @@ pub trait Workload: Send + Sync {
 }
 
 /// The names of all workloads.
-pub const NAMES: [&str; 4] = ["conjunctive", "dense", "abe-gen", "ads-like"];
+pub const NAMES: [&str; 7] =
+    ["conjunctive", "dense", "abe-gen", "ads-like", "whang", "whang-cnf", "fontoura"];
 
 /// The workload of that name, with its defaults for so many expressions.
 pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
@@ -75,6 +84,11 @@ pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
         "dense" => Box::new(Conjunctive::dense()),
         "abe-gen" => Box::new(AbeGen::new(AbeGenParameters::sized(expressions))),
         "ads-like" => Box::new(AdsLike::new(AdsLikeParameters::sized(expressions))),
+        "whang" => Box::new(Whang::new(WhangParameters::default())),
+        "whang-cnf" => {
+            Box::new(Whang::new(WhangParameters { form: Form::Conjunctive, ..Default::default() }))
+        }
+        "fontoura" => Box::new(Fontoura::new(FontouraParameters::default())),
         _ => return None,
     })
 }
@@ -103,7 +117,11 @@ mod tests {
             ("dense", 0xd315_073e_c3c2_ec2b),
             ("abe-gen", 0x1bd7_a649_586f_602b),
             ("ads-like", 0xe5cb_07d8_dab1_66d6),
+            ("whang", 0xd4ec_11f3_7dde_0251),
+            ("whang-cnf", 0xb2dd_3c3a_3a27_b3d9),
+            ("fontoura", 0x12d8_f98b_d8e0_9bc5),
         ];
+        assert_eq!(golden.map(|(name, _)| name), NAMES);
         for (name, wanted) in golden {
             let found = fingerprint(&*by_name(name, 100_000).unwrap());
             assert_eq!(found, wanted, "{name}: {found:#018x}");

@@ -109,6 +109,12 @@ impl Statistics {
         statistics
     }
 
+    /// The probability that an expression matches an event, where matches were looked for.
+    pub fn match_probability(&self) -> Option<f64> {
+        let tried = (self.expressions * self.events).max(1) as f64;
+        self.matches.map(|matches| matches as f64 / tried)
+    }
+
     fn observe(&mut self, expression: &Expression) {
         let depth = expression.depth();
         let predicates = expression.predicates().count() as u64;
@@ -193,9 +199,13 @@ impl Statistics {
         if let Some(matches) = self.matches {
             figures.push(Figure::new("matches per event", per(matches, self.events)));
         }
+        figures.extend(self.match_probability().map(|found| Figure::new(MATCH_PROBABILITY, found)));
         figures
     }
 }
+
+/// The name of the one figure that takes matching.
+pub(crate) const MATCH_PROBABILITY: &str = "match probability";
 
 /// The names of the sharing ratios, from level 1.
 pub(crate) const SHARING: [&str; 12] = [
@@ -268,13 +278,26 @@ impl Hasher for Folded {
 }
 
 #[cfg(test)]
+fn assert_near(wanted: Figure, statistics: &Statistics) {
+    let Figure { name, value } = wanted;
+    let measured = statistics.figures().iter().find(|figure| figure.name == name).unwrap().value;
+    assert!((measured / value - 1.0).abs() < 0.05, "{name}: {measured}, not {value}\n{statistics}");
+}
+
+#[cfg(test)]
 pub(crate) fn assert_as_requested(workload: &dyn Workload, expressions: u64) {
     let statistics = Statistics::measure(workload, 0..expressions, 0..2000);
-    let figures = statistics.figures();
-    for Figure { name, value } in workload.requested() {
-        let measured = figures.iter().find(|figure| figure.name == name).unwrap().value;
-        assert!((measured / value - 1.0).abs() < 0.05, "{name}: {measured}, not {value}\n{statistics}");
-    }
+    let requested = workload.requested().into_iter();
+    requested
+        .filter(|figure| figure.name != MATCH_PROBABILITY)
+        .for_each(|figure| assert_near(figure, &statistics));
+}
+
+#[cfg(test)]
+pub(crate) fn assert_match_probability(workload: &dyn Workload, expressions: u64, events: u64) {
+    let statistics = Statistics::measure_matches(workload, 0..expressions, 0..events);
+    let requested = workload.requested().into_iter().find(|figure| figure.name == MATCH_PROBABILITY);
+    assert_near(requested.unwrap(), &statistics);
 }
 
 #[cfg(test)]

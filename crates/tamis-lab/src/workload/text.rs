@@ -56,6 +56,27 @@ impl Spelling {
         text.push(')');
     }
 
+    /// Writes `a = 'v'^0.5` or `a in ('v'^0.5, 'w'^2)`, weights in thousandths.
+    pub fn write_weighted(
+        &self,
+        attribute: u32,
+        values: impl ExactSizeIterator<Item = (u32, u32)>,
+        text: &mut String,
+    ) {
+        text.push_str(self.attribute(attribute));
+        let several = values.len() > 1;
+        text.push_str(if several { " in (" } else { " = " });
+        for (position, (value, weight)) in values.enumerate() {
+            text.push_str(if position > 0 { ", '" } else { "'" });
+            text.push_str(self.value(value));
+            text.push_str("'^");
+            write_thousandths(weight, text);
+        }
+        if several {
+            text.push(')');
+        }
+    }
+
     /// Writes the pair `"a":"v"` of an event, with what must stand before it.
     pub fn write_pair(&self, attribute: u32, value: u32, json: &mut String) {
         self.write_key(attribute, json);
@@ -92,6 +113,13 @@ pub fn write_number(mut number: u32, text: &mut String) {
     text.extend(digits[first..].iter().copied().map(char::from));
 }
 
+/// Writes a number of thousandths with three digits behind the point.
+pub fn write_thousandths(number: u32, text: &mut String) {
+    write_number(number / 1000, text);
+    text.push('.');
+    text.extend([100, 10, 1].map(|unit| char::from(b'0' + (number / unit % 10) as u8)));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +145,14 @@ mod tests {
             write_number(number, &mut text);
             assert_eq!(text, number.to_string());
         }
+    }
+
+    #[test]
+    fn weights() {
+        let mut text = String::new();
+        Spelling::new(1, 3).write_weighted(0, [(2, 1050), (0, 7)].into_iter(), &mut text);
+        text.push_str(" and ");
+        Spelling::new(1, 3).write_weighted(0, [(1, 800)].into_iter(), &mut text);
+        assert_eq!(text, "a0 in ('v2'^1.050, 'v0'^0.007) and a0 = 'v1'^0.800");
     }
 }

@@ -1,0 +1,207 @@
+//! *fontoura*: alternating trees of `and` and `or` over conjunctions, after the generator of Fontoura et al.
+//! 2010, section 5.1.
+//!
+//! The root is an `and`; the children of an `and` are `or`s, and those of an `or` are `and`s, down to the
+//! depth, where conjunctions stand. The probabilities of 1 to 4 children that the paper gives leave none for
+//! stopping earlier, so all leaves of an expression are at its depth, which is drawn between the least and
+//! the most. A conjunction has a size, that many different attributes, and one value for each.
+//!
+//! The paper's contracts and visits are private. Attributes and values follow Zipf laws here, in expressions
+//! and in events, chosen so that half of the expressions of depth 2 match, about as Table 3 has it (57.97 %),
+//! and so that the probabilities for other depths go up and down as they do there.
+
+use tamis::Missing;
+
+use super::choice::Choice;
+use super::random::Random;
+use super::statistics::{Figure, MATCH_PROBABILITY};
+use super::text::Spelling;
+use super::{Workload, kind};
+
+/// The values that attributes have, in turn.
+const CARDINALITIES: [u32; 5] = [2, 50, 6, 12, 200];
+
+/// What can be asked of the workload; the defaults are those of the paper.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FontouraParameters {
+    /// Decides everything that chance decides.
+    pub seed: u64,
+    /// The least and the most operators from the root to a conjunction, and all between alike.
+    pub depth: (u8, u8),
+    /// The probabilities of 1, 2, 3 ... children.
+    pub children: Vec<f64>,
+    /// The probabilities of 1, 2, 3 ... predicates in a conjunction.
+    pub sizes: Vec<f64>,
+    /// How many attributes there are.
+    pub attributes: u32,
+    /// The exponent of the Zipf law of attributes, in expressions and in events.
+    pub attribute_exponent: f64,
+    /// The exponent of the Zipf law of an attribute's values, in expressions and in events.
+    pub value_exponent: f64,
+    /// The pairs of an event.
+    pub pairs: u32,
+}
+
+impl Default for FontouraParameters {
+    fn default() -> Self {
+        FontouraParameters {
+            seed: 0,
+            depth: (2, 2),
+            children: vec![0.05, 0.7, 0.2, 0.05],
+            sizes: vec![0.6, 0.25, 0.1, 0.05],
+            attributes: 100,
+            attribute_exponent: 1.2,
+            value_exponent: 3.1,
+            pairs: 40,
+        }
+    }
+}
+
+/// The workload *fontoura*.
+#[derive(Debug)]
+pub struct Fontoura {
+    parameters: FontouraParameters,
+    children: Choice,
+    sizes: Choice,
+    attributes: Choice,
+    /// By cardinality.
+    values: Vec<Choice>,
+    spelling: Spelling,
+}
+
+impl Fontoura {
+    /// The workload with these parameters.
+    pub fn new(parameters: FontouraParameters) -> Fontoura {
+        let values = CARDINALITIES.iter().map(|&count| Choice::zipf(count, parameters.value_exponent));
+        let most = CARDINALITIES.into_iter().max().unwrap_or(1) as usize;
+        Fontoura {
+            children: Choice::weighted(&parameters.children),
+            sizes: Choice::weighted(&parameters.sizes),
+            attributes: Choice::zipf(parameters.attributes, parameters.attribute_exponent),
+            values: values.collect(),
+            spelling: Spelling::new(parameters.attributes as usize, most),
+            parameters,
+        }
+    }
+
+    /// What was asked for.
+    pub fn parameters(&self) -> &FontouraParameters {
+        &self.parameters
+    }
+
+    /// A value of the attribute; the most popular differs from one attribute to the next.
+    fn value(&self, attribute: u32, random: &mut Random) -> u32 {
+        let which = attribute as usize % CARDINALITIES.len();
+        (self.values[which].draw(random) + attribute) % CARDINALITIES[which]
+    }
+
+    /// Writes a node with so many operators on the way down to its conjunctions.
+    fn write_node(&self, depth: u8, and: bool, random: &mut Random, drawn: &mut Vec<u32>, text: &mut String) {
+        if depth == 0 {
+            return self.write_conjunction(random, drawn, text);
+        }
+        for child in 0..=self.children.draw(random) {
+            if child > 0 {
+                text.push_str(if and { " and " } else { " or " });
+            }
+            text.push('(');
+            self.write_node(depth - 1, !and, random, drawn, text);
+            text.push(')');
+        }
+    }
+
+    fn write_conjunction(&self, random: &mut Random, drawn: &mut Vec<u32>, text: &mut String) {
+        let size = self.sizes.draw(random) as usize + 1;
+        self.attributes.draw_distinct(size, random, drawn);
+        for (position, &attribute) in drawn.iter().enumerate() {
+            if position > 0 {
+                text.push_str(" and ");
+            }
+            self.spelling.write_set(attribute, false, &[self.value(attribute, random)], text);
+        }
+    }
+}
+
+impl Workload for Fontoura {
+    fn name(&self) -> &'static str {
+        "fontoura"
+    }
+
+    fn missing(&self) -> Missing {
+        Missing::False
+    }
+
+    fn requested(&self) -> Vec<Figure> {
+        let asked = &self.parameters;
+        let (children, size) = (self.children.mean() + 1.0, self.sizes.mean() + 1.0);
+        let mut leaves = 0.0;
+        for depth in asked.depth.0..=asked.depth.1 {
+            leaves += (0..depth).fold(1.0, |leaves, _| leaves * children);
+        }
+        leaves /= f64::from(asked.depth.1.saturating_sub(asked.depth.0)) + 1.0;
+        let mut figures = vec![
+            Figure::new("predicates per expression", leaves * size),
+            Figure::new("attributes", asked.attributes.into()),
+            Figure::new("pairs per event", asked.pairs.min(asked.attributes).into()),
+        ];
+        if *asked == (FontouraParameters { seed: asked.seed, ..Default::default() }) {
+            figures.push(Figure::new(MATCH_PROBABILITY, 0.5797));
+        }
+        figures
+    }
+
+    fn write_expression(&self, number: u64, text: &mut String) {
+        let random = &mut Random::new(self.parameters.seed, kind::EXPRESSION, number);
+        let (least, most) = self.parameters.depth;
+        let depth = random.between(least.into(), most.into()) as u8;
+        self.write_node(depth, true, random, &mut Vec::new(), text);
+    }
+
+    fn write_event(&self, number: u64, json: &mut String) -> usize {
+        let random = &mut Random::new(self.parameters.seed, kind::EVENT, number);
+        let mut attributes = Vec::new();
+        self.attributes.draw_distinct(self.parameters.pairs as usize, random, &mut attributes);
+        json.push('{');
+        for &attribute in &attributes {
+            self.spelling.write_pair(attribute, self.value(attribute, random), json);
+        }
+        json.push('}');
+        attributes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::statistics::{Statistics, assert_as_requested, assert_match_probability};
+    use super::*;
+
+    fn of_depth(depth: u8) -> Fontoura {
+        Fontoura::new(FontouraParameters { depth: (depth, depth), ..Default::default() })
+    }
+
+    #[test]
+    fn statistics_are_those_requested() {
+        let workload = Fontoura::new(FontouraParameters::default());
+        assert_eq!(workload.requested().len(), 4);
+        assert_as_requested(&workload, 20_000);
+        assert_match_probability(&workload, 2_000, 1_000);
+        let mixed = FontouraParameters { depth: (1, 4), ..Default::default() };
+        assert_as_requested(&Fontoura::new(mixed), 20_000);
+    }
+
+    #[test]
+    fn probabilities_go_up_and_down_with_the_depth() {
+        let probability = |depth| {
+            Statistics::measure_matches(&of_depth(depth), 0..1_000, 0..200).match_probability().unwrap()
+        };
+        let [one, two, three, four] = [1, 2, 3, 4].map(probability);
+        assert!(one < two && three < two && three < four, "{one} {two} {three} {four}");
+    }
+
+    #[test]
+    fn trees_alternate_down_to_their_depth() {
+        // An `and` of conjunctions is a conjunction, so that odd depths are one less.
+        let statistics = |depth| Statistics::measure(&of_depth(depth), 0..1_000, 0..0).depth.1;
+        assert_eq!([1, 2, 3, 4].map(statistics), [2, 4, 4, 6]);
+    }
+}
