@@ -12,9 +12,11 @@
 //! | module | the question it answers |
 //! |---|---|
 //! | `workload` | which expressions and events do the papers measure with? |
+//! | `comparator` | what do the papers measure their algorithms against? |
 //! | `reference` | how fast can a matcher be that knows conjunctions only? |
 //!
 //! The program `engine` runs matchers side by side on a workload and prints one table.
 
+pub mod comparator;
 pub mod reference;
 pub mod workload;

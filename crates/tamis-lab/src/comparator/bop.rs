@@ -1,0 +1,242 @@
+//! BoP (Bittner & Hinze 2007): an expression is evaluated once enough of its predicates hold.
+//!
+//! How many are enough is the least number of positive occurrences of predicates in any way to make the
+//! expression true; a predicate that occurs twice counts twice. Candidates are evaluated from an encoding
+//! in bytes, in which every operand says how long it is, so that the rest of a decided operator is left out.
+
+use std::collections::BTreeMap;
+
+use tamis::{Event, NormalForm, NormalNode, Slot, normalise};
+
+use super::predicates::{Basic, Predicates};
+use super::trees::check_shape;
+use super::work::Marks;
+use super::{Comparator, Input, Lists, Refused, Work};
+
+/// What an expression asks for at least.
+#[derive(Debug)]
+pub(super) struct Needs {
+    /// The least number of occurrences of positive predicates that hold where it is true.
+    pub least: u32,
+    /// How often each predicate occurs positively, each way down counted.
+    pub occurrences: Vec<(u32, u32)>,
+    /// What each node needs to hold, where it is a literal.
+    basics: Vec<Vec<Basic>>,
+}
+
+impl Needs {
+    pub fn new(form: &NormalForm, predicates: &mut Predicates, input: &Input<'_>) -> Needs {
+        let nodes = form.nodes();
+        let (mut least, mut basics): (Vec<u32>, Vec<Vec<Basic>>) = (Vec::new(), Vec::new());
+        for node in nodes {
+            let mut own = Vec::new();
+            least.push(match node {
+                NormalNode::Constant(true) => 0,
+                NormalNode::Constant(false) => u32::MAX,
+                NormalNode::Literal(literal) => {
+                    predicates.intern(literal, input.attributes, input.missing, &mut own);
+                    own.iter().filter(|basic| !basic.negated()).count() as u32
+                }
+                NormalNode::And(children) => {
+                    let all = children.iter().map(|&child| least[child as usize]);
+                    all.fold(0, u32::saturating_add)
+                }
+                NormalNode::Or(children) => {
+                    children.iter().map(|&child| least[child as usize]).min().unwrap_or(u32::MAX)
+                }
+            });
+            basics.push(own);
+        }
+        // Saturating on both sides: what is enough stays enough.
+        let mut ways = vec![0u32; nodes.len()];
+        ways[nodes.len() - 1] = 1;
+        let mut occurrences: BTreeMap<u32, u32> = BTreeMap::new();
+        for (position, node) in nodes.iter().enumerate().rev() {
+            let own = ways[position];
+            if let NormalNode::And(children) | NormalNode::Or(children) = node {
+                children.iter().for_each(|&child| {
+                    ways[child as usize] = ways[child as usize].saturating_add(own);
+                });
+            }
+            for basic in basics[position].iter().filter(|basic| !basic.negated()) {
+                let count = occurrences.entry(basic.predicate()).or_default();
+                *count = count.saturating_add(own);
+            }
+        }
+        let least = least.last().copied().unwrap_or(0);
+        Needs { least, occurrences: occurrences.into_iter().collect(), basics }
+    }
+}
+
+/// Expressions by the number of predicates they need.
+#[derive(Debug)]
+pub struct Bop {
+    predicates: Predicates,
+    /// By predicate: expressions, and how often it occurs there.
+    lists: Lists<(Slot, u32)>,
+    least: Vec<u32>,
+    /// Expressions that need none.
+    always: Vec<Slot>,
+    code: Vec<u8>,
+    /// Where the code of each expression ends.
+    ends: Vec<u32>,
+}
+
+const FALSE: u8 = 0;
+const TRUE: u8 = 1;
+const BASIC: u8 = 2;
+const AND: u8 = 3;
+const OR: u8 = 4;
+
+impl Bop {
+    /// Compiles the expressions.
+    pub fn new(input: &Input<'_>) -> Result<Bop, Refused> {
+        let mut predicates = Predicates::default();
+        let (mut pairs, mut least, mut always) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut code, mut ends): (Vec<u8>, Vec<u32>) = (Vec::new(), Vec::new());
+        for (slot, expression) in (0..).zip(input.expressions) {
+            let form = normalise(expression);
+            check_shape(slot, &form, input.most)?;
+            let needs = Needs::new(&form, &mut predicates, input);
+            least.push(needs.least);
+            if needs.least == 0 {
+                always.push(slot);
+            } else {
+                pairs.extend(needs.occurrences.iter().map(|&(predicate, times)| (predicate, (slot, times))));
+            }
+            code.extend(encode(&form, &needs.basics));
+            let end = u32::try_from(code.len()).map_err(|_| Refused {
+                slot,
+                what: "bytes with all before it",
+                found: code.len(),
+                allowed: u32::MAX as usize,
+            })?;
+            ends.push(end);
+        }
+        let lists = Lists::new(predicates.len(), &pairs);
+        Ok(Bop { predicates, lists, least, always, code, ends })
+    }
+
+    fn code(&self, slot: Slot) -> &[u8] {
+        let start = slot.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.code[start as usize..self.ends[slot as usize] as usize]
+    }
+}
+
+/// The code of every node, those below first; the last is that of the whole. Operators are followed by the
+/// number of bytes of their operands, and a literal of several basics is an `and`.
+fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
+    let mut codes: Vec<Vec<u8>> = Vec::with_capacity(form.nodes().len());
+    for (node, basics) in form.nodes().iter().zip(basics) {
+        let single = |basic: &Basic| {
+            let mut code = vec![BASIC];
+            write(u64::from(basic.predicate()) << 1 | u64::from(basic.negated()), &mut code);
+            code
+        };
+        let code = match node {
+            NormalNode::Constant(value) => vec![if *value { TRUE } else { FALSE }],
+            NormalNode::Literal(_) => match &basics[..] {
+                [only] => single(only),
+                several => operator(AND, several.iter().map(single)),
+            },
+            NormalNode::And(children) => {
+                operator(AND, children.iter().map(|&child| codes[child as usize].clone()))
+            }
+            NormalNode::Or(children) => {
+                operator(OR, children.iter().map(|&child| codes[child as usize].clone()))
+            }
+        };
+        codes.push(code);
+    }
+    codes.pop().unwrap_or_default()
+}
+
+fn operator(kind: u8, operands: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    let operands: Vec<u8> = operands.flatten().collect();
+    let mut code = vec![kind];
+    write(operands.len() as u64, &mut code);
+    code.extend(operands);
+    code
+}
+
+/// Seven bits per byte, the lowest first.
+fn write(mut number: u64, code: &mut Vec<u8>) {
+    while number >= 0x80 {
+        code.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    code.push(number as u8);
+}
+
+fn read(code: &[u8], at: &mut usize) -> u64 {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let byte = code[*at];
+        *at += 1;
+        number |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return number;
+        }
+    }
+}
+
+/// Evaluates the operand at a position, which moves behind it.
+fn holds(code: &[u8], at: &mut usize, held: &Marks, evaluated: &mut u64) -> bool {
+    *evaluated += 1;
+    let kind = code[*at];
+    *at += 1;
+    if kind == BASIC {
+        let basic = read(code, at);
+        return held.contains((basic >> 1) as u32) != (basic & 1 == 1);
+    }
+    if kind < BASIC {
+        return kind == TRUE;
+    }
+    let length = read(code, at) as usize;
+    let end = *at + length;
+    let mut result = kind == AND;
+    while *at < end && result == (kind == AND) {
+        result = holds(code, at, held, evaluated);
+    }
+    *at = end;
+    result
+}
+
+impl Comparator for Bop {
+    fn name(&self) -> &'static str {
+        "bop"
+    }
+
+    fn matches(&self, event: &Event, work: &mut Work, found: &mut Vec<Slot>) {
+        let first = found.len();
+        let Work { held, seen, counts, counters, .. } = work;
+        self.predicates.find(event, held);
+        counts.clear();
+        counts.resize(self.least.len(), 0);
+        seen.begin(self.least.len());
+        for &predicate in held.members() {
+            let list = self.lists.of(predicate);
+            counters.entries += list.len() as u64;
+            for &(slot, times) in list {
+                let count = &mut counts[slot as usize];
+                *count = count.saturating_add(times);
+                if *count >= self.least[slot as usize] {
+                    seen.insert(slot);
+                }
+            }
+        }
+        for &slot in seen.members().iter().chain(&self.always) {
+            counters.candidates += 1;
+            if holds(self.code(slot), &mut 0, held, &mut counters.nodes) {
+                found.push(slot);
+            }
+        }
+        super::trees::ascending(found, first);
+    }
+
+    fn bytes(&self) -> usize {
+        let words = self.least.len() + self.always.len() + self.ends.len();
+        self.predicates.bytes() + self.lists.bytes() + self.code.len() + 4 * words
+    }
+}

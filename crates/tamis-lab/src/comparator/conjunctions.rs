@@ -1,0 +1,96 @@
+//! Which conjunctions is an expression the disjunction of?
+
+use tamis::{NormalForm, NormalNode, Slot, normalise};
+
+use super::predicates::{Basic, Predicates};
+use super::{Input, Refused};
+
+/// The conjunctions of all expressions, none of them contradicting itself.
+#[derive(Debug, Default)]
+pub(super) struct Conjunctions {
+    pub predicates: Predicates,
+    /// Sorted and without repetition.
+    pub all: Vec<Box<[Basic]>>,
+    /// The expression of each.
+    pub slots: Vec<Slot>,
+}
+
+impl Conjunctions {
+    /// Brings every expression into disjunctive form, as the papers do: equal conjunctions are not
+    /// looked for.
+    pub fn new(input: &Input<'_>) -> Result<Conjunctions, Refused> {
+        let mut result = Conjunctions::default();
+        for (slot, expression) in (0..).zip(input.expressions) {
+            let form = normalise(expression);
+            check_size(slot, &form, input.most)?;
+            let conjunctions = expand(&form, |literal, basics| {
+                result.predicates.intern(literal, input.attributes, input.missing, basics);
+            });
+            result.slots.resize(result.slots.len() + conjunctions.len(), slot);
+            result.all.extend(conjunctions);
+        }
+        Ok(result)
+    }
+}
+
+/// Refuses a form of which some part has too many conjunctions.
+pub(super) fn check_size(slot: Slot, form: &NormalForm, most: usize) -> Result<(), Refused> {
+    let mut sizes: Vec<usize> = Vec::with_capacity(form.nodes().len());
+    for node in form.nodes() {
+        let size = match node {
+            NormalNode::Constant(_) | NormalNode::Literal(_) => 1,
+            NormalNode::Or(children) => {
+                children.iter().map(|&child| sizes[child as usize]).fold(0, usize::saturating_add)
+            }
+            NormalNode::And(children) => {
+                children.iter().map(|&child| sizes[child as usize]).fold(1, usize::saturating_mul)
+            }
+        };
+        if size > most {
+            return Err(Refused { slot, what: "conjunctions", found: size, allowed: most });
+        }
+        sizes.push(size);
+    }
+    Ok(())
+}
+
+/// The conjunctions of a form.
+fn expand(form: &NormalForm, mut basics: impl FnMut(&tamis::Literal, &mut Vec<Basic>)) -> Vec<Box<[Basic]>> {
+    let mut parts: Vec<Vec<Box<[Basic]>>> = Vec::with_capacity(form.nodes().len());
+    for node in form.nodes() {
+        let mut made: Vec<Box<[Basic]>> = Vec::new();
+        match node {
+            NormalNode::Constant(value) => made.extend(value.then(Box::default)),
+            NormalNode::Literal(literal) => {
+                let mut all = Vec::new();
+                basics(literal, &mut all);
+                made.extend(conjunction(all));
+            }
+            NormalNode::Or(children) => {
+                made.extend(children.iter().flat_map(|&child| parts[child as usize].iter().cloned()));
+            }
+            NormalNode::And(children) => {
+                made.push(Box::default());
+                for &child in children {
+                    let choices = &parts[child as usize];
+                    let pairs = made.iter().flat_map(|part| choices.iter().map(move |choice| (part, choice)));
+                    made = pairs
+                        .filter_map(|(part, choice)| {
+                            conjunction(part.iter().chain(choice).copied().collect())
+                        })
+                        .collect();
+                }
+            }
+        }
+        parts.push(made);
+    }
+    parts.pop().unwrap_or_default()
+}
+
+/// Brings a conjunction into order; none where it contradicts itself.
+fn conjunction(mut all: Vec<Basic>) -> Option<Box<[Basic]>> {
+    all.sort_unstable();
+    all.dedup();
+    let contradicts = all.windows(2).any(|pair| pair[0].opposite() == pair[1]);
+    (!contradicts).then(|| all.into())
+}

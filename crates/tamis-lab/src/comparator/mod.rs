@@ -1,0 +1,129 @@
+//! What do the papers measure against?
+//!
+//! Matchers like those of the engine, held to the same results, and used by benchmarks only: they are
+//! built once and match. What cannot be built within reason is refused, with both numbers.
+//!
+//! | comparator | after | idea |
+//! |---|---|---|
+//! | [`Pscan`] | Whang et al. 2009, 7 | evaluates what some pair of the event leads to |
+//! | [`Sift`] | Yan & Garcia-Molina 1999 | counts the satisfied predicates of every conjunction |
+//! | [`Propagation`] | Fabret et al. 2001 | enters a conjunction by its most selective predicate |
+//! | [`Bop`] | Bittner & Hinze 2007 | evaluates what has enough satisfied predicates |
+//! | [`Bdd`] | Campailla et al. 2001 | one decision diagram of all expressions |
+//! | [`Translation`] | Ji & Jacobsen 2021, 6.4 | conjunctions under a predicate, with a signature of the rest |
+
+mod bdd;
+mod bop;
+mod conjunctions;
+mod predicates;
+mod propagation;
+mod pscan;
+mod sift;
+mod translation;
+mod trees;
+mod work;
+
+pub use bdd::Bdd;
+pub use bop::Bop;
+pub use propagation::Propagation;
+pub use pscan::Pscan;
+pub use sift::Sift;
+pub use translation::Translation;
+pub use work::{Counters, Work};
+
+use std::fmt;
+
+use tamis::{Attributes, Event, Expression, Missing, Slot};
+
+/// A matcher to measure against.
+pub trait Comparator {
+    /// The name by which users select it.
+    fn name(&self) -> &'static str;
+
+    /// Appends the slots of the expressions that are true on the event, ascending.
+    fn matches(&self, event: &Event, work: &mut Work, found: &mut Vec<Slot>);
+
+    /// About how many bytes of memory matching reads.
+    fn bytes(&self) -> usize;
+}
+
+/// What comparators are built from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// The expressions, whose slots are their positions.
+    pub expressions: &'a [Expression],
+    /// The attributes that events are decoded with.
+    pub attributes: &'a Attributes,
+    /// What predicates answer on an attribute without a value.
+    pub missing: Missing,
+    /// Events like those to come, for those who choose by frequency.
+    pub sample: &'a [Event],
+    /// The most that one expression may grow to, in conjunctions or nodes, and a hundred times as much
+    /// for all nodes of a decision diagram.
+    pub most: usize,
+}
+
+/// An expression that a comparator cannot hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The expression.
+    pub slot: Slot,
+    /// What there is too much of.
+    pub what: &'static str,
+    /// How much there would be, at least.
+    pub found: usize,
+    /// How much there may be.
+    pub allowed: usize,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refused { slot, what, found, allowed } = self;
+        write!(f, "expression {slot} would take {found} {what}, and {allowed} are allowed")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// How a comparator is built.
+pub type Build = fn(&Input<'_>) -> Result<Box<dyn Comparator>, Refused>;
+
+/// Every comparator by name.
+pub const COMPARATORS: [(&str, Build); 6] = [
+    ("pscan", |input| Ok(Box::new(Pscan::new(input)?))),
+    ("sift", |input| Ok(Box::new(Sift::new(input)?))),
+    ("propagation", |input| Ok(Box::new(Propagation::new(input)?))),
+    ("bop", |input| Ok(Box::new(Bop::new(input)?))),
+    ("bdd", |input| Ok(Box::new(Bdd::new(input)?))),
+    ("translation", |input| Ok(Box::new(Translation::new(input)?))),
+];
+
+/// Lists by key, one behind the other.
+#[derive(Debug, Default)]
+struct Lists<T> {
+    starts: Vec<u32>,
+    entries: Vec<T>,
+}
+
+impl<T: Copy> Lists<T> {
+    /// Sorts entries into the lists of `keys` keys, those of one key in their order.
+    fn new(keys: usize, pairs: &[(u32, T)]) -> Lists<T> {
+        let mut starts = vec![0; keys + 1];
+        pairs.iter().for_each(|(key, _)| starts[*key as usize + 1] += 1);
+        for key in 0..keys {
+            starts[key + 1] += starts[key];
+        }
+        let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
+        order.sort_by_key(|&position| pairs[position as usize].0);
+        let entries = order.iter().map(|&position| pairs[position as usize].1).collect();
+        Lists { starts, entries }
+    }
+
+    fn of(&self, key: u32) -> &[T] {
+        &self.entries[self.starts[key as usize] as usize..self.starts[key as usize + 1] as usize]
+    }
+
+    fn bytes(&self) -> usize {
+        4 * self.starts.len() + size_of::<T>() * self.entries.len()
+    }
+}

@@ -1,0 +1,201 @@
+//! Which predicates does an event make true, for those who count or test them?
+//!
+//! Equalities and sets are found by their values, as the papers do it; other tests are put to the values
+//! of their attribute one by one. Where a negation needs its attribute to have a value, having one is a
+//! predicate of its own, so that a [`Basic`] is true or not and nothing else.
+
+use std::collections::HashMap;
+
+use tamis::{AttributeId, Attributes, Check, Event, Literal, Missing, Presence, Test, Value, ValueRef};
+
+use super::work::Marks;
+
+/// A predicate with its sign: true where the predicate holds, or where it does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Basic(u32);
+
+impl Basic {
+    fn new(predicate: u32, negated: bool) -> Basic {
+        Basic(predicate << 1 | u32::from(negated))
+    }
+
+    pub fn predicate(self) -> u32 {
+        self.0 >> 1
+    }
+
+    pub fn negated(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    pub fn opposite(self) -> Basic {
+        Basic(self.0 ^ 1)
+    }
+
+    pub fn holds(self, held: &Marks) -> bool {
+        held.contains(self.predicate()) != self.negated()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Question {
+    Test(Test),
+    HasValue,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Plain {
+    Boolean(bool),
+    Integer(i64),
+    Float(u64),
+}
+
+/// What is asked of one attribute.
+#[derive(Debug, Default)]
+struct Asked {
+    strings: HashMap<Box<str>, Vec<u32>>,
+    others: HashMap<Plain, Vec<u32>>,
+    tried: Vec<(u32, Check)>,
+    has_value: Option<u32>,
+    exists: Option<u32>,
+    is_null: Option<u32>,
+}
+
+/// The distinct predicates of some expressions.
+#[derive(Debug, Default)]
+pub(super) struct Predicates {
+    ids: HashMap<(AttributeId, Question), u32>,
+    attributes: Vec<Asked>,
+    /// Attributes that are asked to be null, which is answered by what an event lacks.
+    nullable: Vec<AttributeId>,
+    values: usize,
+}
+
+impl Predicates {
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Appends what must all hold for a literal to be true.
+    pub fn intern(
+        &mut self,
+        literal: &Literal,
+        attributes: &Attributes,
+        missing: Missing,
+        basics: &mut Vec<Basic>,
+    ) {
+        let attribute = attributes.intern(&literal.attribute);
+        let predicate = self.number(attribute, Question::Test(literal.test.clone()));
+        basics.push(Basic::new(predicate, literal.negated));
+        let two_valued = matches!(literal.test, Test::Exists | Test::IsNull);
+        if literal.negated && missing == Missing::Unknown && !two_valued {
+            basics.push(Basic::new(self.number(attribute, Question::HasValue), false));
+        }
+    }
+
+    fn number(&mut self, attribute: AttributeId, question: Question) -> u32 {
+        let next = self.ids.len() as u32;
+        let number = *self.ids.entry((attribute, question.clone())).or_insert(next);
+        if number < next {
+            return number;
+        }
+        if self.attributes.len() <= attribute as usize {
+            self.attributes.resize_with(attribute as usize + 1, Asked::default);
+        }
+        let asked = &mut self.attributes[attribute as usize];
+        match question {
+            Question::HasValue => asked.has_value = Some(number),
+            Question::Test(Test::Exists) => asked.exists = Some(number),
+            Question::Test(Test::IsNull) => {
+                asked.is_null = Some(number);
+                self.nullable.push(attribute);
+            }
+            Question::Test(Test::Equal(value)) => self.values += asked.enter(&[value], number),
+            Question::Test(Test::In(values)) => self.values += asked.enter(&values, number),
+            Question::Test(test) => asked.tried.push((number, Check::new(&test))),
+        }
+        number
+    }
+
+    /// Finds the predicates that hold.
+    pub fn find(&self, event: &Event, held: &mut Marks) {
+        held.begin(self.len());
+        let mark = |held: &mut Marks, predicate: Option<u32>| {
+            if let Some(predicate) = predicate {
+                held.insert(predicate);
+            }
+        };
+        for (attribute, presence) in event.iter() {
+            let Some(asked) = self.attributes.get(attribute as usize) else { continue };
+            match presence {
+                Presence::Missing => {}
+                Presence::Null => mark(held, asked.exists),
+                Presence::Values(values) => {
+                    mark(held, asked.exists);
+                    mark(held, asked.has_value);
+                    values.for_each(|value| asked.find(value, held));
+                    for (number, check) in &asked.tried {
+                        if check.truth(event.get(attribute), Missing::Unknown) == tamis::Truth::True {
+                            held.insert(*number);
+                        }
+                    }
+                }
+            }
+        }
+        for &attribute in &self.nullable {
+            if !matches!(event.get(attribute), Presence::Values(_)) {
+                mark(held, self.attributes[attribute as usize].is_null);
+            }
+        }
+    }
+
+    /// How often each predicate holds in a sample; without one, as often as its values are many.
+    pub fn frequencies(&self, sample: &[Event]) -> Vec<f64> {
+        let mut frequencies = vec![0.0; self.len()];
+        let mut held = Marks::default();
+        for event in sample {
+            self.find(event, &mut held);
+            held.members().iter().for_each(|&member| frequencies[member as usize] += 1.0);
+        }
+        for ((_, question), &number) in &self.ids {
+            frequencies[number as usize] += match question {
+                Question::Test(Test::Equal(_)) => 0.01,
+                Question::Test(Test::In(values)) => 0.01 * values.len() as f64,
+                _ => 0.5,
+            };
+        }
+        frequencies
+    }
+
+    /// Values and tests, names and texts not counted.
+    pub fn bytes(&self) -> usize {
+        8 * self.len() + 32 * self.values
+    }
+}
+
+impl Asked {
+    fn enter(&mut self, values: &[Value], number: u32) -> usize {
+        for value in values {
+            match value {
+                Value::String(text) => self.strings.entry((**text).into()).or_default().push(number),
+                Value::Boolean(value) => self.others.entry(Plain::Boolean(*value)).or_default().push(number),
+                Value::Integer(value) => self.others.entry(Plain::Integer(*value)).or_default().push(number),
+                Value::Float(value) => {
+                    self.others.entry(Plain::Float(value.get().to_bits())).or_default().push(number);
+                }
+            }
+        }
+        values.len()
+    }
+
+    fn find(&self, value: ValueRef<'_>, held: &mut Marks) {
+        let found = match value {
+            ValueRef::String(text) => self.strings.get(text),
+            ValueRef::Boolean(value) => self.others.get(&Plain::Boolean(value)),
+            ValueRef::Integer(value) => self.others.get(&Plain::Integer(value)),
+            ValueRef::Float(value) => self.others.get(&Plain::Float(value.get().to_bits())),
+        };
+        found.into_iter().flatten().for_each(|&number| {
+            held.insert(number);
+        });
+    }
+}

@@ -1,0 +1,69 @@
+//! PSCAN (Whang et al. 2009, section 7): only expressions in the posting lists of an event are evaluated.
+//!
+//! An expression stands in the lists of the predicates that help it to be true. One that can be true when
+//! none of them holds is always evaluated.
+
+use tamis::{Event, Slot, normalise};
+
+use super::bop::Needs;
+use super::predicates::Predicates;
+use super::trees::Trees;
+use super::{Comparator, Input, Lists, Refused, Work};
+
+/// Expressions by the predicates that help them.
+#[derive(Debug)]
+pub struct Pscan {
+    predicates: Predicates,
+    lists: Lists<Slot>,
+    always: Vec<Slot>,
+    trees: Trees,
+}
+
+impl Pscan {
+    /// Compiles the expressions.
+    pub fn new(input: &Input<'_>) -> Result<Pscan, Refused> {
+        let trees = Trees::new(input)?;
+        let mut predicates = Predicates::default();
+        let (mut pairs, mut always) = (Vec::new(), Vec::new());
+        for (slot, expression) in (0..).zip(input.expressions) {
+            let needs = Needs::new(&normalise(expression), &mut predicates, input);
+            if needs.least == 0 {
+                always.push(slot);
+            } else {
+                pairs.extend(needs.occurrences.iter().map(|&(predicate, _)| (predicate, slot)));
+            }
+        }
+        Ok(Pscan { lists: Lists::new(predicates.len(), &pairs), predicates, always, trees })
+    }
+}
+
+impl Comparator for Pscan {
+    fn name(&self) -> &'static str {
+        "pscan"
+    }
+
+    fn matches(&self, event: &Event, work: &mut Work, found: &mut Vec<Slot>) {
+        let first = found.len();
+        let Work { held, seen, counters, .. } = work;
+        self.predicates.find(event, held);
+        seen.begin(self.trees.len());
+        for &predicate in held.members() {
+            let list = self.lists.of(predicate);
+            counters.entries += list.len() as u64;
+            list.iter().for_each(|&slot| {
+                seen.insert(slot);
+            });
+        }
+        for &slot in seen.members().iter().chain(&self.always) {
+            counters.candidates += 1;
+            if self.trees.is_true(slot, event, &mut counters.nodes) {
+                found.push(slot);
+            }
+        }
+        super::trees::ascending(found, first);
+    }
+
+    fn bytes(&self) -> usize {
+        self.predicates.bytes() + self.lists.bytes() + 4 * self.always.len() + self.trees.bytes()
+    }
+}
