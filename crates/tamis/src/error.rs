@@ -25,6 +25,8 @@ pub enum Error {
         /// What is wrong there.
         message: String,
     },
+    /// A node or edge that cannot be used.
+    Graph(String),
     /// Input beyond a bound of [`Limits`](crate::Limits).
     Limit {
         /// What was counted.
@@ -91,7 +93,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Syntax(error) => error.fmt(f),
-            Error::Expression(message) | Error::Event(message) => f.write_str(message),
+            Error::Expression(message) | Error::Event(message) | Error::Graph(message) => {
+                f.write_str(message)
+            }
             Error::Document { line, column, message } => write!(f, "line {line}, column {column}: {message}"),
             Error::Limit { what, name, found, allowed } => {
                 write!(f, "{what}: {found} exceeds the limit of {allowed} (limit `{name}`)")

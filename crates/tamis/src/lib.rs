@@ -23,6 +23,7 @@
 //! | `matcher` | which of a set of expressions does an event satisfy? |
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
+//! | `graph` | which nodes of a graph does an event reach over nodes and edges that take it? |
 //! | `xml` | which of many XPath filters does a document satisfy? |
 
 // The random expressions of the integration tests serve unit tests too, under the name they import.
@@ -35,7 +36,9 @@ mod event;
 mod explain;
 mod expression;
 mod folder;
+pub mod graph;
 mod id;
+mod ids;
 mod index;
 mod limits;
 mod matcher;

@@ -1,0 +1,110 @@
+//! A search as a stream of results.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::{Run, Strategy};
+use crate::error::Result;
+use crate::event::Event;
+use crate::graph::snapshot::{GraphSnapshot, NodeNumber, damaged};
+use crate::graph::working::{Counts, Working};
+use crate::id::IdRef;
+
+/// Results found at once after the first.
+const MOST_AHEAD: usize = 1024;
+
+/// A search that gives its results one by one, each as soon as it is found.
+#[derive(Debug)]
+pub struct Search {
+    snapshot: Arc<GraphSnapshot>,
+    event: Event,
+    working: Working,
+    run: Run,
+    taken: usize,
+    ahead: usize,
+    sinks_only: bool,
+}
+
+impl GraphSnapshot {
+    /// Begins a search from a node. The event must have been decoded by this snapshot's attributes.
+    pub fn search(
+        self: &Arc<Self>,
+        event: Event,
+        source: NodeNumber,
+        strategy: Strategy,
+        sinks_only: bool,
+    ) -> Result<Search> {
+        let mut working = self.pool.take();
+        let run = self.guard(&mut working, |working| Run::new(self, source.0, strategy, working))?;
+        Ok(Search { snapshot: Arc::clone(self), event, working, run, taken: 0, ahead: 1, sinks_only })
+    }
+
+    /// Calls `found` with the id of every node that the event reaches from a source, or every sink.
+    pub fn matches<'s>(
+        &'s self,
+        event: &Event,
+        source: NodeNumber,
+        strategy: Strategy,
+        sinks_only: bool,
+        working: &mut Working,
+        mut found: impl FnMut(IdRef<'s>),
+    ) -> Result<Counts> {
+        self.guard(working, |working| {
+            Run::new(self, source.0, strategy, working).advance(self, event, working, usize::MAX);
+        })?;
+        for &node in &working.results {
+            if self.is_wanted(node, sinks_only) {
+                found(self.id(node).ok_or_else(damaged)?);
+            }
+        }
+        Ok(working.counts)
+    }
+
+    fn is_wanted(&self, node: u32, sinks_only: bool) -> bool {
+        self.is_named(node) && (!sinks_only || self.is_sink(node))
+    }
+
+    /// Runs what reads columns that may be damaged: every read is checked, so damage ends in a panic at
+    /// the worst.
+    fn guard<T>(&self, working: &mut Working, run: impl FnOnce(&mut Working) -> T) -> Result<T> {
+        if self.segment.is_trusted() {
+            return Ok(run(working));
+        }
+        catch_unwind(AssertUnwindSafe(|| run(working))).map_err(|_| {
+            *working = Working::default();
+            damaged()
+        })
+    }
+}
+
+impl Search {
+    /// The id of the next node that the event reaches.
+    pub fn next_id(&mut self) -> Result<Option<IdRef<'_>>> {
+        loop {
+            while let Some(&node) = self.working.results.get(self.taken) {
+                self.taken += 1;
+                if self.snapshot.is_wanted(node, self.sinks_only) {
+                    return self.snapshot.id(node).ok_or_else(damaged).map(Some);
+                }
+            }
+            if self.run.is_done() {
+                return Ok(None);
+            }
+            let wanted = self.working.results.len() + self.ahead;
+            let Search { snapshot, event, working, run, .. } = &mut *self;
+            snapshot.guard(working, |working| run.advance(snapshot, event, working, wanted))?;
+            self.ahead = MOST_AHEAD.min(2 * self.ahead);
+        }
+    }
+
+    /// How much was done so far.
+    pub fn counts(&self) -> Counts {
+        self.working.counts
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.snapshot.pool.give(std::mem::take(&mut self.working));
+    }
+}

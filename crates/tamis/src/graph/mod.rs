@@ -1,0 +1,342 @@
+//! Which nodes of a graph does an event reach over nodes and edges that take it?
+//!
+//! Publishers and subscribers are connected through intermediaries, each with an expression of its own
+//! (Broder et al. 2011). An event starts at a source and reaches a node where every node and edge of
+//! some path takes it; the source itself is not asked.
+//!
+//! ```
+//! use tamis::graph::{Graph, Strategy};
+//! use tamis::{Event, Limits, Missing, parse};
+//!
+//! let graph = Graph::new(Missing::Unknown, Limits::default());
+//! graph.add_node("net1".into(), Some(parse("topic = 'sports' and age > 30", graph.limits())?))?;
+//! graph.add_edge("pub1".into(), "net1".into(), None, 1.0)?;
+//! graph.add_edge("net1".into(), "adv7".into(), None, 1.0)?;
+//!
+//! let snapshot = graph.snapshot();
+//! let mut event = Event::default();
+//! event.decode_json(br#"{"topic": "sports", "age": 35}"#, snapshot.attributes(), graph.limits())?;
+//! let source = snapshot.find(&"pub1".into()).expect("it was added");
+//! let mut search = snapshot.search(event, source, Strategy::Auto, false)?;
+//! assert_eq!(search.next_id()?, Some("net1".into()).as_ref().map(tamis::Id::as_ref));
+//! # Ok::<(), tamis::Error>(())
+//! ```
+//!
+//! A graph is an immutable `segment` with a small `tail` of changes. Readers take a
+//! [`GraphSnapshot`] and never wait. Writers take turns; each publishes the next snapshot at once. When
+//! the tail has grown, or an edge in it leads backwards, a thread in the background compiles the whole
+//! again, and changes made meanwhile are the new tail.
+
+mod batch;
+mod change;
+mod cursor;
+mod draft;
+mod evaluate;
+mod order;
+mod programs;
+mod segment;
+mod snapshot;
+mod storage;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod working;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+
+pub use batch::Batch;
+pub use change::Change;
+pub use evaluate::{Search, Strategy};
+pub use snapshot::{GraphSnapshot, GraphStats, NodeNumber};
+pub use working::{Counts, Working};
+
+use crate::error::Result;
+use crate::event::Attributes;
+use crate::expression::Expression;
+use crate::id::Id;
+use crate::limits::Limits;
+use crate::sections::SectionReader;
+use crate::truth::Missing;
+use draft::Draft;
+use segment::Segment;
+use tail::{Ground, Tail};
+
+/// A graph is compiled again when its tail has so many changes, and a part of its nodes.
+const TAIL: usize = 256;
+const TAIL_PART: usize = 4;
+
+/// A graph that can be searched while it changes.
+#[derive(Debug)]
+pub struct Graph {
+    shared: Arc<Shared>,
+}
+
+/// What a graph shares with its background thread.
+#[derive(Debug)]
+struct Shared {
+    missing: Missing,
+    limits: Limits,
+    /// The file that the graph was opened from, if it was.
+    file: Option<PathBuf>,
+    /// Held by whoever changes the graph.
+    writer: Mutex<Writer>,
+    /// The process of the thread that is compiling, or 0: a forked process has no such thread.
+    compiling: AtomicU32,
+    /// Whether compiling met a damaged file; there is none after that.
+    damaged: AtomicBool,
+    snapshot: ArcSwap<GraphSnapshot>,
+}
+
+#[derive(Debug, Default)]
+struct Writer {
+    /// The changes since the segment being compiled was begun; none where none is.
+    log: Option<Vec<Change>>,
+    /// How many segments there were.
+    segments: u64,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new(missing: Missing, limits: Limits) -> Graph {
+        let attributes = Arc::new(Attributes::default());
+        let segment = Segment::new(&Draft::default(), &attributes, missing, &[]);
+        Graph::from_segment(segment, attributes, missing, limits, None)
+    }
+
+    fn from_segment(
+        segment: Segment,
+        attributes: Arc<Attributes>,
+        missing: Missing,
+        limits: Limits,
+        file: Option<PathBuf>,
+    ) -> Graph {
+        let (segment, tail, pool) = (Arc::new(segment), Tail::default(), Arc::default());
+        let snapshot = GraphSnapshot { segment, tail, attributes, missing, pool };
+        let shared = Shared {
+            missing,
+            limits,
+            file,
+            writer: Mutex::default(),
+            compiling: AtomicU32::new(0),
+            damaged: AtomicBool::new(false),
+            snapshot: ArcSwap::from_pointee(snapshot),
+        };
+        Graph { shared: Arc::new(shared) }
+    }
+
+    /// What predicates answer on attributes without a value.
+    pub fn missing(&self) -> Missing {
+        self.shared.missing
+    }
+
+    /// The bounds on expressions and events.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Adds a node, or replaces the expression of one that is there, which keeps its edges.
+    pub fn add_node(&self, id: Id, expression: Option<Expression>) -> Result<()> {
+        self.change(Change::AddNode { id, expression }).map(drop)
+    }
+
+    /// Adds an edge, beside others between the same nodes. Ends that are not there are added.
+    pub fn add_edge(&self, source: Id, target: Id, expression: Option<Expression>, cost: f64) -> Result<()> {
+        self.change(Change::AddEdge { source, target, expression, cost }).map(drop)
+    }
+
+    /// Removes a node with all its edges; false where there is none of that id.
+    pub fn remove_node(&self, id: &Id) -> bool {
+        self.change(Change::RemoveNode { id: id.clone() }) == Ok(true)
+    }
+
+    /// Removes all edges from one node to another; false where there is none.
+    pub fn remove_edge(&self, source: &Id, target: &Id) -> bool {
+        self.change(Change::RemoveEdge { source: source.clone(), target: target.clone() }) == Ok(true)
+    }
+
+    /// Makes a change; false where it changes nothing.
+    pub fn change(&self, change: Change) -> Result<bool> {
+        change.check(&self.shared.limits)?;
+        let changed = self.shared.apply(vec![change]) > 0;
+        self.compile_in_background(false);
+        Ok(changed)
+    }
+
+    /// Adds all nodes and edges of a batch at once.
+    pub fn add_batch(&self, batch: Batch) -> Result<()> {
+        {
+            let mut writer = self.shared.writer();
+            let current = self.shared.load();
+            let few = batch.len() <= TAIL + current.numbers() / TAIL_PART;
+            if few && current.numbers() > 0 {
+                drop(writer);
+                self.shared.apply(batch.into_changes());
+            } else {
+                let draft =
+                    if current.numbers() == 0 { batch.into_draft() } else { batch.onto(current.draft()?) };
+                draft.check()?;
+                let segment = Segment::new(&draft, &current.attributes, self.shared.missing, &[]);
+                writer.replace(&self.shared, &current, segment, Tail::default());
+            }
+        }
+        self.compile_in_background(false);
+        Ok(())
+    }
+
+    /// The graph at this moment.
+    pub fn snapshot(&self) -> Arc<GraphSnapshot> {
+        let snapshot = self.shared.load();
+        if !snapshot.tail.is_empty() {
+            self.compile_in_background(true);
+        }
+        snapshot
+    }
+
+    /// Waits until everything is compiled, compiling here if no thread does.
+    pub fn settle(&self) {
+        while self.shared.is_stale(true, 0) {
+            match Turn::take(&self.shared) {
+                None => std::thread::sleep(std::time::Duration::from_millis(1)),
+                Some(turn) => turn.compile(0),
+            }
+        }
+    }
+
+    /// Starts the thread that compiles, unless it runs or there is nothing to do. If it cannot be
+    /// started, the tail stays, and answers right.
+    fn compile_in_background(&self, read: bool) {
+        if !self.shared.is_stale(read, TAIL) {
+            return;
+        }
+        let Some(turn) = Turn::take(&self.shared) else { return };
+        // Where the thread cannot be started, the turn is given back as the closure is dropped.
+        let _ = std::thread::Builder::new().name("tamis-graph".into()).spawn(move || turn.compile(TAIL));
+    }
+}
+
+impl Shared {
+    fn load(&self) -> Arc<GraphSnapshot> {
+        self.snapshot.load_full()
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        // Nothing that holds it panics; what it guards is published whole or not at all.
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes changes visible together, and returns how many changed something.
+    fn apply(&self, changes: Vec<Change>) -> usize {
+        let mut writer = self.writer();
+        let current = self.load();
+        let mut tail = current.tail.clone();
+        let done = changes.iter().filter(|change| tail.apply(current.ground(), change)).count();
+        if done > 0 {
+            self.publish(&current, Arc::clone(&current.segment), tail);
+            if let Some(log) = &mut writer.log {
+                log.extend(changes);
+            }
+        }
+        done
+    }
+
+    fn publish(&self, current: &GraphSnapshot, segment: Arc<Segment>, tail: Tail) {
+        let GraphSnapshot { attributes, missing, pool, .. } = current;
+        let (attributes, pool) = (Arc::clone(attributes), Arc::clone(pool));
+        let next = GraphSnapshot { segment, tail, attributes, missing: *missing, pool };
+        self.snapshot.store(Arc::new(next));
+    }
+
+    /// Whether the tail is worth compiling: because it is long, or has more than `least` changes and is
+    /// in the way of those who read.
+    fn is_stale(&self, read: bool, least: usize) -> bool {
+        if self.damaged.load(Ordering::Acquire) {
+            return false;
+        }
+        let snapshot = self.load();
+        let size = snapshot.tail.size;
+        size > TAIL + snapshot.segment.len() / TAIL_PART
+            || read && (size > least || size > 0 && !snapshot.is_ordered())
+    }
+
+    /// Fails where the file that the graph was opened from is not as it was written.
+    fn verify(&self) -> Result<()> {
+        match &self.file {
+            Some(path) => SectionReader::open(path, true).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn compile_once(&self) -> Result<()> {
+        let (before, segments) = {
+            let mut writer = self.writer();
+            writer.log = Some(Vec::new());
+            (self.load(), writer.segments)
+        };
+        // What a damaged file says must not become a graph that is trusted.
+        let checked = if before.segment.is_trusted() { Ok(()) } else { self.verify() };
+        let draft = match checked.and_then(|()| before.draft()) {
+            Ok(draft) => draft,
+            Err(error) => {
+                self.writer().log = None;
+                return Err(error);
+            }
+        };
+        let segment = Segment::new(&draft, &before.attributes, self.missing, &[]);
+
+        let mut writer = self.writer();
+        let log = writer.log.take().unwrap_or_default();
+        // A large batch may have replaced what this was compiled from.
+        if writer.segments == segments {
+            let current = self.load();
+            let mut tail = Tail::default();
+            let ground = Ground { segment: &segment, ..current.ground() };
+            log.iter().for_each(|change| {
+                tail.apply(ground, change);
+            });
+            writer.replace(self, &current, segment, tail);
+        }
+        Ok(())
+    }
+}
+
+impl Writer {
+    fn replace(&mut self, shared: &Shared, current: &GraphSnapshot, segment: Segment, tail: Tail) {
+        self.log = None;
+        self.segments += 1;
+        shared.publish(current, Arc::new(segment), tail);
+    }
+}
+
+/// The turn of the one thread that compiles; given back when dropped, however that comes.
+struct Turn {
+    shared: Arc<Shared>,
+}
+
+impl Turn {
+    fn take(shared: &Arc<Shared>) -> Option<Turn> {
+        let (mine, holder) = (std::process::id(), shared.compiling.load(Ordering::Acquire));
+        let taken = holder != mine
+            && shared.compiling.compare_exchange(holder, mine, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        taken.then(|| Turn { shared: Arc::clone(shared) })
+    }
+
+    /// Compiles until the tail is short.
+    fn compile(self, least: usize) {
+        while self.shared.is_stale(true, least) {
+            if self.shared.compile_once().is_err() {
+                // A damaged file: it stays as it is, and says so to whoever reads it.
+                self.shared.damaged.store(true, Ordering::Release);
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.shared.compiling.store(0, Ordering::Release);
+    }
+}

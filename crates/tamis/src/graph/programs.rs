@@ -1,0 +1,386 @@
+//! Is one of many expressions true on an event, when only few of them are asked about?
+//!
+//! Every expression is a program of tests, each of which says where to go on: from its normal form,
+//! in which negation stands at the predicates, so that a test either holds or does not. What an
+//! expression uses twice (operands of `xor`) is evaluated once, into a register. A predicate is put to
+//! an event at most once, whichever expressions ask about it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use crate::column::Column;
+use crate::error::Result;
+use crate::event::{AttributeId, Attributes, Event};
+use crate::expression::{
+    Expression, NormalForm, NormalNode, Operand, Operator, Predicate, Test, normalise, parse,
+};
+use crate::limits::Limits;
+use crate::predicate::Check;
+use crate::sections::{SectionReader, Sections};
+use crate::strings::Strings;
+use crate::truth::{Missing, Truth};
+use crate::value::Value;
+
+/// Where a program ends.
+const HOLDS: u32 = u32::MAX;
+const FAILS: u32 = u32::MAX - 1;
+
+/// What a step does stands in the lowest bits of its word; above them a predicate or register.
+const PREDICATE: u32 = 0;
+const NEGATED: u32 = 1;
+const REGISTER: u32 = 2;
+const STORE: u32 = 3;
+
+/// One step of a program.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Step {
+    word: u32,
+    on_true: u32,
+    /// For a step that stores, what it stores.
+    on_false: u32,
+}
+
+/// Programs, each of one expression.
+#[derive(Debug)]
+pub(super) struct Programs {
+    missing: Missing,
+    /// Where each program begins.
+    entries: Column<u32>,
+    steps: Column<Step>,
+    /// The text of each predicate, and what was made of those already asked about.
+    texts: Strings,
+    checks: Vec<OnceLock<(AttributeId, Check)>>,
+    /// The attributes that the expressions mention.
+    names: Strings,
+}
+
+/// What a match remembers of the predicates and registers; any programs can use any memo.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    /// Four times the stamp, plus a truth.
+    truths: Vec<u32>,
+    stamp: u32,
+    registers: Vec<bool>,
+}
+
+impl Memo {
+    /// Forgets the last event.
+    pub fn begin(&mut self, programs: &Programs) {
+        if self.stamp >= u32::MAX >> 2 {
+            self.truths.clear();
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+        if self.truths.len() < programs.checks.len() {
+            self.truths.resize(programs.checks.len(), 0);
+        }
+    }
+}
+
+impl Programs {
+    /// Compiles expressions; each is known by its position.
+    pub fn new<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+    ) -> Programs {
+        let mut compiler = Compiler::default();
+        let mut names: HashSet<Arc<str>, ahash::RandomState> = HashSet::default();
+        for expression in expressions {
+            for predicate in expression.predicates() {
+                if !names.contains(predicate.attribute()) {
+                    attributes.intern(predicate.attribute());
+                    names.insert(predicate.attribute().clone());
+                }
+            }
+            compiler.compile(&normalise(expression));
+        }
+        Programs {
+            missing,
+            entries: compiler.entries.into(),
+            steps: compiler.steps.into(),
+            checks: compiler.texts.iter().map(|_| OnceLock::new()).collect(),
+            texts: compiler.texts.iter().collect(),
+            names: names.iter().map(|name| name.as_bytes()).collect(),
+        }
+    }
+
+    /// Whether an expression is true on the event that the memo was begun for.
+    pub fn holds(&self, expression: u32, event: &Event, attributes: &Attributes, memo: &mut Memo) -> bool {
+        let mut at = self.entries[expression as usize];
+        while at < FAILS {
+            let step = self.steps[at as usize];
+            let operand = step.word >> 2;
+            let holds = match step.word & 3 {
+                PREDICATE => self.truth(operand, event, attributes, memo) == Truth::True as u32,
+                NEGATED => self.truth(operand, event, attributes, memo) == Truth::False as u32,
+                REGISTER => memo.registers[operand as usize],
+                _ => {
+                    let register = operand as usize;
+                    if memo.registers.len() <= register {
+                        memo.registers.resize(register + 1, false);
+                    }
+                    memo.registers[register] = step.on_false != 0;
+                    true
+                }
+            };
+            let next = if holds { step.on_true } else { step.on_false };
+            // Steps lead forward; a damaged file must not loop.
+            assert!(next > at, "a damaged program");
+            at = next;
+        }
+        at == HOLDS
+    }
+
+    #[inline]
+    fn truth(&self, predicate: u32, event: &Event, attributes: &Attributes, memo: &mut Memo) -> u32 {
+        let known = memo.truths[predicate as usize];
+        if known >> 2 == memo.stamp {
+            return known & 3;
+        }
+        let (attribute, check) =
+            self.checks[predicate as usize].get_or_init(|| self.check(predicate, attributes));
+        let truth = check.truth(event.get(*attribute), self.missing) as u32;
+        memo.truths[predicate as usize] = memo.stamp << 2 | truth;
+        truth
+    }
+
+    fn check(&self, predicate: u32, attributes: &Attributes) -> (AttributeId, Check) {
+        // A file that cannot be read as it was written ends the match.
+        let expression = self.texts.get(predicate as usize).map(|text| parse(text, &Limits::none()));
+        let Some(Ok(expression)) = expression else { panic!("a damaged predicate") };
+        let Some(predicate) = expression.predicates().next() else { panic!("a damaged predicate") };
+        (attributes.intern(predicate.attribute()), Check::new(predicate.test()))
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        4 * self.entries.len()
+            + size_of::<Step>() * self.steps.len()
+            + self.texts.bytes()
+            + size_of::<OnceLock<(AttributeId, Check)>>() * self.checks.len()
+    }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.entries);
+        sections.push(&self.steps);
+        self.texts.write(sections);
+        self.names.write(sections);
+    }
+
+    pub fn read(reader: &mut SectionReader, attributes: &Attributes, missing: Missing) -> Result<Programs> {
+        let (entries, steps) = (reader.next()?, reader.next()?);
+        let (texts, names) = (Strings::read(reader)?, Strings::read(reader)?);
+        for position in 0..names.len() {
+            let name = names.get(position).ok_or_else(|| reader.damaged("an attribute's name is damaged"))?;
+            attributes.intern(&name.into());
+        }
+        let checks = (0..texts.len()).map(|_| OnceLock::new()).collect();
+        Ok(Programs { missing, entries, steps, texts, checks, names })
+    }
+}
+
+#[derive(Default)]
+struct Compiler {
+    entries: Vec<u32>,
+    steps: Vec<Step>,
+    predicates: HashMap<String, u32, ahash::RandomState>,
+    texts: Vec<String>,
+}
+
+/// A connective whose operands are being written, the last one first.
+struct Open<'a> {
+    operands: &'a [u32],
+    all: bool,
+    on_true: u32,
+    on_false: u32,
+}
+
+impl Compiler {
+    /// Writes a program back to front, because a step must know where those that follow it begin.
+    fn compile(&mut self, form: &NormalForm) {
+        let nodes = form.nodes();
+        let root = nodes.len() - 1;
+        if let NormalNode::Constant(value) = nodes[root] {
+            self.entries.push(if value { HOLDS } else { FAILS });
+            return;
+        }
+        let mut uses = vec![0u32; nodes.len()];
+        for node in nodes {
+            if let NormalNode::And(operands) | NormalNode::Or(operands) = node {
+                operands.iter().for_each(|&operand| uses[operand as usize] += 1);
+            }
+        }
+        // A node that is used twice has a register; its operands' registers are written before it.
+        let mut registers: HashMap<u32, u32, ahash::RandomState> = HashMap::default();
+        for (node, uses) in (0..).zip(&uses) {
+            if *uses > 1 && !matches!(nodes[node as usize], NormalNode::Literal(_)) {
+                registers.insert(node, registers.len() as u32);
+            }
+        }
+        let mut written = Vec::new();
+        let mut entry = self.write(nodes, root as u32, &registers, HOLDS, FAILS, &mut written);
+        for node in (0..root as u32).rev().filter(|node| registers.contains_key(node)) {
+            let word = registers[&node] << 2 | STORE;
+            let [on_true, on_false] = [1, 0].map(|value| {
+                written.push(Step { word, on_true: entry, on_false: value });
+                written.len() as u32 - 1
+            });
+            entry = self.write(nodes, node, &registers, on_true, on_false, &mut written);
+        }
+        // Places count from the end while writing; turned around they lead forward.
+        let (first, last) = (self.steps.len() as u32, written.len() as u32 - 1);
+        let turn = |place: u32| if place >= FAILS { place } else { first + last - place };
+        self.entries.push(turn(entry));
+        self.steps.extend(written.into_iter().rev().map(|step| Step {
+            word: step.word,
+            on_true: turn(step.on_true),
+            on_false: if step.word & 3 == STORE { step.on_false } else { turn(step.on_false) },
+        }));
+    }
+
+    /// Writes what decides a node and goes on accordingly, and returns where it begins.
+    fn write<'a>(
+        &mut self,
+        nodes: &'a [NormalNode],
+        root: u32,
+        registers: &HashMap<u32, u32, ahash::RandomState>,
+        on_true: u32,
+        on_false: u32,
+        written: &mut Vec<Step>,
+    ) -> u32 {
+        let mut open: Vec<Open<'a>> = Vec::new();
+        let mut next = Some((root, on_true, on_false));
+        loop {
+            let begin = match next.take() {
+                Some((node, on_true, on_false)) => {
+                    let word = match &nodes[node as usize] {
+                        NormalNode::Literal(literal) => {
+                            let kind = if literal.negated { NEGATED } else { PREDICATE };
+                            Some(self.predicate(&literal.attribute, &literal.test) << 2 | kind)
+                        }
+                        _ if node != root => registers.get(&node).map(|register| register << 2 | REGISTER),
+                        _ => None,
+                    };
+                    match (word, &nodes[node as usize]) {
+                        (Some(word), _) => {
+                            written.push(Step { word, on_true, on_false });
+                            Some(written.len() as u32 - 1)
+                        }
+                        (None, NormalNode::And(operands)) => {
+                            open.push(Open { operands, all: true, on_true, on_false });
+                            None
+                        }
+                        (None, NormalNode::Or(operands)) => {
+                            open.push(Open { operands, all: false, on_true, on_false });
+                            None
+                        }
+                        (None, other) => unreachable!("{other:?} stands only alone"),
+                    }
+                }
+                // A connective begins where its first operand does, which was written last.
+                None => match open.pop() {
+                    Some(done) => Some(if done.all { done.on_true } else { done.on_false }),
+                    None => unreachable!("the root was written"),
+                },
+            };
+            let Some(top) = open.last_mut() else {
+                return begin.unwrap_or(on_true);
+            };
+            if let Some(begin) = begin {
+                // What stands before it leads there: the next of `and` where true, of `or` where not.
+                if top.all {
+                    top.on_true = begin;
+                } else {
+                    top.on_false = begin;
+                }
+            }
+            if let Some((&last, rest)) = top.operands.split_last() {
+                top.operands = rest;
+                next = Some((last, top.on_true, top.on_false));
+            }
+        }
+    }
+
+    fn predicate(&mut self, attribute: &str, test: &Test) -> u32 {
+        let text = text_of(attribute, test);
+        let next = self.texts.len() as u32;
+        *self.predicates.entry(text).or_insert_with_key(|text| {
+            self.texts.push(text.clone());
+            next
+        })
+    }
+}
+
+/// The text of a predicate without a sign.
+fn text_of(attribute: &str, test: &Test) -> String {
+    let one = |value: &Value| Operand::One(value.clone());
+    let text = |text: &Arc<str>| Operand::One(Value::String(text.clone()));
+    let (operator, operand) = match test {
+        Test::Equal(value) => (Operator::Equal, one(value)),
+        Test::Less(value) => (Operator::Less, one(value)),
+        Test::AtMost(value) => (Operator::AtMost, one(value)),
+        Test::Greater(value) => (Operator::Greater, one(value)),
+        Test::AtLeast(value) => (Operator::AtLeast, one(value)),
+        Test::In(values) => (Operator::In, Operand::Set(values.to_vec())),
+        Test::Between(low, high) => (Operator::Between, Operand::Range(low.clone(), high.clone())),
+        Test::Like(pattern) => (Operator::Like, text(pattern)),
+        Test::StartsWith(part) => (Operator::StartsWith, text(part)),
+        Test::EndsWith(part) => (Operator::EndsWith, text(part)),
+        Test::Contains(part) => (Operator::Contains, text(part)),
+        Test::Matches(pattern) => (Operator::Matches, text(pattern.text())),
+        Test::Exists => (Operator::Exists, Operand::Nothing),
+        Test::IsNull => (Operator::IsNull, Operand::Nothing),
+    };
+    let predicate = Predicate::new(attribute, operator, false, operand, &[], &Limits::none());
+    predicate.expect("a test was valid when it was made").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain;
+
+    fn holds(text: &str, json: &str, missing: Missing) -> bool {
+        let attributes = Attributes::default();
+        let expression = parse(text, &Limits::none()).unwrap();
+        let programs = Programs::new([&expression], &attributes, missing);
+        let mut event = Event::default();
+        event.decode_json(json.as_bytes(), &attributes, &Limits::default()).unwrap();
+        let mut memo = Memo::default();
+        memo.begin(&programs);
+        let holds = programs.holds(0, &event, &attributes, &mut memo);
+        let wanted = explain(&expression, &event, &attributes, missing).truth() == Truth::True;
+        assert_eq!(holds, wanted, "{text} on {json}");
+        holds
+    }
+
+    #[test]
+    fn connectives_lead_where_they_should() {
+        for json in [r#"{}"#, r#"{"a": 1}"#, r#"{"a": 2, "b": 1}"#, r#"{"a": [1, 2], "b": null, "c": 1}"#] {
+            for missing in [Missing::Unknown, Missing::False] {
+                for text in [
+                    "true",
+                    "false",
+                    "a = 1",
+                    "a != 1",
+                    "a = 1 and (b = 1 or c = 1) and a in (1, 2)",
+                    "(a = 1 and b = 1) or (a = 2 and (b = 1 or c = 2)) or c = 1",
+                    "a = 1 xor b = 1 xor c = 1",
+                    "not (a = 1 xnor (b = 1 xor (c = 1 or a = 2)))",
+                ] {
+                    holds(text, json, missing);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn programs_stay_linear_and_flat() {
+        let text = (0..2000).map(|number| format!("a = {number}")).collect::<Vec<_>>().join(" xor ");
+        assert!(holds(&text, r#"{"a": 7}"#, Missing::Unknown));
+        let deep = format!("{}a = 1{}", "(b = 1 or (a = 1 and ".repeat(50_000), "))".repeat(50_000));
+        assert!(holds(&deep, r#"{"a": 1, "b": 2}"#, Missing::Unknown));
+    }
+}

@@ -1,0 +1,307 @@
+//! What is the immutable, compiled part of a graph?
+//!
+//! Nodes are numbered in the topological order of their components, and everything known of them stands
+//! in columns by that number: their edges, their expressions, their ids. An edge with an expression is
+//! a node of its own between its two ends (Broder et al. 2011, section 2), one without an id. The nodes
+//! that can be reached and have an expression are compiled into a matcher, whose slots follow the
+//! numbers of the nodes.
+
+use super::draft::{Draft, NONE};
+use super::order::{Order, Rows, order};
+use super::programs::Programs;
+use crate::column::Column;
+use crate::error::Result;
+use crate::event::{Attributes, Event};
+use crate::expression::{Expression, parse};
+use crate::ids::Ids;
+use crate::limits::Limits;
+use crate::matcher::{Compiled, Matcher};
+use crate::sections::{SectionReader, Sections};
+use crate::strings::Strings;
+use crate::truth::Missing;
+
+/// A compiled graph.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The ids in the order in which their nodes were added.
+    pub ids: Ids,
+    /// The node of each id.
+    pub nodes: Column<u32>,
+    /// The position of each node's id, or [`NONE`] for an edge's node.
+    pub owners: Column<u32>,
+    /// For every node the first of its component.
+    pub firsts: Column<u32>,
+    starts: Column<u32>,
+    targets: Column<u32>,
+    /// What each edge costs; empty where each costs 1.
+    costs: Column<f64>,
+    /// The number of each node's expression, or [`NONE`].
+    pub expressions: Column<u32>,
+    pub programs: Programs,
+    /// The text of every expression.
+    texts: Strings,
+    pub matcher: Compiled,
+    /// The nodes of the matcher's slots, ascending.
+    pub constrained: Column<u32>,
+    /// The nodes that can be reached and have no expression, ascending.
+    pub free: Column<u32>,
+    /// Whether no path leads from a node to itself; one number, 0 or 1.
+    acyclic: Column<u32>,
+    /// Whether its bytes are known to be as they were written.
+    trusted: bool,
+}
+
+impl Segment {
+    /// Compiles a draft. `sample` holds events like those to come; it may be empty.
+    pub fn new(draft: &Draft, attributes: &Attributes, missing: Missing, sample: &[Event]) -> Segment {
+        Segment::in_order(draft, attributes, missing, sample, order)
+    }
+
+    /// Compiles a draft whose nodes `order` numbers.
+    pub fn in_order(
+        draft: &Draft,
+        attributes: &Attributes,
+        missing: Missing,
+        sample: &[Event],
+        order: impl FnOnce(Rows<'_>) -> Order,
+    ) -> Segment {
+        let split = Split::new(draft);
+        let rows = Rows { starts: &split.starts, targets: &split.targets };
+        let Order { nodes: ordered, firsts } = order(rows);
+        let count = ordered.len();
+        let mut number = vec![0u32; count];
+        ordered.iter().zip(0..).for_each(|(&node, new)| number[node as usize] = new);
+
+        let mut starts = Vec::with_capacity(count + 1);
+        starts.push(0);
+        let mut targets: Vec<u32> = Vec::with_capacity(split.targets.len());
+        let mut costs: Vec<f64> = Vec::new();
+        let mut row: Vec<(u32, f64)> = Vec::new();
+        for &node in &ordered {
+            row.clear();
+            let edges = split.starts[node as usize] as usize..split.starts[node as usize + 1] as usize;
+            row.extend(edges.map(|edge| (number[split.targets[edge] as usize], split.cost(edge))));
+            // Of edges between the same nodes the cheapest is enough; it comes first.
+            row.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            row.dedup_by_key(|(target, _)| *target);
+            targets.extend(row.iter().map(|(target, _)| target));
+            if !split.costs.is_empty() {
+                costs.extend(row.iter().map(|(_, cost)| cost));
+            }
+            starts.push(targets.len() as u32);
+        }
+        let mut entered = vec![false; count];
+        targets.iter().for_each(|&target| entered[target as usize] = true);
+        let expressions: Vec<u32> = ordered.iter().map(|&node| split.expressions[node as usize]).collect();
+        let with = |constrained: bool| {
+            let nodes = (0..count as u32).filter(|&node| entered[node as usize]);
+            nodes.filter(|&node| (expressions[node as usize] != NONE) == constrained).collect::<Vec<u32>>()
+        };
+        let constrained = with(true);
+        let asked = constrained.iter().map(|&node| &draft.expressions[expressions[node as usize] as usize]);
+        let edges = |node: usize| &targets[starts[node] as usize..starts[node + 1] as usize];
+        let acyclic = (0..count)
+            .all(|node| firsts[node] == node as u32 && edges(node).binary_search(&(node as u32)).is_err());
+        Segment {
+            ids: Ids::new(&draft.ids),
+            nodes: number[..draft.nodes.len()].to_vec().into(),
+            owners: ordered
+                .iter()
+                .map(|&node| if (node as usize) < draft.nodes.len() { node } else { NONE })
+                .collect(),
+            programs: Programs::new(&draft.expressions, attributes, missing),
+            texts: draft.expressions.iter().map(|expression| expression.to_string()).collect(),
+            matcher: Compiled::new(asked, attributes, missing, sample),
+            free: with(false).into(),
+            constrained: constrained.into(),
+            firsts: firsts.into(),
+            starts: starts.into(),
+            targets: targets.into(),
+            costs: costs.into(),
+            expressions: expressions.into(),
+            acyclic: vec![u32::from(acyclic)].into(),
+            trusted: true,
+        }
+    }
+
+    /// How many nodes there are, those of edges included.
+    pub fn len(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// How many edges there are, halves included.
+    pub fn edges(&self) -> usize {
+        self.targets.len()
+    }
+
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    pub fn is_acyclic(&self) -> bool {
+        self.acyclic[0] == 1
+    }
+
+    /// Where a node's edges stand.
+    pub fn row(&self, node: u32) -> std::ops::Range<usize> {
+        self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
+    }
+
+    /// The nodes that a node's edges lead to, ascending.
+    pub fn children(&self, node: u32) -> &[u32] {
+        &self.targets[self.row(node)]
+    }
+
+    pub fn target(&self, edge: usize) -> u32 {
+        self.targets[edge]
+    }
+
+    /// What an edge out of `node` costs; the second half of a split edge is free.
+    pub fn cost(&self, node: u32, edge: usize) -> f64 {
+        if self.owners[node as usize] == NONE { 0.0 } else { self.costs.get(edge).copied().unwrap_or(1.0) }
+    }
+
+    /// An expression by its number; `None` where the file it lives in is damaged.
+    pub fn expression(&self, number: u32) -> Option<Expression> {
+        // It was within the limits when it was added.
+        parse(self.texts.get(number as usize)?, &Limits::none()).ok()
+    }
+
+    /// How many distinct expressions there are.
+    pub fn expression_count(&self) -> usize {
+        self.texts.len()
+    }
+
+    fn words(&self) -> [&Column<u32>; 9] {
+        [
+            &self.nodes,
+            &self.owners,
+            &self.firsts,
+            &self.starts,
+            &self.targets,
+            &self.expressions,
+            &self.constrained,
+            &self.free,
+            &self.acyclic,
+        ]
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        4 * self.words().iter().map(|column| column.len()).sum::<usize>()
+            + 8 * self.costs.len()
+            + self.ids.bytes()
+            + self.texts.bytes()
+            + self.programs.bytes()
+            + self.matcher.bytes()
+    }
+
+    /// Lays the segment down in a file.
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        self.words().into_iter().for_each(|column| sections.push(column));
+        sections.push(&self.costs);
+        self.ids.write(sections);
+        self.texts.write(sections);
+        self.programs.write(sections);
+        self.matcher.write(sections);
+    }
+
+    /// Finds a segment in a file.
+    pub fn read(
+        reader: &mut SectionReader,
+        attributes: &Attributes,
+        missing: Missing,
+        trusted: bool,
+    ) -> Result<Segment> {
+        let (nodes, owners, firsts): (Column<u32>, Column<u32>, Column<u32>) =
+            (reader.next()?, reader.next()?, reader.next()?);
+        let (starts, targets, expressions): (Column<u32>, Column<u32>, Column<u32>) =
+            (reader.next()?, reader.next()?, reader.next()?);
+        let (constrained, free, acyclic): (Column<u32>, Column<u32>, Column<u32>) =
+            (reader.next()?, reader.next()?, reader.next()?);
+        let costs: Column<f64> = reader.next()?;
+        let (ids, texts) = (Ids::read(reader)?, Strings::read(reader)?);
+        let count = owners.len();
+        let whole = ids.len() == nodes.len()
+            && [firsts.len(), expressions.len()] == [count; 2]
+            && starts.len() == count + 1
+            && (costs.is_empty() || costs.len() == targets.len())
+            && acyclic.len() == 1;
+        if !whole {
+            return Err(reader.damaged("the graph is incomplete"));
+        }
+        let programs = Programs::read(reader, attributes, missing)?;
+        // What is too deep to be compiled is read again from its text.
+        let expression = |slot: u32| {
+            let number = constrained.get(slot as usize).and_then(|&node| expressions.get(node as usize));
+            let text = number.and_then(|&number| texts.get(number as usize)).unwrap_or_default();
+            parse(text, &Limits::none())
+        };
+        let matcher = Compiled::read(reader, attributes, missing, constrained.len(), expression)?;
+        Ok(Segment {
+            ids,
+            nodes,
+            owners,
+            firsts,
+            starts,
+            targets,
+            costs,
+            expressions,
+            programs,
+            texts,
+            matcher,
+            constrained,
+            free,
+            acyclic,
+            trusted,
+        })
+    }
+}
+
+/// A draft whose edges stand by their source, those with an expression split in two.
+struct Split {
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+    /// Empty where every edge costs 1.
+    costs: Vec<f64>,
+    /// The number of each node's expression, or [`NONE`].
+    expressions: Vec<u32>,
+}
+
+impl Split {
+    fn new(draft: &Draft) -> Split {
+        let mut expressions = draft.nodes.clone();
+        expressions.extend(draft.edges.iter().map(|edge| edge.expression).filter(|&found| found != NONE));
+        let count = expressions.len();
+        let mut starts = vec![0u32; count + 1];
+        for edge in &draft.edges {
+            starts[edge.source as usize + 1] += 1;
+        }
+        starts[draft.nodes.len() + 1..].fill(1);
+        (0..count).for_each(|node| starts[node + 1] += starts[node]);
+        let mut free = starts.clone();
+        let mut targets = vec![0u32; starts[count] as usize];
+        let costly = draft.edges.iter().any(|edge| edge.cost != 1.0);
+        let mut costs = vec![0.0; if costly { targets.len() } else { 0 }];
+        let mut between = draft.nodes.len() as u32;
+        for edge in &draft.edges {
+            let place = &mut free[edge.source as usize];
+            if costly {
+                costs[*place as usize] = edge.cost;
+            }
+            if edge.expression == NONE {
+                targets[*place as usize] = edge.target;
+            } else {
+                targets[*place as usize] = between;
+                targets[starts[between as usize] as usize] = edge.target;
+                between += 1;
+            }
+            *place += 1;
+        }
+        Split { starts, targets, costs, expressions }
+    }
+
+    fn cost(&self, edge: usize) -> f64 {
+        self.costs.get(edge).copied().unwrap_or(1.0)
+    }
+}

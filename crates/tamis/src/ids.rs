@@ -1,0 +1,117 @@
+//! How are many ids kept in columns, and where is a given one?
+//!
+//! A position finds an id, and a hash table of positions finds the position of an id.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::column::Column;
+use crate::error::Result;
+use crate::id::{Id, IdRef};
+use crate::sections::{SectionReader, Sections};
+use crate::strings::Strings;
+
+/// Distinct ids by their position.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    /// The ids, where all are integers; otherwise they stand in `texts`.
+    integers: Column<i64>,
+    texts: Strings,
+    /// Open addressing with linear probing; a position plus one, or 0 for nothing.
+    table: Column<u32>,
+}
+
+impl Ids {
+    /// Keeps ids, no two of which are equal.
+    pub fn new(ids: &[Id]) -> Ids {
+        let capacity = (ids.len() * 3 / 2 + 1).next_power_of_two();
+        let mut table = vec![0u32; capacity];
+        for (id, position) in ids.iter().zip(1..) {
+            let mut at = xxh3_64(&id.as_ref().encode()) as usize & (capacity - 1);
+            while table[at] != 0 {
+                at = (at + 1) & (capacity - 1);
+            }
+            table[at] = position;
+        }
+        let integers: Option<Vec<i64>> = ids.iter().map(integer).collect();
+        let texts = if integers.is_some() { &[] } else { ids };
+        Ids {
+            integers: integers.unwrap_or_default().into(),
+            texts: texts.iter().map(|id| id.as_ref().encode()).collect(),
+            table: table.into(),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.integers.len().max(self.texts.len())
+    }
+
+    /// The position of an id.
+    pub fn find(&self, id: IdRef<'_>) -> Option<u32> {
+        let mask = self.table.len().checked_sub(1)?;
+        let mut at = xxh3_64(&id.encode()) as usize & mask;
+        // At least a third of the table is empty; the bound is for a damaged file.
+        for _ in 0..self.table.len() {
+            match self.table[at] {
+                0 => return None,
+                position if self.get(position - 1) == Some(id) => return Some(position - 1),
+                _ => at = (at + 1) & mask,
+            }
+        }
+        None
+    }
+
+    /// The id at a position; `None` where the file it lives in is damaged.
+    pub fn get(&self, position: u32) -> Option<IdRef<'_>> {
+        if let Some(&number) = self.integers.get(position as usize) {
+            return Some(IdRef::Integer(number));
+        }
+        IdRef::decode(self.texts.bytes_of(position as usize)?)
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        8 * self.integers.len() + self.texts.bytes() + 4 * self.table.len()
+    }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.integers);
+        self.texts.write(sections);
+        sections.push(&self.table);
+    }
+
+    pub fn read(reader: &mut SectionReader) -> Result<Ids> {
+        let ids = Ids { integers: reader.next()?, texts: Strings::read(reader)?, table: reader.next()? };
+        let whole = (ids.integers.is_empty() || ids.texts.len() == 0)
+            && ids.table.len().is_power_of_two()
+            && ids.table.len() > ids.len();
+        if whole { Ok(ids) } else { Err(reader.damaged("the ids are incomplete")) }
+    }
+}
+
+fn integer(id: &Id) -> Option<i64> {
+    match id {
+        Id::Integer(number) => Some(*number),
+        Id::String(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_id_is_found_at_its_position() {
+        let integers: Vec<Id> = (0..1000).map(|number: i64| (number * number).into()).collect();
+        let mixed: Vec<Id> = integers.iter().cloned().chain(["", "0", "1"].map(Id::from)).collect();
+        for ids in [&[][..], &integers, &mixed] {
+            let kept = Ids::new(ids);
+            assert_eq!(kept.len(), ids.len());
+            for (id, position) in ids.iter().zip(0..) {
+                assert_eq!(kept.find(id.as_ref()), Some(position));
+                assert_eq!(kept.get(position), Some(id.as_ref()));
+            }
+            assert_eq!(kept.find(IdRef::Integer(-1)), None);
+            assert_eq!(kept.find(IdRef::String("-1")), None);
+        }
+    }
+}
