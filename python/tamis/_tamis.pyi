@@ -44,6 +44,7 @@ class Limits:
         nodes: int | None = None,
         set: int | None = None,
         pattern: int | None = None,
+        normal_form: int | None = None,
         event: int | None = None,
         event_depth: int | None = None,
         event_values: int | None = None,
@@ -63,6 +64,9 @@ class Limits:
     @property
     def pattern(self) -> int:
         """Bytes of the compiled form of a regular expression."""
+    @property
+    def normal_form(self) -> int:
+        """Predicates of an expression in the normal form a matcher needs, where it has another."""
     @property
     def event(self) -> int:
         """Bytes of an event's JSON, or of the text a mapping holds."""
@@ -170,7 +174,8 @@ class Index:
 
     Args:
         matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
-            `"atree"` as its paper has it, `"scan"` evaluates every expression.
+            `"atree"` as its paper has it, `"kindex"` intersects posting lists of conjunctions,
+            `"scan"` evaluates every expression.
         missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
             negation, or `"false"`, and its negation is true.
         limits: Bounds on expressions and events.
@@ -179,7 +184,7 @@ class Index:
     def __new__(
         cls,
         *,
-        matcher: Literal["auto", "compiled", "atree", "scan"] = "auto",
+        matcher: Literal["auto", "compiled", "atree", "kindex", "scan"] = "auto",
         missing: Literal["unknown", "false"] = "unknown",
         limits: Limits | None = None,
     ) -> Index: ...
@@ -249,7 +254,7 @@ class Index:
     def open(
         path: str | PathLike[str],
         *,
-        matcher: Literal["auto", "compiled", "atree", "scan"] = "auto",
+        matcher: Literal["auto", "compiled", "atree", "kindex", "scan"] = "auto",
         limits: Limits | None = None,
         verify: bool = True,
     ) -> Index:

@@ -378,17 +378,22 @@ fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, P
     PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }
 
+/// The matchers by the names that users select them by.
+const MATCHERS: [(&str, Algorithm); 5] = [
+    ("auto", Algorithm::Auto),
+    ("compiled", Algorithm::Compiled),
+    ("atree", Algorithm::ATree),
+    ("kindex", Algorithm::KIndex),
+    ("scan", Algorithm::Scan),
+];
+
 fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
-    match matcher {
-        "auto" => Ok(Algorithm::Auto),
-        "scan" => Ok(Algorithm::Scan),
-        "atree" => Ok(Algorithm::ATree),
-        "compiled" => Ok(Algorithm::Compiled),
-        other => {
-            let message = format!("matcher is \"auto\", \"compiled\", \"atree\" or \"scan\", not {other:?}");
-            Err(PyValueError::new_err(message))
-        }
-    }
+    let known = MATCHERS.iter().find(|(name, _)| *name == matcher);
+    known.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
+        let (last, names) = MATCHERS.split_last().map_or(("", &[][..]), |(last, names)| (last.0, names));
+        let names: Vec<_> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
+        PyValueError::new_err(format!("matcher is {} or {last:?}, not {matcher:?}", names.join(", ")))
+    })
 }
 
 fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {

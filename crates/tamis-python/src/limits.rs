@@ -10,7 +10,7 @@ pub struct Limits(pub tamis::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, event=None, event_depth=None, event_values=None))]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, normal_form=None, event=None, event_depth=None, event_values=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
     fn new(
         text: Option<usize>,
@@ -18,6 +18,7 @@ impl Limits {
         nodes: Option<usize>,
         set: Option<usize>,
         pattern: Option<usize>,
+        normal_form: Option<usize>,
         event: Option<usize>,
         event_depth: Option<usize>,
         event_values: Option<usize>,
@@ -29,6 +30,7 @@ impl Limits {
             nodes: nodes.unwrap_or(default.nodes),
             set: set.unwrap_or(default.set),
             pattern: pattern.unwrap_or(default.pattern),
+            normal_form: normal_form.unwrap_or(default.normal_form),
             event: event.unwrap_or(default.event),
             event_depth: event_depth.unwrap_or(default.event_depth),
             event_values: event_values.unwrap_or(default.event_values),
@@ -65,6 +67,12 @@ impl Limits {
         self.0.pattern
     }
 
+    /// Predicates of an expression in the normal form that a matcher needs, where it has another.
+    #[getter]
+    fn normal_form(&self) -> usize {
+        self.0.normal_form
+    }
+
     /// Bytes of an event's JSON, or of the text a mapping holds.
     #[getter]
     fn event(&self) -> usize {
@@ -84,10 +92,11 @@ impl Limits {
     }
 
     fn __repr__(&self) -> String {
-        let tamis::Limits { text, depth, nodes, set, pattern, event, event_depth, event_values } = &self.0;
+        let tamis::Limits { text, depth, nodes, set, pattern, normal_form, event, event_depth, event_values } =
+            &self.0;
         format!(
             "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, \
-             event={event}, event_depth={event_depth}, event_values={event_values})"
+             normal_form={normal_form}, event={event}, event_depth={event_depth}, event_values={event_values})"
         )
     }
 }

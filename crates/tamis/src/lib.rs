@@ -59,7 +59,10 @@ pub use expression::{
 pub use id::{Id, IdRef};
 pub use index::{Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
-pub use matcher::{ATree, ATreeOptions, ATreeStats, Compiled, Matcher, Scan, Scratch, Slot};
+pub use matcher::{
+    ATree, ATreeOptions, ATreeStats, Compiled, Counters, Cursor, KIndex, KIndexOptions, Matcher, Scan,
+    Scratch, Slot,
+};
 pub use predicate::Check;
 pub use truth::{Missing, Truth};
 pub use value::{Float, Value, ValueRef};

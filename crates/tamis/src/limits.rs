@@ -17,6 +17,8 @@ pub struct Limits {
     pub set: usize,
     /// Bytes of the compiled form of a regular expression.
     pub pattern: usize,
+    /// Predicates of an expression in the normal form that a matcher needs, where it has another.
+    pub normal_form: usize,
     /// Bytes of an event's JSON, or of the text a mapping holds.
     pub event: usize,
     /// Nesting of an event's objects.
@@ -33,6 +35,7 @@ impl Default for Limits {
             nodes: 100_000,
             set: 250_000,
             pattern: 1 << 20,
+            normal_form: 10_000,
             event: 16 << 20,
             event_depth: 100,
             event_values: 1_000_000,
@@ -49,6 +52,7 @@ impl Limits {
             nodes: usize::MAX,
             set: usize::MAX,
             pattern: usize::MAX,
+            normal_form: usize::MAX,
             event: usize::MAX,
             event_depth: usize::MAX,
             event_values: usize::MAX,

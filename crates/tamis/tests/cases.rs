@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use tamis::{
-    ATree, ATreeOptions, Attributes, Compiled, Error, Event, Limits, MatchScratch, Matcher, Missing, Scan,
-    Scratch, Truth, explain, from_json, parse, to_json,
+    ATree, ATreeOptions, Attributes, Compiled, Error, Event, KIndex, KIndexOptions, Limits, MatchScratch,
+    Matcher, Missing, Scan, Scratch, Truth, explain, from_json, parse, to_json,
 };
 
 fn testdata(folder: &str) -> PathBuf {
@@ -47,7 +47,8 @@ fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, Strin
     let truth = explain(&expression, &decoded, &attributes, missing).truth();
     let compiled = Compiled::new([&expression], &attributes, missing, &[]);
     let atree = ATree::compile([&expression], &attributes, missing, ATreeOptions::default());
-    let matchers: [&dyn Matcher; 3] = [&scan, &compiled, &atree];
+    let kindex = KIndex::new([&expression], &attributes, missing, KIndexOptions::default());
+    let matchers: [&dyn Matcher; 4] = [&scan, &compiled, &atree, &kindex];
     for matcher in matchers {
         let mut found = Vec::new();
         matcher.matches(&decoded, &mut Scratch::default(), &mut found);

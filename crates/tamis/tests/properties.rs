@@ -5,8 +5,9 @@ mod common;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::{
-    ATree, ATreeOptions, Attributes, Check, Compiled, Event, Expression, Id, Index, Limits, Matcher, Missing,
-    NormalForm, NormalNode, Scan, Scratch, Truth, explain, from_json, normalise, parse, to_json,
+    ATree, ATreeOptions, Attributes, Check, Compiled, Event, Expression, Id, Index, KIndex, KIndexOptions,
+    Limits, Matcher, Missing, NormalForm, NormalNode, Scan, Scratch, Truth, explain, from_json, normalise,
+    parse, to_json,
 };
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
@@ -166,7 +167,12 @@ proptest! {
             let scan = Scan::new(&expressions, &attributes, missing);
             let compiled = Compiled::new(&expressions, &attributes, missing, &sample);
             let atree = ATree::compile(&expressions, &attributes, missing, ATreeOptions::default());
-            let matchers: [&dyn Matcher; 2] = [&compiled, &atree];
+            // Some of the disjunctive forms are allowed, some expressions are evaluated instead.
+            let options = KIndexOptions { normal_form: 200, ..KIndexOptions::default() };
+            let kindex = KIndex::new(&expressions, &attributes, missing, options);
+            let apart = KIndexOptions { share: false, ..options };
+            let apart = KIndex::new(&expressions, &attributes, missing, apart);
+            let matchers: [&dyn Matcher; 4] = [&compiled, &atree, &kindex, &apart];
             let mut scratch = Scratch::default();
             for json in &events {
                 let event = decode(json, &attributes);
@@ -176,6 +182,13 @@ proptest! {
                     let mut found = Vec::new();
                     matcher.matches(&event, &mut scratch, &mut found);
                     prop_assert_eq!(&found, &expected, "{} on {}", matcher.name(), json);
+                }
+                for index in [&kindex, &apart] {
+                    let mut cursor = index.cursor(&event, &mut scratch);
+                    for least in [0, 0, 1, 5, 5, 9, 30] {
+                        let next = expected.iter().copied().find(|&slot| slot >= least);
+                        prop_assert_eq!(cursor.next(least), next, "from {} on {}", least, json);
+                    }
                 }
             }
         }

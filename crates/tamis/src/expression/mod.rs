@@ -3,6 +3,7 @@
 //! Text or JSON comes in, an [`Expression`] is what it says, a [`NormalForm`] is what matchers
 //! compile. Nothing here knows of events.
 
+mod distribute;
 mod json;
 mod lex;
 mod normalise;
@@ -17,4 +18,5 @@ pub use parse::parse;
 pub use predicate::{Operand, Operator, Pattern, Predicate, Test};
 pub use tree::{Connective, Expression, Node};
 
+pub(crate) use distribute::{Outer, check_size, distribute};
 pub(crate) use predicate::shorten;

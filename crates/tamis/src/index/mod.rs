@@ -112,7 +112,7 @@ impl Index {
 
     /// Adds a subscription; one of the same id is replaced and loses its place in the order.
     pub fn add(&self, id: Id, expression: Expression, metadata: Option<Arc<str>>) -> Result<()> {
-        expression.check(&self.shared.limits)?;
+        self.check(&expression)?;
         self.insert(&[Subscription { id, expression, metadata }]);
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Index {
     /// Adds all subscriptions, or none if one exceeds a limit; of equal ids the last counts.
     pub fn add_many(&self, mut subscriptions: Vec<Subscription>) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
-            subscription.expression.check(&self.shared.limits).map_err(|cause| Error::Item {
+            self.check(&subscription.expression).map_err(|cause| Error::Item {
                 position,
                 name: format!("id {}", subscription.id),
                 cause: Box::new(cause),
@@ -139,6 +139,11 @@ impl Index {
         }
         self.insert(&subscriptions);
         Ok(())
+    }
+
+    fn check(&self, expression: &Expression) -> Result<()> {
+        expression.check(&self.shared.limits)?;
+        self.shared.algorithm.check(expression, &self.shared.limits)
     }
 
     fn insert(&self, subscriptions: &[Subscription]) {
@@ -242,8 +247,13 @@ impl Shared {
 
     fn build(&self, subscriptions: &[Subscription], sample: &[Event]) -> Segment {
         let attributes = Arc::clone(&self.load().attributes);
-        let settings =
-            Settings { attributes: &attributes, missing: self.missing, algorithm: self.algorithm, sample };
+        let settings = Settings {
+            attributes: &attributes,
+            missing: self.missing,
+            algorithm: self.algorithm,
+            normal_form: self.limits.normal_form,
+            sample,
+        };
         Segment::new(subscriptions, settings)
     }
 

@@ -13,10 +13,10 @@ use super::records::Records;
 use super::subscription::Subscription;
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, parse};
+use crate::expression::{Expression, Outer, check_size, normalise, parse};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
-use crate::matcher::{ATree, ATreeOptions, Compiled, Matcher, Scan, Scratch, Slot};
+use crate::matcher::{ATree, ATreeOptions, Compiled, KIndex, KIndexOptions, Matcher, Scan, Scratch, Slot};
 use crate::sections::{SectionReader, Sections};
 use crate::truth::Missing;
 
@@ -35,6 +35,19 @@ pub enum Algorithm {
     ATree,
     /// The A-Tree in its compiled form.
     Compiled,
+    /// The K-index over the conjunctions of disjunctive normal forms.
+    KIndex,
+}
+
+impl Algorithm {
+    /// Fails where the algorithm needs a normal form that would explode.
+    pub(super) fn check(self, expression: &Expression, limits: &Limits) -> Result<()> {
+        let outer = match self {
+            Algorithm::KIndex => Outer::Or,
+            _ => return Ok(()),
+        };
+        check_size(&normalise(expression), outer, limits.normal_form)
+    }
 }
 
 /// What building a segment takes besides subscriptions.
@@ -43,6 +56,8 @@ pub(super) struct Settings<'a> {
     pub attributes: &'a Attributes,
     pub missing: Missing,
     pub algorithm: Algorithm,
+    /// The most literals of a normal form that is made.
+    pub normal_form: usize,
     /// Events like those to come.
     pub sample: &'a [Event],
 }
@@ -52,6 +67,7 @@ enum Engine {
     Scan(Scan),
     ATree(Box<ATree>),
     Compiled(Box<Compiled>),
+    KIndex(Box<KIndex>),
 }
 
 impl Engine {
@@ -59,7 +75,7 @@ impl Engine {
     where
         I: ExactSizeIterator<Item = &'a Expression> + Clone,
     {
-        let Settings { attributes, missing, algorithm, sample } = settings;
+        let Settings { attributes, missing, algorithm, sample, normal_form } = settings;
         // Events are decoded and explained by all that is mentioned, whatever a matcher needs of it.
         for predicate in expressions.clone().flat_map(Expression::predicates) {
             attributes.intern(predicate.attribute());
@@ -74,6 +90,10 @@ impl Engine {
             Algorithm::ATree => {
                 let options = ATreeOptions::default();
                 Engine::ATree(Box::new(ATree::compile(expressions, attributes, missing, options)))
+            }
+            Algorithm::KIndex => {
+                let options = KIndexOptions { normal_form, ..KIndexOptions::default() };
+                Engine::KIndex(Box::new(KIndex::new(expressions, attributes, missing, options)))
             }
             _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample))),
         }
@@ -123,6 +143,7 @@ impl Segment {
             Engine::Scan(scan) => scan,
             Engine::ATree(tree) => &**tree,
             Engine::Compiled(compiled) => &**compiled,
+            Engine::KIndex(index) => &**index,
         }
     }
 
@@ -233,7 +254,7 @@ impl Segment {
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
         self.records.write(sections);
         match &self.engine {
-            Engine::Scan(_) | Engine::ATree(_) => false,
+            Engine::Scan(_) | Engine::ATree(_) | Engine::KIndex(_) => false,
             Engine::Compiled(compiled) => {
                 compiled.write(sections);
                 true

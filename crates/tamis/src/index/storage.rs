@@ -65,7 +65,8 @@ impl Index {
         let (missing, entries) = read_manifest(path, text)?;
         let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
         let attributes = Arc::new(Attributes::default());
-        let settings = Settings { attributes: &attributes, missing, algorithm, sample: &[] };
+        let normal_form = limits.normal_form;
+        let settings = Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[] };
         let (mut segments, mut live) = (Vec::new(), 0);
         for entry in entries {
             let path = folder.join(&entry.file);

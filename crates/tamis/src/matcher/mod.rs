@@ -3,14 +3,20 @@
 //! A matcher is one algorithm compiled over one set of expressions. It is immutable; what it writes
 //! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
 //! everything and is the judge of every other matcher; [`ATree`] evaluates what expressions share once,
-//! and only what the true predicates lead to; [`Compiled`] is its flat, immutable form.
+//! and only what the true predicates lead to; [`Compiled`] is its flat, immutable form; [`KIndex`]
+//! intersects the posting lists of an event's keys.
 
 mod atree;
 mod compiled;
+mod conjunction;
+mod kindex;
+mod postings;
 mod scan;
 
 pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use compiled::Compiled;
+pub use kindex::{Cursor, KIndex, KIndexOptions};
+pub use postings::Counters;
 pub use scan::Scan;
 
 use crate::event::Event;
@@ -45,9 +51,21 @@ pub struct Scratch {
     stack: Vec<Truth>,
     compiled: compiled::Working,
     atree: atree::ATreeScratch,
+    conjunction: conjunction::ConjunctionScratch,
 }
 
 impl Scratch {
+    /// How much work matchers over posting lists have done with this scratch since this was asked.
+    pub fn take_counters(&mut self) -> Counters {
+        std::mem::take(self.conjunction.counters())
+    }
+
+    /// Whether posting lists are skipped through, as they are unless told otherwise, or read entry by
+    /// entry for comparison.
+    pub fn set_skipping(&mut self, skipping: bool) {
+        self.conjunction.postings.without_skipping = !skipping;
+    }
+
     /// Makes room for the truths of `predicates` predicates and forgets those of the last event.
     fn begin(&mut self, predicates: usize) {
         if self.stamp == u32::MAX {
@@ -59,4 +77,17 @@ impl Scratch {
             self.memo.resize(predicates, (0, Truth::Unknown));
         }
     }
+}
+
+/// Brings the slots from `first` on into ascending order, without repetition.
+fn ascending(found: &mut Vec<Slot>, first: usize) {
+    found[first..].sort_unstable();
+    let mut kept = first;
+    for position in first..found.len() {
+        if kept == first || found[kept - 1] != found[position] {
+            found[kept] = found[position];
+            kept += 1;
+        }
+    }
+    found.truncate(kept);
 }

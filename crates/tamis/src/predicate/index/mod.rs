@@ -129,7 +129,6 @@ impl PredicateIndex {
     }
 
     /// Finds the predicates that the event makes true.
-    #[cfg_attr(not(test), allow(dead_code))]
     pub fn satisfied(&self, event: &Event, scratch: &mut PredicateScratch) {
         self.satisfied_by_pairs(event, scratch);
         for &attribute in &self.nullable {

@@ -1,0 +1,92 @@
+//! Which ids stand in the posting lists of an event's keys, and in how many?
+//!
+//! The inverted index of Whang et al. 2009, sections 3 and 4: ids are partitioned by their *size*, the
+//! number of keys that an event must at least have for them, and every size has a posting list per
+//! key. What an id means, a conjunction or a whole expression, and what its entries say together,
+//! is left to whoever uses it.
+//!
+//! | file | the question it answers |
+//! |---|---|
+//! | `keys` | which keys does an event have? |
+//! | `build` | how do entries become lists? |
+//! | `walk` | which ids stand in as many lists as they must? |
+//!
+//! Departures from the paper:
+//! - A key is a pair, or any other predicate that the predicate index finds; a set of more than a
+//!   few values is one key. That an attribute has a value is a key too, which stands for the
+//!   default values that the paper asks of events for its strong negation.
+//! - An id that has a key several times has its further entries in further lists, as the paper does
+//!   for its clauses; here conjunctions need it too (`a in (1, 2) and a in (2, 3)`).
+
+mod build;
+mod keys;
+mod walk;
+
+pub(super) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};
+pub use walk::Counters;
+pub(super) use walk::{Hit, PostingScratch};
+
+use keys::Keys;
+
+/// An id in a posting list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub id: u32,
+    pub role: Role,
+    /// The number of its weight among the distinct weights.
+    weight: u32,
+}
+
+/// The entries of one key for ids of one size, at most one per id, ascending.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    /// The position of its size among the distinct sizes.
+    rank: u32,
+    start: u32,
+    end: u32,
+    /// At least the weight of every entry.
+    bound: f64,
+}
+
+/// Posting lists by key and size.
+#[derive(Debug)]
+pub(super) struct Postings {
+    keys: Keys,
+    /// Where the lists of each key begin.
+    starts: Vec<u32>,
+    lists: Vec<List>,
+    entries: Vec<Entry>,
+    /// The distinct weights.
+    weights: Vec<f64>,
+    /// By key: at least the weight of every entry of any size (the paper's UB).
+    bounds: Vec<f64>,
+    /// The distinct sizes, ascending.
+    sizes: Vec<u32>,
+}
+
+impl Postings {
+    /// The lists of a key.
+    fn lists_of(&self, key: u32) -> std::ops::Range<u32> {
+        self.starts[key as usize]..self.starts[key as usize + 1]
+    }
+
+    /// How many distinct keys there are.
+    pub fn keys(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// About how many bytes it takes; operands of predicates not counted.
+    pub fn bytes(&self) -> usize {
+        self.keys.bytes()
+            + 4 * self.starts.len()
+            + size_of::<List>() * self.lists.len()
+            + size_of::<Entry>() * self.entries.len()
+            + 8 * (self.weights.len() + self.bounds.len())
+    }
+
+    /// The weight of an entry.
+    #[allow(dead_code)]
+    pub fn weight(&self, entry: u32) -> f64 {
+        self.weights[self.entries[entry as usize].weight as usize]
+    }
+}
