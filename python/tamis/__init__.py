@@ -18,7 +18,7 @@ An `Index` holds subscriptions: an id with an `Expression`, written as text, put
 """
 
 from tamis._tamis import Explanation, Expression, Index, Limits, Subscription
-from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted
+from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted, xpath
 from tamis.errors import (
     DocumentError,
     EventError,
@@ -55,4 +55,5 @@ __all__ = [
     "open",
     "parse",
     "weighted",
+    "xpath",
 ]

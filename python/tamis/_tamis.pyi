@@ -48,6 +48,7 @@ class Limits:
         event: int | None = None,
         event_depth: int | None = None,
         event_values: int | None = None,
+        xml: XmlLimits | None = None,
     ) -> Limits: ...
     @property
     def text(self) -> int:
@@ -76,6 +77,9 @@ class Limits:
     @property
     def event_values(self) -> int:
         """Values of an event that subscriptions mention."""
+    @property
+    def xml(self) -> XmlLimits:
+        """Bounds on XPath expressions and documents."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
@@ -108,6 +112,11 @@ class Expression:
         attribute: str, operator: str, operands: list[Scalar], weights: list[float]
     ) -> Expression:
         """One predicate; `tamis.attr` is the pleasant way to make one."""
+    @staticmethod
+    def xpath(
+        text: str, *, namespaces: Mapping[str, str] | None = None, weight: float | None = None
+    ) -> Expression:
+        """Whether the document of an event satisfies an XPath expression."""
     @staticmethod
     def all_of(expressions: list[Expression]) -> Expression:
         """All of the expressions; without any, `true`."""
@@ -212,20 +221,33 @@ class Index:
         Raises:
             UnknownIdError: There is none of that id.
         """
-    def match(self, event: _Event) -> list[Any]:
+    def match(self, event: _Event, *, document: _Document | None = None) -> list[Any]:
         """The ids of the subscriptions that an event matches, in insertion order.
 
         Args:
             event: A mapping, or JSON as text or bytes.
+            document: What `xpath('...')` asks about: bytes, text, the path of a file, or an open
+                binary file or stream. Without one, the answer is unknown.
 
         Raises:
             EventError: The event cannot be decoded.
+            DocumentError: The document is not well formed.
         """
     @overload
-    def match_batch(self, events: Iterable[_Event] | _Json) -> list[list[Any]]: ...
+    def match_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        *,
+        documents: Iterable[_Document | None] | None = None,
+    ) -> list[list[Any]]: ...
     @overload
     def match_batch(
-        self, events: Any, *, column: str | None = None, threads: int | None = None
+        self,
+        events: Any,
+        *,
+        documents: str | None = None,
+        column: str | None = None,
+        threads: int | None = None,
     ) -> Any:
         """The ids of the subscriptions that each event matches.
 
@@ -235,11 +257,13 @@ class Index:
             events: An iterable of events, or JSON lines in one text, whose blank lines are skipped,
                 for one list of ids per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...)
                 for a pyarrow table with the columns `event`, the row, and `subscription`, the id.
+            documents: One document per event, or `None` for an event without. With Arrow data, the
+                name of the column that holds them, as text or bytes.
             column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
                 text or bytes. Without, every column is an attribute.
             threads: With Arrow data, how many threads match; by default one per core.
         """
-    def explain(self, id: _Id, event: _Event) -> Explanation:
+    def explain(self, id: _Id, event: _Event, *, document: _Document | None = None) -> Explanation:
         """Why a subscription matches an event, or not."""
     def save(self, path: str | PathLike[str]) -> None:
         """Save the index into a folder, which is made if it is not there.
@@ -420,6 +444,25 @@ class Filter:
         """
     def explain(self, id: _Id, document: _Document) -> XmlExplanation:
         """Why a filter is true of a document, or not."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the filters into a folder, which is made if it is not there.
+
+        The folder changes at once: whoever opens it finds what was saved before, or all of this.
+        """
+    @staticmethod
+    def open(
+        path: str | PathLike[str], *, engine: Engine | None = None, limits: XmlLimits | None = None
+    ) -> Filter:
+        """Open saved filters, which are compiled again.
+
+        Args:
+            path: The folder.
+            engine: The algorithm; by default the one they were saved with.
+            limits: Bounds on filters and documents.
+
+        Raises:
+            StorageError: The folder or a file in it is missing, damaged or of another format.
+        """
     def stats(self) -> dict[str, Any]:
         """Figures about the filters: subscriptions, segments, the engine."""
     @property

@@ -5,7 +5,7 @@
 age between 18 and 25 and not state in ('CA', 'OR')
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Never, Protocol, TypeAlias
 
 from tamis._tamis import Expression, Limits
@@ -42,6 +42,22 @@ def weighted(value: Scalar, weight: float) -> Weighted:
     tags in ('new'^2.5, 'sale')
     """
     return Weighted(value, weight)
+
+
+def xpath(
+    text: str, *, namespaces: Mapping[str, str] | None = None, weight: float | None = None
+) -> Expression:
+    """Ask whether the document of an event satisfies an XPath 1.0 expression.
+
+    >>> print(xpath("//price[. < 300]") & ~xpath("//draft"))
+    xpath('//price[. < 300]') and not xpath('//draft')
+
+    Args:
+        text: The expression; see `tamis.xml` for the language.
+        namespaces: The namespaces that its prefixes stand for.
+        weight: What a match is worth; 1 if not given.
+    """
+    return Expression.xpath(text, namespaces=namespaces, weight=weight)
 
 
 def _predicate(attribute: str, operator: str, *operands: Value) -> Expression:

@@ -20,4 +20,6 @@ Engine: TypeAlias = Literal[
     "auto", "yfilter", "yfilter-unsorted", "yfilter-inline", "hybrid", "xfilter", "scan"
 ]
 
-__all__ = ["Engine", "Explanation", "Filter", "FilterSubscription", "Limits"]
+open = Filter.open
+
+__all__ = ["Engine", "Explanation", "Filter", "FilterSubscription", "Limits", "open"]

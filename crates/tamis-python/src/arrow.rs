@@ -25,6 +25,7 @@ pub fn match_batch<'py>(
     index: &tamis::Index,
     events: &Bound<'py, PyAny>,
     column: Option<&str>,
+    documents: Option<&str>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
@@ -38,8 +39,12 @@ pub fn match_batch<'py>(
             None => arrow_array::RecordBatch::new_empty(reader.schema()),
             Some(batch) => batch.map_err(|failure| error::event(py, &failure.to_string()))?,
         };
-        let events = ArrowEvents::new(&batch, column, snapshot.attributes())
-            .map_err(|error| error::raise(py, &error))?;
+        let events = ArrowEvents::new(&batch, column, snapshot.attributes());
+        let events = events.and_then(|events| match documents {
+            Some(documents) => events.with_documents(&batch, documents),
+            None => Ok(events),
+        });
+        let events = events.map_err(|error| error::raise(py, &error))?;
         let matched =
             interruptible(py, |stop| snapshot.match_arrow(&events, first, index.limits(), threads, stop))?;
         let ArrowMatches { schema: found, batches } = matched.map_err(|error| error::raise(py, &error))?;

@@ -6,6 +6,7 @@ use pyo3::types::{PyBytes, PyString};
 use crate::error;
 use crate::limits::{Limits, or_default};
 use crate::value::{self, Refusal};
+use crate::xml;
 
 /// A Boolean expression over predicates. Made by `Expression.parse`, `Expression.from_json` and
 /// `tamis.attr`; combined with `& | ^ ~`.
@@ -87,6 +88,24 @@ impl Expression {
             .map_err(|error| error::raise(py, &error))
     }
 
+    /// Whether the document of an event satisfies an XPath expression.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, namespaces=None, weight=None))]
+    fn xpath(
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        namespaces: Option<&Bound<'_, PyAny>>,
+        weight: Option<f64>,
+    ) -> PyResult<Self> {
+        let text = text_of(py, text, "an XPath expression")?;
+        let namespaces = xml::read_namespaces(namespaces)?;
+        let namespaces: Vec<(&str, &str)> =
+            namespaces.iter().map(|(prefix, name)| (&**prefix, &**name)).collect();
+        tamis::Predicate::xpath(text, &namespaces, weight.as_slice(), &tamis::Limits::default())
+            .map(|predicate| Expression(predicate.into()))
+            .map_err(|error| error::raise(py, &error))
+    }
+
     /// All of the expressions; without any, `true`.
     #[staticmethod]
     fn all_of(expressions: Vec<Bound<'_, Expression>>) -> Self {
@@ -108,7 +127,8 @@ impl Expression {
     #[getter]
     fn attributes(&self) -> Vec<&str> {
         let mut seen = std::collections::HashSet::new();
-        let names = self.0.predicates().map(|predicate| &**predicate.attribute());
+        let named = self.0.predicates().filter(|predicate| predicate.as_xpath().is_none());
+        let names = named.map(|predicate| &**predicate.attribute());
         names.filter(|name| seen.insert(*name)).collect()
     }
 

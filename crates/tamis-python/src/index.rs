@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
 use tamis::{Algorithm, Event, IdRef, MatchScratch, Missing, Snapshot};
@@ -17,6 +17,7 @@ use crate::explanation::Explanation;
 use crate::expression::{self, Expression};
 use crate::id;
 use crate::limits::{Limits, or_default};
+use crate::xml::{Failure, Source};
 
 /// Events decoded before they are matched together, without the interpreter's lock.
 const CHUNK: usize = 256;
@@ -104,10 +105,17 @@ impl Index {
         }
     }
 
-    /// The ids of the subscriptions that an event matches, in insertion order.
-    #[pyo3(name = "match")]
-    fn match_event<'py>(&self, py: Python<'py>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    /// The ids of the subscriptions that an event matches, in insertion order. A document is what
+    /// `xpath('...')` asks about: bytes, text, a path or a binary stream.
+    #[pyo3(name = "match", signature = (event, *, document=None))]
+    fn match_event<'py>(
+        &self,
+        py: Python<'py>,
+        event: &Bound<'py, PyAny>,
+        document: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let snapshot = self.index.snapshot();
+        let document = self.document(document)?;
         with_working(|working| {
             let Working { events, scratch } = working;
             if events.is_empty() {
@@ -116,8 +124,11 @@ impl Index {
             let decoded = &mut events[0];
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let mut found = Vec::new();
-            let matched = py.detach(|| snapshot.matches(decoded, scratch, |id| found.push(id)));
-            matched.map_err(|error| error::raise(py, &error))?;
+            let matched = py.detach(|| {
+                self.read_document(&snapshot, &document, decoded)?;
+                snapshot.matches(decoded, scratch, |id| found.push(id)).map_err(Failure::Engine)
+            });
+            matched.map_err(|failure| failure.raise(py))?;
             write_ids(py, &found)
         })
     }
@@ -125,17 +136,28 @@ impl Index {
     /// The ids of the subscriptions that each event matches: one list per event. Events are given as
     /// an iterable, or as JSON lines in one text; all are matched against the index of one moment.
     ///
-    /// Arrow data, which is whatever speaks the Arrow C interface, gives an Arrow table instead.
-    #[pyo3(signature = (events, *, column=None, threads=None))]
+    /// `documents` has one document per event, or `None` for an event without.
+    ///
+    /// Arrow data, which is whatever speaks the Arrow C interface, gives an Arrow table instead, and
+    /// `documents` is the name of the column that holds them.
+    #[pyo3(signature = (events, *, documents=None, column=None, threads=None))]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
         events: &Bound<'py, PyAny>,
+        documents: Option<&Bound<'py, PyAny>>,
         column: Option<&str>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if arrow::is_arrow(events) {
-            return arrow::match_batch(py, &self.index, events, column, threads);
+            let documents = documents.map(|documents| {
+                documents.extract::<&str>().map_err(|_| {
+                    PyTypeError::new_err(
+                        "with Arrow data, `documents` is the name of the column of documents",
+                    )
+                })
+            });
+            return arrow::match_batch(py, &self.index, events, column, documents.transpose()?, threads);
         }
         if column.is_some() || threads.is_some() {
             let message = "match_batch takes `column` and `threads` with Arrow data only";
@@ -146,19 +168,26 @@ impl Index {
                 "match_batch takes an iterable of events, not one event; call match, or give a list";
             return Err(error::event(py, message));
         }
-        self.match_events(py, events).map(Bound::into_any)
+        let documents = documents.map(|documents| iterate(documents, "`documents` is an iterable"));
+        self.match_events(py, events, documents.transpose()?.as_ref()).map(Bound::into_any)
     }
 
     /// Why a subscription matches an event, or not.
+    #[pyo3(signature = (id, event, *, document=None))]
     fn explain(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
         event: &Bound<'_, PyAny>,
+        document: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
         let subscription = self.find(py, id)?;
+        let snapshot = self.index.snapshot();
+        let document = self.document(document)?;
         let mut decoded = Event::default();
-        event::decode(event, &mut decoded, self.index.snapshot().attributes(), self.index.limits())?;
+        event::decode(event, &mut decoded, snapshot.attributes(), self.index.limits())?;
+        py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
+            .map_err(|failure| failure.raise(py))?;
         Ok(Explanation(self.index.explain(&subscription.expression, &decoded)))
     }
 
@@ -243,7 +272,70 @@ impl Index {
 }
 
 impl Index {
-    fn match_events<'py>(&self, py: Python<'py>, events: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    /// The document that a Python object is, if it is one.
+    fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
+        let given = document.filter(|document| !document.is_none());
+        given.map(|document| Source::read(document, &self.index.limits().xml)).transpose()
+    }
+
+    /// Adds a document to a decoded event.
+    fn read_document(
+        &self,
+        snapshot: &Snapshot,
+        document: &Option<Source>,
+        event: &mut Event,
+    ) -> Result<(), Failure> {
+        match document {
+            Some(source) => {
+                source.with(&self.index.limits().xml, |input| snapshot.read_document(input, event))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The documents of the next events.
+    fn next_documents<'py>(
+        &self,
+        documents: Option<&Bound<'py, PyIterator>>,
+        first: usize,
+        count: usize,
+    ) -> PyResult<Vec<Option<Source>>> {
+        let Some(documents) = documents else { return Ok(Vec::new()) };
+        let mut sources = Vec::with_capacity(count);
+        for position in first..first + count {
+            let Some(document) = documents.clone().next().transpose()? else {
+                let message = format!("there is no document for event {position}; give None for none");
+                return Err(error::event(documents.py(), &message));
+            };
+            let source = self.document(Some(&document));
+            sources.push(
+                source.map_err(|failure| error::at_item(documents.py(), failure, position, "document"))?,
+            );
+        }
+        Ok(sources)
+    }
+
+    fn match_events<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        documents: Option<&Bound<'py, PyIterator>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let results = self.match_chunks(py, events, documents)?;
+        if documents.and_then(|documents| documents.clone().next()).transpose()?.is_some() {
+            let message =
+                format!("there are more documents than events, of which there are {}", results.len());
+            return Err(error::event(py, &message));
+        }
+        Ok(results)
+    }
+
+    fn match_chunks<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        documents: Option<&Bound<'py, PyIterator>>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let snapshot = self.index.snapshot();
         let results = PyList::empty(py);
         if let Some(text) = event::json(events)? {
@@ -254,6 +346,7 @@ impl Index {
                 if chunk.is_empty() {
                     return Ok(results);
                 }
+                let sources = self.next_documents(documents, results.len(), chunk.len())?;
                 let decode = |working: &mut Working| {
                     for (event, (line, json)) in working.events.iter_mut().zip(&chunk) {
                         let decoded = event.decode_json(json, snapshot.attributes(), self.index.limits());
@@ -265,7 +358,11 @@ impl Index {
                     }
                     Ok(())
                 };
-                Self::match_chunk(py, &snapshot, chunk.len(), decode, &results)?;
+                with_working(|working| {
+                    working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
+                    py.detach(|| decode(working)).map_err(|error| error::raise(py, &error))?;
+                    self.match_all(py, &snapshot, working, chunk.len(), &sources, &results)
+                })?;
             }
         }
         let mut events =
@@ -276,13 +373,14 @@ impl Index {
                 return Ok(results);
             }
             let done = results.len();
+            let sources = self.next_documents(documents, done, chunk.len())?;
             with_working(|working| {
                 working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
                 for (position, (event, object)) in working.events.iter_mut().zip(&chunk).enumerate() {
                     event::decode(object, event, snapshot.attributes(), self.index.limits())
                         .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
                 }
-                match_all(py, &snapshot, working, chunk.len(), &results)
+                self.match_all(py, &snapshot, working, chunk.len(), &sources, &results)
             })?;
         }
     }
@@ -321,57 +419,52 @@ impl Index {
         })
     }
 
-    /// Decodes and matches `count` events without the interpreter's lock.
-    fn match_chunk<'py>(
+    /// Matches the first `count` decoded events without the interpreter's lock, and appends a list of
+    /// ids for each. There are as many documents as events, or none.
+    fn match_all<'py>(
+        &self,
         py: Python<'py>,
         snapshot: &Snapshot,
+        working: &mut Working,
         count: usize,
-        decode: impl FnOnce(&mut Working) -> tamis::Result<()> + Send,
+        documents: &[Option<Source>],
         results: &Bound<'py, PyList>,
     ) -> PyResult<()> {
-        with_working(|working| {
-            working.events.resize_with(working.events.len().max(count), Event::default);
-            py.detach(|| decode(working)).map_err(|error| error::raise(py, &error))?;
-            match_all(py, snapshot, working, count, results)
-        })
+        let Working { events, scratch } = working;
+        let (first, mut next) = (results.len(), 0);
+        while next < count {
+            let found = py.detach(|| {
+                let started = Instant::now();
+                let mut found = Vec::with_capacity(count - next);
+                while next < count && started.elapsed() < PATIENCE {
+                    let event = &mut events[next];
+                    if let Some(document) = documents.get(next) {
+                        let read = self.read_document(snapshot, document, event);
+                        read.map_err(|failure| (true, failure))?;
+                    }
+                    let mut ids = Vec::new();
+                    let matched = snapshot.matches(event, scratch, |id| ids.push(id));
+                    matched.map_err(|error| (false, Failure::Engine(error)))?;
+                    found.push(ids);
+                    next += 1;
+                }
+                Ok(found)
+            });
+            let found = found.map_err(|(document, failure)| match document {
+                true => error::at_item(py, failure.raise(py), first + next, "document"),
+                false => failure.raise(py),
+            })?;
+            for ids in found {
+                results.append(write_ids(py, &ids)?)?;
+            }
+            py.check_signals()?;
+        }
+        Ok(())
     }
 }
 
 /// The longest that matching keeps the interpreter from noticing an interrupt.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// Matches the first `count` decoded events without the interpreter's lock, and appends a list of ids
-/// for each.
-fn match_all<'py>(
-    py: Python<'py>,
-    snapshot: &Snapshot,
-    working: &mut Working,
-    count: usize,
-    results: &Bound<'py, PyList>,
-) -> PyResult<()> {
-    let Working { events, scratch } = working;
-    let mut events = events[..count].iter();
-    while events.len() > 0 {
-        let found = py.detach(|| {
-            let started = Instant::now();
-            let mut found = Vec::with_capacity(events.len());
-            for event in events.by_ref() {
-                let mut ids = Vec::new();
-                snapshot.matches(event, scratch, |id| ids.push(id))?;
-                found.push(ids);
-                if started.elapsed() > PATIENCE {
-                    break;
-                }
-            }
-            Ok(found)
-        });
-        for ids in found.map_err(|error: tamis::Error| error::raise(py, &error))? {
-            results.append(write_ids(py, &ids)?)?;
-        }
-        py.check_signals()?;
-    }
-    Ok(())
-}
 
 fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, PyList>> {
     let ids = found.iter().map(|&id| id::write(py, id));

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+use crate::xml::XmlLimits;
+
 /// Bounds on expressions and events; what is not given keeps its default.
 #[pyclass(module = "tamis", frozen, eq)]
 #[derive(Clone, PartialEq)]
@@ -10,7 +12,7 @@ pub struct Limits(pub tamis::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, normal_form=None, event=None, event_depth=None, event_values=None))]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, normal_form=None, event=None, event_depth=None, event_values=None, xml=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
     fn new(
         text: Option<usize>,
@@ -22,6 +24,7 @@ impl Limits {
         event: Option<usize>,
         event_depth: Option<usize>,
         event_values: Option<usize>,
+        xml: Option<&Bound<'_, XmlLimits>>,
     ) -> Self {
         let default = tamis::Limits::default();
         Limits(tamis::Limits {
@@ -34,6 +37,7 @@ impl Limits {
             event: event.unwrap_or(default.event),
             event_depth: event_depth.unwrap_or(default.event_depth),
             event_values: event_values.unwrap_or(default.event_values),
+            xml: xml.map_or(default.xml, |limits| limits.get().0.clone()),
         })
     }
 
@@ -91,12 +95,29 @@ impl Limits {
         self.0.event_values
     }
 
+    /// Bounds on XPath expressions and documents.
+    #[getter]
+    fn xml(&self) -> XmlLimits {
+        XmlLimits(self.0.xml.clone())
+    }
+
     fn __repr__(&self) -> String {
-        let tamis::Limits { text, depth, nodes, set, pattern, normal_form, event, event_depth, event_values } =
-            &self.0;
+        let tamis::Limits {
+            text,
+            depth,
+            nodes,
+            set,
+            pattern,
+            normal_form,
+            event,
+            event_depth,
+            event_values,
+            xml,
+        } = &self.0;
+        let xml = XmlLimits(xml.clone()).__repr__();
         format!(
             "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, \
-             normal_form={normal_form}, event={event}, event_depth={event_depth}, event_values={event_values})"
+             normal_form={normal_form}, event={event}, event_depth={event_depth}, event_values={event_values}, xml={xml})"
         )
     }
 }

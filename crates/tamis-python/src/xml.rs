@@ -18,7 +18,7 @@ const CHUNK: usize = 64;
 /// Bounds on filters and documents; what is not given keeps its default.
 #[pyclass(module = "tamis.xml", name = "XmlLimits", frozen, eq)]
 #[derive(Clone, PartialEq)]
-pub struct XmlLimits(tamis::xml::Limits);
+pub struct XmlLimits(pub tamis::xml::Limits);
 
 #[pymethods]
 impl XmlLimits {
@@ -87,7 +87,7 @@ impl XmlLimits {
         self.0.memory
     }
 
-    fn __repr__(&self) -> String {
+    pub fn __repr__(&self) -> String {
         let tamis::xml::Limits { xpath, document, document_depth, attributes, names, expansion, memory } =
             &self.0;
         format!(
@@ -98,7 +98,7 @@ impl XmlLimits {
 }
 
 /// A document as Python gives it.
-enum Source {
+pub enum Source {
     Bytes(PyBackedBytes),
     Pieces(Vec<u8>),
     Text(String),
@@ -109,7 +109,7 @@ enum Source {
 const PIECE: usize = 1 << 16;
 
 impl Source {
-    fn read(object: &Bound<'_, PyAny>, limits: &tamis::xml::Limits) -> PyResult<Source> {
+    pub fn read(object: &Bound<'_, PyAny>, limits: &tamis::xml::Limits) -> PyResult<Source> {
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Source::Text(text.to_str()?.to_owned()));
         }
@@ -150,7 +150,7 @@ impl Source {
     }
 
     /// Runs `use_it` on the document. A file that is larger than allowed is not read.
-    fn with<T>(
+    pub fn with<T>(
         &self,
         limits: &tamis::xml::Limits,
         use_it: impl FnOnce(Input<'_>) -> tamis::Result<T>,
@@ -168,13 +168,14 @@ impl Source {
     }
 }
 
-enum Failure {
+/// Why a document could not be used.
+pub enum Failure {
     Engine(tamis::Error),
     File(std::io::Error),
 }
 
 impl Failure {
-    fn raise(self, py: Python<'_>) -> PyErr {
+    pub fn raise(self, py: Python<'_>) -> PyErr {
         match self {
             Failure::Engine(error) => error::raise(py, &error),
             Failure::File(error) => error.into(),
@@ -193,12 +194,7 @@ impl Filter {
     #[new]
     #[pyo3(signature = (*, engine="auto", limits=None))]
     fn new(engine: &str, limits: Option<&Bound<'_, XmlLimits>>) -> PyResult<Self> {
-        let Some(engine) = Engine::find(engine) else {
-            let message = format!("engine is one of {}, not {engine:?}", Engine::names().join(", "));
-            return Err(PyValueError::new_err(message));
-        };
-        let limits = limits.map_or_else(tamis::xml::Limits::default, |limits| limits.get().0.clone());
-        Ok(Filter { filter: tamis::xml::Filter::new(engine, limits) })
+        Ok(Filter { filter: tamis::xml::Filter::new(read_engine(engine)?, or_default(limits)) })
     }
 
     /// Add a filter, replacing the one of the same id.
@@ -322,6 +318,25 @@ impl Filter {
         explained.map(XmlExplanation).map_err(|failure| failure.raise(py))
     }
 
+    /// Save the filters into a folder, which is made if it is not there.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.filter.save(&path)).map_err(|failure| error::raise(py, &failure))
+    }
+
+    /// Open saved filters.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, engine=None, limits=None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        engine: Option<&str>,
+        limits: Option<&Bound<'_, XmlLimits>>,
+    ) -> PyResult<Self> {
+        let (engine, limits) = (engine.map(read_engine).transpose()?, or_default(limits));
+        let filter = py.detach(|| tamis::xml::Filter::open(&path, engine, limits));
+        Ok(Filter { filter: filter.map_err(|failure| error::raise(py, &failure))? })
+    }
+
     /// Figures about the filters.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = self.filter.snapshot();
@@ -407,7 +422,17 @@ impl Filter {
     }
 }
 
-fn read_namespaces(namespaces: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
+fn read_engine(engine: &str) -> PyResult<Engine> {
+    Engine::find(engine).ok_or_else(|| {
+        PyValueError::new_err(format!("engine is one of {}, not {engine:?}", Engine::names().join(", ")))
+    })
+}
+
+fn or_default(limits: Option<&Bound<'_, XmlLimits>>) -> tamis::xml::Limits {
+    limits.map_or_else(tamis::xml::Limits::default, |limits| limits.get().0.clone())
+}
+
+pub fn read_namespaces(namespaces: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
     let Some(namespaces) = namespaces else { return Ok(Vec::new()) };
     let items = namespaces.cast::<PyMapping>().map_err(PyErr::from)?.items()?;
     items.iter().map(|item| item.extract()).collect()

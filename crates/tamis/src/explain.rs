@@ -65,8 +65,7 @@ pub fn explain(
         let mut witness = None;
         let truth = match node {
             Node::Predicate(predicate) => {
-                let mention = attributes.mention(predicate.attribute());
-                let presence = match mention.and_then(|mention| mention.attribute) {
+                let presence = match attributes.find(predicate.attribute()) {
                     Some(attribute) => event.get(attribute),
                     None => Presence::Missing,
                 };
@@ -78,7 +77,9 @@ pub fn explain(
                         Seen::Values(values.clone().map(ValueRef::to_value).collect())
                     }
                 });
-                witness = Some(known.clone());
+                // All that a document satisfies says nothing about one question to it.
+                let told = predicate.as_xpath().is_none() || *known == Seen::Missing;
+                witness = told.then(|| known.clone());
                 let truth = Check::new(predicate.test()).truth(presence, missing);
                 if predicate.negated() { !truth } else { truth }
             }
@@ -116,7 +117,10 @@ impl Explanation {
                 Node::Xnor => "xnor".to_owned(),
             };
             let seen = match (node, &self.seen[index]) {
-                (Node::Predicate(predicate), Some(seen)) => Some((&**predicate.attribute(), seen)),
+                (Node::Predicate(predicate), Some(seen)) => match predicate.as_xpath() {
+                    Some(_) => Some(("document", seen)),
+                    None => Some((&**predicate.attribute(), seen)),
+                },
                 _ => None,
             };
             steps.push(Step { depth, operands: node.operands(), text, truth: self.truths[index], seen });

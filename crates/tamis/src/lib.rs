@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `value` | what is a value, and when are two equal or ordered? |
 //! | `truth` | how do true, false and unknown combine? |
+//! | `xml` | which of many XPath filters does a document satisfy? |
 //! | `expression` | what is asked, and how is it written, read and simplified? |
 //! | `event` | what does an event say about the attributes that are asked about? |
 //! | `predicate` | which predicates does an event make true? |
@@ -24,7 +25,6 @@
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
 //! | `graph` | which nodes of a graph does an event reach over nodes and edges that take it? |
-//! | `xml` | which of many XPath filters does a document satisfy? |
 
 // The random expressions of the integration tests serve unit tests too, under the name they import.
 #[cfg(test)]
@@ -54,7 +54,7 @@ pub use event::{ArrowEvents, AttributeId, Attributes, Event, Mention, Presence, 
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
     Connective, Expression, Literal, Node, NormalForm, NormalNode, Operand, Operator, Pattern, Predicate,
-    Test, from_json, normalise, parse, to_json,
+    Test, XPathKey, from_json, normalise, parse, to_json,
 };
 pub use id::{Id, IdRef};
 pub use index::{Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription};

@@ -3,6 +3,7 @@
 //! Every bound has a default that protects a service and can be raised by whoever trusts the input.
 
 use crate::error::{Error, Result};
+use crate::xml;
 
 /// Bounds on expressions and events; exceeding one is an [`Error::Limit`] with both numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Limits {
     pub event_depth: usize,
     /// Attributes and list items of an event that subscriptions mention.
     pub event_values: usize,
+    /// Bounds on XPath expressions and documents.
+    pub xml: xml::Limits,
 }
 
 impl Default for Limits {
@@ -39,6 +42,7 @@ impl Default for Limits {
             event: 16 << 20,
             event_depth: 100,
             event_values: 1_000_000,
+            xml: xml::Limits::default(),
         }
     }
 }
@@ -56,6 +60,7 @@ impl Limits {
             event: usize::MAX,
             event_depth: usize::MAX,
             event_values: usize::MAX,
+            xml: xml::Limits::none(),
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::Limits;
 use crate::value::ValueRef;
+use crate::xml::Input;
 
 /// The events of a record batch, by their rows.
 #[derive(Debug)]
@@ -33,7 +34,9 @@ pub struct ArrowEvents {
     /// Structs and maps that are attributes themselves, which they are where they are null.
     nulls: Vec<(AttributeId, ArrayRef, Vec<ArrayRef>)>,
     /// The column whose texts are events.
-    json: Option<Json>,
+    json: Option<Texts>,
+    /// The column whose texts are the events' documents.
+    documents: Option<Texts>,
     /// The struct or map whose rows are events.
     whole: Option<ArrayRef>,
 }
@@ -56,10 +59,42 @@ struct Map {
     around: Vec<ArrayRef>,
 }
 
+/// A column of texts, or of bytes.
 #[derive(Debug)]
-enum Json {
+enum Texts {
     Text(Items),
     Bytes(ArrayRef),
+}
+
+impl Texts {
+    /// The texts of an array; `None` where it holds something else.
+    fn new(name: &str, array: &ArrayRef) -> Result<Option<Texts>> {
+        Ok(match array.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                Some(Texts::Text(Items::new(name, array)?))
+            }
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+                Some(Texts::Bytes(array.clone()))
+            }
+            _ => None,
+        })
+    }
+
+    /// What stands in a row; `None` for a null.
+    fn get(&self, row: usize) -> Option<Input<'_>> {
+        match self {
+            Texts::Text(items) => match items.get(row) {
+                Some(Item::Value(ValueRef::String(text))) => Some(Input::Text(text)),
+                _ => None,
+            },
+            Texts::Bytes(array) => match array.data_type() {
+                _ if array.is_null(row) => None,
+                DataType::Binary => Some(Input::Bytes(array.as_binary::<i32>().value(row))),
+                DataType::LargeBinary => Some(Input::Bytes(array.as_binary::<i64>().value(row))),
+                _ => Some(Input::Bytes(array.as_binary_view().value(row))),
+            },
+        }
+    }
 }
 
 /// The values of an array, by the type they have.
@@ -103,6 +138,7 @@ impl ArrowEvents {
             maps: Vec::new(),
             nulls: Vec::new(),
             json: None,
+            documents: None,
             whole: None,
         };
         let Some(column) = column else {
@@ -111,21 +147,10 @@ impl ArrowEvents {
             }
             return Ok(events);
         };
-        let Some(array) = batch.column_by_name(column) else {
-            let names: Vec<&str> =
-                batch.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
-            return Err(Error::event(format!(
-                "there is no column `{column}`, but {}",
-                shorten(&names.join(", "))
-            )));
-        };
+        let array = find_column(batch, column)?;
+        events.json = Texts::new(column, array)?;
         match array.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-                events.json = Some(Json::Text(Items::new(column, array)?));
-            }
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
-                events.json = Some(Json::Bytes(array.clone()));
-            }
+            _ if events.json.is_some() => {}
             DataType::Struct(_) | DataType::Map(..) => {
                 events.whole = Some(array.clone());
                 events.add(String::new(), array, &[], attributes)?;
@@ -137,6 +162,24 @@ impl ArrowEvents {
             }
         }
         Ok(events)
+    }
+
+    /// Has the events' documents read from a column of texts or bytes; a null is no document.
+    pub fn with_documents(mut self, batch: &RecordBatch, column: &str) -> Result<ArrowEvents> {
+        let array = find_column(batch, column)?;
+        self.documents = Texts::new(column, array)?;
+        if self.documents.is_none() {
+            return Err(Error::event(format!(
+                "the column `{column}` holds {}; documents are text or bytes",
+                array.data_type()
+            )));
+        }
+        Ok(self)
+    }
+
+    /// The document of a row, if it has one.
+    pub fn document(&self, row: usize) -> Option<Input<'_>> {
+        self.documents.as_ref()?.get(row)
     }
 
     /// How many events there are.
@@ -201,25 +244,12 @@ impl ArrowEvents {
         attributes: &Attributes,
         limits: &Limits,
     ) -> Result<()> {
-        match &self.json {
-            Some(Json::Text(items)) => {
-                return match items.get(row) {
-                    Some(Item::Value(ValueRef::String(text))) => {
-                        event.decode_json(text.as_bytes(), attributes, limits)
-                    }
-                    _ => Err(Error::event("the event is null")),
-                };
-            }
-            Some(Json::Bytes(array)) => {
-                let bytes = match array.data_type() {
-                    _ if array.is_null(row) => return Err(Error::event("the event is null")),
-                    DataType::Binary => array.as_binary::<i32>().value(row),
-                    DataType::LargeBinary => array.as_binary::<i64>().value(row),
-                    _ => array.as_binary_view().value(row),
-                };
-                return event.decode_json(bytes, attributes, limits);
-            }
-            None => {}
+        if let Some(json) = &self.json {
+            return match json.get(row) {
+                Some(Input::Text(text)) => event.decode_json(text.as_bytes(), attributes, limits),
+                Some(Input::Bytes(bytes)) => event.decode_json(bytes, attributes, limits),
+                None => Err(Error::event("the event is null")),
+            };
         }
         if self.whole.as_ref().is_some_and(|array| array.is_null(row)) {
             return Err(Error::event("the event is null"));
@@ -256,6 +286,14 @@ impl ArrowEvents {
         }
         event.finish(attributes)
     }
+}
+
+fn find_column<'b>(batch: &'b RecordBatch, column: &str) -> Result<&'b ArrayRef> {
+    batch.column_by_name(column).ok_or_else(|| {
+        let names: Vec<&str> =
+            batch.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+        Error::event(format!("there is no column `{column}`, but {}", shorten(&names.join(", "))))
+    })
 }
 
 fn dotted(prefix: &str, name: &str) -> String {

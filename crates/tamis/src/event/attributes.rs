@@ -4,7 +4,9 @@
 //! a reader may see an attribute that a newer subscription brought, which costs it a look at a value
 //! that no matcher of its moment asks about.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::expression::is_satisfied;
 
 /// The number of an attribute.
 pub type AttributeId = u32;
@@ -23,20 +25,25 @@ pub struct Mention {
 pub struct Attributes {
     mentions: papaya::HashMap<Arc<str>, Mention, ahash::RandomState>,
     names: Mutex<Vec<Arc<str>>>,
+    /// What a document satisfies, which is an attribute that no event can name.
+    satisfied: OnceLock<AttributeId>,
 }
 
 impl Attributes {
     /// The number of an attribute, given to it now if it has none.
     pub fn intern(&self, name: &Arc<str>) -> AttributeId {
-        if let Some(Mention { attribute: Some(attribute), .. }) = self.mention(name) {
+        if let Some(attribute) = self.find(name) {
             return attribute;
         }
         let mut names = self.names();
-        if let Some(Mention { attribute: Some(attribute), .. }) = self.mention(name) {
+        if let Some(attribute) = self.find(name) {
             return attribute;
         }
         let attribute = names.len() as AttributeId;
         names.push(name.clone());
+        if is_satisfied(name) {
+            return *self.satisfied.get_or_init(|| attribute);
+        }
         let mentions = self.mentions.pin();
         for (dot, _) in name.match_indices('.') {
             let above = self.mention(&name[..dot]);
@@ -50,7 +57,21 @@ impl Attributes {
         attribute
     }
 
-    /// What is known of a name.
+    /// The number of an attribute, if it has one.
+    pub fn find(&self, name: &Arc<str>) -> Option<AttributeId> {
+        if is_satisfied(name) {
+            return self.satisfied();
+        }
+        self.mention(name).and_then(|mention| mention.attribute)
+    }
+
+    /// The attribute whose values are the XPath expressions that a document satisfies, where a
+    /// subscription asks for one.
+    pub fn satisfied(&self) -> Option<AttributeId> {
+        self.satisfied.get().copied()
+    }
+
+    /// What is known of a name in an event.
     pub fn mention(&self, name: &str) -> Option<Mention> {
         self.mentions.pin().get(name).copied()
     }

@@ -2,7 +2,8 @@
 //!
 //! The form: `true` or `false`; `{"and": [..]}`, `{"or": [..]}`, `{"not": x}`, `{"xor": [x, y]}`,
 //! `{"xnor": [x, y]}`; and a predicate as an object with `attribute`, `operator` (spelled as in
-//! text), `value` or `values`, and `weight` or `weights` where they differ from 1.
+//! text), `value` or `values`, and `weight` or `weights` where they differ from 1. A question to a
+//! document is an object with `xpath`, `namespaces` where it has prefixes, and `weight`.
 
 use std::fmt::Write;
 
@@ -11,6 +12,7 @@ use jiter::{Jiter, JiterError, Peek};
 use super::parse::number;
 use super::predicate::{Operand, Operator, Predicate, Test, shorten};
 use super::tree::{Assembler, Connective, Expression, Node};
+use super::xpath::XPathKey;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::value::{Value, ValueRef};
@@ -60,7 +62,26 @@ pub fn to_json(expression: &Expression) -> String {
     out
 }
 
+fn write_xpath(out: &mut String, xpath: XPathKey<'_>, weights: Option<&[f64]>) {
+    out.push_str(r#"{"xpath":"#);
+    write_string(out, xpath.text());
+    for (position, (prefix, namespace)) in xpath.namespaces().into_iter().enumerate() {
+        out.push_str(if position == 0 { r#","namespaces":{"# } else { "," });
+        write_string(out, prefix);
+        out.push(':');
+        write_string(out, namespace);
+    }
+    out.push_str(if xpath.namespaces().is_empty() { "" } else { "}" });
+    if let Some(weights) = weights {
+        let _ = write!(out, r#","weight":{:?}"#, weights[0]);
+    }
+    out.push('}');
+}
+
 fn write_predicate(out: &mut String, predicate: &Predicate) {
+    if let Some(xpath) = predicate.as_xpath() {
+        return write_xpath(out, xpath, predicate.weights());
+    }
     out.push_str(r#"{"attribute":"#);
     write_string(out, predicate.attribute());
     let _ = write!(out, r#","operator":"{}""#, predicate.spelling());
@@ -176,6 +197,8 @@ struct Members {
     values: Option<Vec<Value>>,
     weight: Option<f64>,
     weights: Option<Vec<f64>>,
+    xpath: Option<String>,
+    namespaces: Option<Vec<(String, String)>>,
 }
 
 impl Reader<'_> {
@@ -302,9 +325,18 @@ impl Reader<'_> {
                     let weights = self.array(Self::weight)?;
                     members.weights.replace(weights).is_some()
                 }
+                "xpath" => {
+                    let text = self.string("an XPath expression as a string")?;
+                    members.xpath.replace(text).is_some()
+                }
+                "namespaces" => {
+                    let namespaces = self.namespaces()?;
+                    members.namespaces.replace(namespaces).is_some()
+                }
                 other => {
                     return Err(self.wrong(&format!(
-                        "`attribute`, `operator`, `value`, `values`, `weight`, `weights` or a connective, not `{}`",
+                        "`attribute`, `operator`, `value`, `values`, `weight`, `weights`, `xpath`, `namespaces` or \
+                         a connective, not `{}`",
                         shorten(other)
                     )));
                 }
@@ -383,6 +415,21 @@ impl Reader<'_> {
         Ok(items)
     }
 
+    /// An object of prefixes and the namespaces they stand for.
+    fn namespaces(&mut self) -> Result<Vec<(String, String)>> {
+        const EXPECTED: &str = "an object of prefixes and namespaces";
+        if self.peek()? != Peek::Object {
+            return Err(self.wrong(EXPECTED));
+        }
+        let mut namespaces = Vec::new();
+        let mut key = self.json.known_object().map(|key| key.map(str::to_owned));
+        while let Some(prefix) = key.map_err(|error| self.malformed(&error))? {
+            namespaces.push((prefix, self.string(EXPECTED)?));
+            key = self.json.next_key().map(|key| key.map(str::to_owned));
+        }
+        Ok(namespaces)
+    }
+
     fn place(&self) -> String {
         let place = self.json.current_position();
         format!("line {}, column {}", place.line, place.column)
@@ -403,6 +450,9 @@ impl Reader<'_> {
 
 impl Members {
     fn into_predicate(self, limits: &Limits) -> Result<Predicate> {
+        if self.xpath.is_some() || self.namespaces.is_some() {
+            return self.into_xpath(limits);
+        }
         let attribute = self.attribute.ok_or_else(|| Error::expression("a predicate lacks `attribute`"))?;
         let operator = self.operator.ok_or_else(|| Error::expression("a predicate lacks `operator`"))?;
         let Some((operator, negated)) = Operator::from_spelling(&operator) else {
@@ -438,5 +488,22 @@ impl Members {
             }
         };
         Predicate::new(attribute, operator, negated, operand, &weights, limits)
+    }
+
+    fn into_xpath(self, limits: &Limits) -> Result<Predicate> {
+        let Members { attribute, operator, value, values, weight, weights, xpath, namespaces } = self;
+        let others = attribute.is_some() || operator.is_some() || value.is_some();
+        let (Some(xpath), false) = (xpath, others || values.is_some() || weights.is_some()) else {
+            let message =
+                "a question to a document has `xpath`, and beside it `namespaces` and `weight` only";
+            return Err(Error::expression(message));
+        };
+        let namespaces = namespaces.unwrap_or_default();
+        let namespaces: Vec<(&str, &str)> =
+            namespaces.iter().map(|(prefix, namespace)| (&**prefix, &**namespace)).collect();
+        Predicate::xpath(&xpath, &namespaces, weight.as_slice(), limits).map_err(|error| match error {
+            Error::Syntax(error) => Error::expression(format!("in `xpath`, {error}")),
+            other => other,
+        })
     }
 }

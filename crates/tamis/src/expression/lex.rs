@@ -61,6 +61,17 @@ impl Token {
         }
     }
 
+    /// Where an offset into the unquoted text of a string lies in the whole text.
+    pub fn start_of(self, text: &str, offset: usize) -> usize {
+        let mut quotes = text[self.start + 1..self.end - 1].match_indices("''");
+        let mut start = self.start + 1 + offset;
+        // Every doubled quote before it moves it by one.
+        while quotes.next().is_some_and(|(quote, _)| self.start + 1 + quote < start) {
+            start += 1;
+        }
+        start
+    }
+
     /// The token as a message names it.
     pub fn describe(self, text: &str) -> String {
         let shown = super::predicate::shorten(&text[self.range()]);

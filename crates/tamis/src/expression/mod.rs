@@ -11,12 +11,15 @@ mod parse;
 mod predicate;
 mod print;
 mod tree;
+mod xpath;
 
 pub use json::{from_json, to_json};
 pub use normalise::{Literal, NormalForm, NormalNode, normalise};
 pub use parse::parse;
 pub use predicate::{Operand, Operator, Pattern, Predicate, Test};
 pub use tree::{Connective, Expression, Node};
+pub use xpath::XPathKey;
 
 pub(crate) use distribute::{Outer, check_size, distribute};
 pub(crate) use predicate::shorten;
+pub(crate) use xpath::is_satisfied;

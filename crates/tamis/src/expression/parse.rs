@@ -16,7 +16,7 @@ use crate::value::Value;
 const RESERVED: [&str; 12] =
     ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false"];
 /// Words that are keywords only where the grammar asks for them.
-const CONTEXTUAL: [&str; 7] = ["starts", "ends", "with", "contains", "matches", "exists", "missing"];
+const CONTEXTUAL: [&str; 8] = ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath"];
 
 /// Whether a name must be quoted to be read as an attribute everywhere.
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -220,6 +220,9 @@ impl Parser<'_> {
                 self.expect(Kind::Close, "`)`")?;
                 return self.emit(start, attribute, Operator::Exists, negated, Operand::Nothing, &[]);
             }
+            if word.eq_ignore_ascii_case("xpath") {
+                return self.xpath(start);
+            }
         }
         let comparison = match self.token.kind {
             Kind::Equal => Some((Operator::Equal, false)),
@@ -257,6 +260,49 @@ impl Parser<'_> {
             }
         }
         self.emit(start, attribute, Operator::Equal, false, Operand::One(Value::Boolean(true)), &[])
+    }
+
+    /// Reads what stands behind `xpath`: an expression, and the namespaces of its prefixes.
+    fn xpath(&mut self, start: Token) -> Result<()> {
+        self.advance()?;
+        let literal = self.token;
+        let text = self.string("an XPath expression in single quotes")?;
+        let mut namespaces = Vec::new();
+        while self.token.kind == Kind::Comma {
+            self.advance()?;
+            let prefix = self.name()?;
+            self.expect(Kind::Equal, "`=` and the namespace that the prefix stands for")?;
+            namespaces.push((prefix, self.string("a namespace in single quotes")?));
+        }
+        self.expect(Kind::Close, "`,` or `)`")?;
+        let weight = self.weight()?;
+        let namespaces: Vec<(&str, &str)> =
+            namespaces.iter().map(|(prefix, namespace)| (&**prefix, &**namespace)).collect();
+        let predicate = Predicate::xpath(&text, &namespaces, weight.as_slice(), self.limits);
+        let predicate = predicate.map_err(|error| match error {
+            Error::Syntax(error) => self.inside(literal, *error),
+            other => self.locate(start, other),
+        })?;
+        self.assembler.predicate(predicate);
+        Ok(())
+    }
+
+    fn string(&mut self, expected: &str) -> Result<String> {
+        if self.token.kind != Kind::String {
+            return Err(self.unexpected(expected));
+        }
+        let text = self.token.unquoted(self.text).into_owned();
+        self.advance()?;
+        Ok(text)
+    }
+
+    /// An error in the text of a string, at its place in the whole text.
+    fn inside(&self, literal: Token, error: SyntaxError) -> Error {
+        let start = literal.start_of(self.text, error.offset);
+        let width = error.excerpt[1].trim_start().chars().count();
+        let marked = self.text[start..literal.end - 1].char_indices().nth(width);
+        let end = marked.map_or(literal.end - 1, |(length, _)| start + length);
+        Error::syntax(self.text, start..end, error.found, error.expected, error.suggestion.as_deref())
     }
 
     /// Reads an operator that is spelled with words, if one stands here.
@@ -483,7 +529,7 @@ impl Parser<'_> {
         };
         if suggestion.is_none() && bare {
             suggestion = match self.token.kind {
-                Kind::Open => nearest(previous, &["exists", "missing", "not"]),
+                Kind::Open => nearest(previous, &["exists", "missing", "not", "xpath"]),
                 _ => nearest(previous, &["not"]),
             };
         }

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::xpath::is_satisfied;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::value::{Value, ValueRef};
@@ -224,6 +225,24 @@ impl Predicate {
         if attribute.is_empty() {
             return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
         }
+        if is_satisfied(&attribute) {
+            return Err(Error::expression(format!(
+                "the attribute `{attribute}` cannot be named; what a document satisfies is asked as xpath('...')"
+            )));
+        }
+        Predicate::unchecked(attribute, operator, negated, operand, weights, limits)
+    }
+
+    /// As [`Predicate::new`], whatever the attribute.
+    pub(super) fn unchecked(
+        attribute: impl Into<Arc<str>>,
+        operator: Operator,
+        negated: bool,
+        operand: Operand,
+        weights: &[f64],
+        limits: &Limits,
+    ) -> Result<Predicate> {
+        let attribute = attribute.into();
         let spelling = operator.spelling(negated);
         if negated && operator.spelling(false) == spelling {
             return Err(Error::expression(format!(

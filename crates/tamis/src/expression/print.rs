@@ -83,6 +83,15 @@ impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let spelling = self.spelling();
         let weight = |position: usize| Weight(self.weights().map_or(1.0, |weights| weights[position]));
+        if let Some(xpath) = self.as_xpath() {
+            f.write_str("xpath(")?;
+            write_quoted(f, xpath.text(), '\'')?;
+            for (prefix, namespace) in xpath.namespaces() {
+                write!(f, ", {} = ", Name(prefix))?;
+                write_quoted(f, namespace, '\'')?;
+            }
+            return write!(f, "){}", weight(0));
+        }
         let name = Name(self.attribute());
         match self.test() {
             Test::Exists => write!(f, "{spelling}({name})"),

@@ -94,7 +94,12 @@ impl Snapshot {
         found: &mut Found<'_>,
     ) -> Result<()> {
         let number = first + row as u64;
-        events.decode(row, event, self.attributes(), limits).map_err(|cause| Error::Item {
+        let decoded = events.decode(row, event, self.attributes(), limits);
+        let read = decoded.and_then(|()| match events.document(row) {
+            Some(document) => self.read_document(document, event),
+            None => Ok(()),
+        });
+        read.map_err(|cause| Error::Item {
             position: number as usize,
             name: "event".to_owned(),
             cause: Box::new(cause),

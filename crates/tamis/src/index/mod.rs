@@ -7,6 +7,7 @@
 //! whose result replaces them when it is ready.
 
 mod batch;
+mod documents;
 mod records;
 mod sample;
 mod segment;
@@ -32,6 +33,7 @@ use crate::expression::Expression;
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::truth::Missing;
+use documents::Documents;
 use segment::{Segment, Settings};
 
 /// How many neighbouring segments of one size class are merged, and the ratio of two classes.
@@ -77,12 +79,15 @@ impl Index {
 
     /// An empty index that uses one algorithm.
     pub fn with_algorithm(missing: Missing, limits: Limits, algorithm: Algorithm) -> Index {
+        let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
         let empty = Snapshot {
             version: 0,
             segments: Vec::new(),
             live: 0,
             attributes: Arc::default(),
             sample: Arc::default(),
+            filters: documents.snapshot(),
+            documents,
         };
         Index::from_snapshot(missing, limits, algorithm, empty)
     }
@@ -113,8 +118,7 @@ impl Index {
     /// Adds a subscription; one of the same id is replaced and loses its place in the order.
     pub fn add(&self, id: Id, expression: Expression, metadata: Option<Arc<str>>) -> Result<()> {
         self.check(&expression)?;
-        self.insert(&[Subscription { id, expression, metadata }]);
-        Ok(())
+        self.insert(&[Subscription { id, expression, metadata }])
     }
 
     /// Adds all subscriptions, or none if one exceeds a limit; of equal ids the last counts.
@@ -137,8 +141,7 @@ impl Index {
                 last[&subscription.id] == position - 1
             });
         }
-        self.insert(&subscriptions);
-        Ok(())
+        self.insert(&subscriptions)
     }
 
     fn check(&self, expression: &Expression) -> Result<()> {
@@ -146,11 +149,12 @@ impl Index {
         self.shared.algorithm.check(expression, &self.shared.limits)
     }
 
-    fn insert(&self, subscriptions: &[Subscription]) {
+    fn insert(&self, subscriptions: &[Subscription]) -> Result<()> {
         if subscriptions.is_empty() {
-            return;
+            return Ok(());
         }
         let shared = &self.shared;
+        shared.load().documents.retain(subscriptions)?;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if subscriptions.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
         let segment = Arc::new(shared.build(subscriptions, &sample));
@@ -161,6 +165,7 @@ impl Index {
             let mut live = current.live + subscriptions.len();
             for subscription in subscriptions {
                 if let Some((replaced, slot)) = current.find(&subscription.id) {
+                    current.release_documents(replaced, slot);
                     replaced.remove(slot, version);
                     live -= 1;
                 }
@@ -170,6 +175,7 @@ impl Index {
             shared.publish(&current, segments, live);
         }
         self.merge_in_background();
+        Ok(())
     }
 
     /// Removes a subscription; false where there is none of that id.
@@ -180,6 +186,7 @@ impl Index {
             let Some((segment, slot)) = current.find(id) else {
                 return false;
             };
+            current.release_documents(segment, slot);
             segment.remove(slot, current.version + 1);
             self.shared.publish(&current, current.segments.clone(), current.live - 1);
         }
@@ -282,6 +289,8 @@ impl Shared {
             live,
             attributes: Arc::clone(&current.attributes),
             sample: Arc::clone(&current.sample),
+            filters: current.documents.snapshot(),
+            documents: Arc::clone(&current.documents),
         }));
     }
 

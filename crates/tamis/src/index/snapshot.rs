@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::documents::Documents;
 use super::sample::Sample;
 use super::segment::Segment;
 use super::subscription::Subscription;
@@ -13,6 +14,7 @@ use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::id::{Id, IdRef};
 use crate::matcher::{Scratch, Slot};
+use crate::xml::FilterSnapshot;
 
 /// An index at one moment.
 #[derive(Debug)]
@@ -23,6 +25,9 @@ pub struct Snapshot {
     pub(super) live: usize,
     pub(super) attributes: Arc<Attributes>,
     pub(super) sample: Arc<Sample>,
+    pub(super) documents: Arc<Documents>,
+    /// The XPath expressions that the subscriptions ask of documents, and perhaps more.
+    pub(super) filters: Arc<FilterSnapshot>,
 }
 
 /// Working memory of [`Snapshot::matches`], one per thread.

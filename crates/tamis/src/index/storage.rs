@@ -2,17 +2,16 @@
 //!
 //! A folder of immutable segment files and one manifest, `index.json`, that names them; see `folder`.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use jiter::JsonValue;
-
+use super::documents::{Documents, XPATHS};
 use super::segment::{Algorithm, Segment, Settings};
 use super::snapshot::Snapshot;
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
+use crate::folder::manifest::{self, Entry, Manifest};
 use crate::folder::{Folder, open_manifest};
 use crate::matcher::Slot;
 use crate::sections::Sections;
@@ -23,27 +22,27 @@ const MANIFEST: &str = "index.json";
 const SEGMENT: &str = "segment";
 const FORMAT: i64 = 1;
 
-/// What a manifest says of one segment.
-struct Entry {
-    file: String,
-    checksum: String,
-    compiled: bool,
-    removed: Vec<Slot>,
-}
-
 impl Index {
     /// Saves the index as it is now into a folder, which is made if it is not there. What the folder
     /// already has of it is not written again.
     pub fn save(&self, folder: &Path) -> Result<()> {
-        let snapshot = self.snapshot();
         let folder = Folder::lock(folder)?;
+        let (snapshot, xpaths) = {
+            // What is asked of documents is counted as writers come and go.
+            let _writer = self.shared.writer();
+            let snapshot = self.shared.load();
+            let counts = snapshot.documents.counts();
+            (snapshot, counts)
+        };
+        let xpaths = xpaths.save(&folder)?;
         let mut entries = Vec::new();
         for segment in &snapshot.segments {
             entries.push(save_segment(segment, &folder, snapshot.version)?);
         }
-        let manifest = write_manifest(self.missing(), &entries);
-        let named: Vec<&str> = entries.iter().map(|entry| entry.file.as_str()).collect();
-        folder.publish(MANIFEST, &manifest, &[SEGMENT], &named)
+        let missing = if self.missing() == Missing::False { "false" } else { "unknown" };
+        let lists: [(&str, &[Entry]); 2] = [("segments", &entries), ("xpaths", xpaths.as_slice())];
+        let text = manifest::write(FORMAT, &[("missing", missing)], &lists);
+        folder.publish(MANIFEST, &text, &[SEGMENT, XPATHS], &manifest::files(&lists))
     }
 
     /// Opens a saved index. With `verify`, every byte is read and checked; without, files are only
@@ -62,13 +61,18 @@ impl Index {
         algorithm: Algorithm,
         verify: bool,
     ) -> Result<Index> {
-        let (missing, entries) = read_manifest(path, text)?;
+        let manifest = Manifest::read(path, text, FORMAT, "index")?;
+        let missing = match manifest.setting("missing")? {
+            "unknown" => Missing::Unknown,
+            "false" => Missing::False,
+            _ => return Err(manifest.damaged()),
+        };
         let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
         let attributes = Arc::new(Attributes::default());
         let normal_form = limits.normal_form;
         let settings = Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[] };
         let (mut segments, mut live) = (Vec::new(), 0);
-        for entry in entries {
+        for entry in manifest.entries("segments")? {
             let path = folder.join(&entry.file);
             let (segment, checksum) = Segment::open(&path, entry.compiled, verify, settings)?;
             if format!("{checksum:016x}") != entry.checksum {
@@ -86,7 +90,22 @@ impl Index {
             live += segment.len() - entry.removed.len();
             segments.push(Arc::new(segment));
         }
-        let snapshot = Snapshot { version: 1, segments, live, attributes, sample: Arc::default() };
+        let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
+        for entry in manifest.entries("xpaths")? {
+            let path = folder.join(&entry.file);
+            if format!("{:016x}", documents.open(&path)?) != entry.checksum {
+                return Err(Error::storage(&path, "this is not the file that the manifest names"));
+            }
+        }
+        let snapshot = Snapshot {
+            version: 1,
+            segments,
+            live,
+            attributes,
+            sample: Arc::default(),
+            filters: documents.snapshot(),
+            documents,
+        };
         Ok(Index::from_snapshot(missing, limits, algorithm, snapshot))
     }
 }
@@ -105,69 +124,4 @@ fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<Entr
     let (file, checksum) = folder.write_sections(SEGMENT, segment.len(), &sections)?;
     segment.set_file(folder.path().join(&file));
     Ok(Entry { file, checksum, compiled, removed })
-}
-
-fn write_manifest(missing: Missing, entries: &[Entry]) -> String {
-    use std::fmt::Write;
-    let missing = if missing == Missing::False { "false" } else { "unknown" };
-    let mut text = format!("{{\n\"format\": {FORMAT},\n\"missing\": \"{missing}\",\n\"segments\": [");
-    for (position, Entry { file, checksum, compiled, removed }) in entries.iter().enumerate() {
-        let comma = if position > 0 { "," } else { "" };
-        let removed: Vec<String> = removed.iter().map(Slot::to_string).collect();
-        let _ = write!(
-            text,
-            "{comma}\n{{\"file\": \"{file}\", \"checksum\": \"{checksum}\", \"compiled\": {compiled}, \"removed\": [{}]}}",
-            removed.join(",")
-        );
-    }
-    text.push_str("\n]\n}\n");
-    text
-}
-
-fn read_manifest(path: &Path, text: &[u8]) -> Result<(Missing, Vec<Entry>)> {
-    let damaged = || Error::storage(path, "this is no manifest of an index, or it is damaged");
-    let manifest = JsonValue::parse(text, false).map_err(|_| damaged())?;
-    let member = |value: &JsonValue<'static>, key: &str| match value {
-        JsonValue::Object(members) => {
-            members.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
-        }
-        _ => None,
-    };
-    let manifest = manifest.into_static();
-    match member(&manifest, "format") {
-        Some(JsonValue::Int(FORMAT)) => {}
-        Some(JsonValue::Int(other)) => {
-            let message =
-                format!("the index has format {other}, this version of Tamis reads format {FORMAT}");
-            return Err(Error::storage(path, message));
-        }
-        _ => return Err(damaged()),
-    }
-    let missing = match member(&manifest, "missing") {
-        Some(JsonValue::Str(text)) if text == "unknown" => Missing::Unknown,
-        Some(JsonValue::Str(text)) if text == "false" => Missing::False,
-        _ => return Err(damaged()),
-    };
-    let Some(JsonValue::Array(segments)) = member(&manifest, "segments") else { return Err(damaged()) };
-    let mut entries = Vec::new();
-    for segment in segments.iter() {
-        let text = |key: &str| match member(segment, key) {
-            Some(JsonValue::Str(text)) => Ok(text.into_owned()),
-            _ => Err(damaged()),
-        };
-        let file = text("file")?;
-        // A manifest names files beside it, and nothing elsewhere.
-        if file.contains(['/', '\\']) {
-            return Err(damaged());
-        }
-        let Some(JsonValue::Bool(compiled)) = member(segment, "compiled") else { return Err(damaged()) };
-        let Some(JsonValue::Array(slots)) = member(segment, "removed") else { return Err(damaged()) };
-        let slot = |value: &JsonValue<'_>| match value {
-            JsonValue::Int(slot) => Slot::try_from(*slot).map_err(|_| damaged()),
-            _ => Err(damaged()),
-        };
-        let removed = slots.iter().map(slot).collect::<Result<HashSet<_>>>()?.into_iter().collect();
-        entries.push(Entry { file, checksum: text("checksum")?, compiled, removed });
-    }
-    Ok((missing, entries))
 }

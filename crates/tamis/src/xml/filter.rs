@@ -6,8 +6,9 @@
 //! leaves the memory of the large segments as it is.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 
@@ -17,6 +18,7 @@ use super::evaluate::EvaluationScratch;
 use super::explain::{Explanation, explain};
 use super::limits::Limits;
 use super::segment::{Segment, SegmentScratch};
+use super::storage::OpenedPart;
 use super::xpath::XPath;
 use crate::error::Result;
 use crate::id::Id;
@@ -85,14 +87,32 @@ struct Writer {
     segments: u64,
 }
 
+/// Filters that are compiled together.
 #[derive(Debug)]
-struct Part {
+pub(super) struct Part {
     /// Tells the segments of one filter apart.
     number: u64,
     subscriptions: Vec<Arc<FilterSubscription>>,
     segment: Segment,
     /// Whether some of the subscriptions have been removed; if not, none need be asked.
     holed: AtomicBool,
+    /// The file that it was written to or read from, with its checksum.
+    file: OnceLock<(PathBuf, String)>,
+}
+
+impl Part {
+    pub fn subscriptions(&self) -> &[Arc<FilterSubscription>] {
+        &self.subscriptions
+    }
+
+    pub fn file(&self) -> Option<&(PathBuf, String)> {
+        self.file.get()
+    }
+
+    pub fn set_file(&self, path: PathBuf, checksum: String) {
+        // Another save of the same part may have been first; either file will do.
+        let _ = self.file.set((path, checksum));
+    }
 }
 
 /// A filter at one moment.
@@ -122,6 +142,27 @@ impl Filter {
             snapshot: ArcSwap::from_pointee(empty),
             spare: Mutex::default(),
         }
+    }
+
+    /// A filter of parts that were saved.
+    pub(super) fn from_parts(engine: Engine, limits: Limits, opened: Vec<OpenedPart>) -> Filter {
+        let filter = Filter::new(engine, limits);
+        let mut writer = lock(&filter.writer);
+        let mut parts = Vec::new();
+        for (subscriptions, file) in opened {
+            for subscription in &subscriptions {
+                writer.subscriptions.insert(subscription.id.clone(), subscription.clone());
+            }
+            let part = filter.compile(subscriptions, &mut writer);
+            if let Some((path, checksum)) = file {
+                part.set_file(path, checksum);
+            }
+            parts.push(part);
+        }
+        let live = writer.subscriptions.len();
+        filter.snapshot.store(Arc::new(FilterSnapshot { version: 0, parts, live }));
+        drop(writer);
+        filter
     }
 
     /// The engine in use.
@@ -181,7 +222,8 @@ impl Filter {
         for subscription in &subscriptions {
             subscription.part.store(writer.segments, Ordering::Relaxed);
         }
-        Arc::new(Part { number: writer.segments, subscriptions, segment, holed: AtomicBool::new(false) })
+        let (number, holed) = (writer.segments, AtomicBool::new(false));
+        Arc::new(Part { number, subscriptions, segment, holed, file: OnceLock::new() })
     }
 
     /// Merges what should be merged and makes the next version visible. The caller holds the writer.
@@ -318,6 +360,15 @@ impl FilterSnapshot {
         if let Some(part) = self.parts.iter().find(|part| part.number == number) {
             part.holed.store(true, Ordering::Release);
         }
+    }
+
+    pub(super) fn parts(&self) -> &[Arc<Part>] {
+        &self.parts
+    }
+
+    /// Whether a subscription is live.
+    pub(super) fn holds(&self, subscription: &FilterSubscription) -> bool {
+        subscription.is_live(self.version)
     }
 
     /// The live subscriptions in insertion order.

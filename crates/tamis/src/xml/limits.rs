@@ -20,6 +20,21 @@ pub struct Limits {
     pub memory: usize,
 }
 
+impl Limits {
+    /// Bounds that bound nothing, for input one wrote oneself.
+    pub fn none() -> Self {
+        Limits {
+            xpath: usize::MAX,
+            document: usize::MAX,
+            document_depth: usize::MAX,
+            attributes: usize::MAX,
+            names: usize::MAX,
+            expansion: usize::MAX,
+            memory: usize::MAX,
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {

@@ -24,7 +24,7 @@
 //! | `engine` | which structural paths does a document contain? |
 //! | `values`, `access` | do elements pass tests of values, and which filters may a value decide? |
 //! | `segment` | which filters of a compiled set does a document satisfy? |
-//! | `filter` | how does all of it change while it is being read? |
+//! | `filter`, `storage` | how does all of it change while it is being read, and live on disk? |
 
 mod access;
 mod characters;
@@ -36,10 +36,12 @@ mod filter;
 mod limits;
 mod plan;
 mod segment;
+mod storage;
 mod symbols;
 mod values;
 mod xpath;
 
+pub(crate) use characters::is_ncname;
 pub use document::Document;
 pub use engine::Engine;
 pub use evaluate::{EvaluationScratch, is_true};

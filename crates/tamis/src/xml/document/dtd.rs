@@ -18,18 +18,34 @@ pub enum Entity {
     External,
 }
 
+/// What is declared about the attributes of an element.
+#[derive(Debug, Default)]
+pub struct AttributeList {
+    /// Of every attribute, whether its type is other than CDATA, so that white space collapses, and
+    /// the position of its default, if it has one.
+    declared: HashMap<Box<str>, (bool, Option<usize>), ahash::RandomState>,
+    pub defaults: Vec<DefaultValue>,
+}
+
+/// An attribute that is there though it is not written.
 #[derive(Debug)]
-pub struct AttributeDeclaration {
+pub struct DefaultValue {
     pub name: Box<str>,
-    /// Whether the type is other than CDATA, so that white space collapses.
+    pub value: Box<str>,
     pub tokenised: bool,
-    pub default: Option<Box<str>>,
+}
+
+impl AttributeList {
+    /// Whether white space collapses in an attribute, and the position of its default.
+    pub fn declared(&self, name: &str) -> (bool, Option<usize>) {
+        self.declared.get(name).copied().unwrap_or((false, None))
+    }
 }
 
 #[derive(Debug, Default)]
 pub struct Dtd {
     entities: HashMap<Box<str>, Entity, ahash::RandomState>,
-    attributes: HashMap<Box<str>, Vec<AttributeDeclaration>, ahash::RandomState>,
+    attributes: HashMap<Box<str>, AttributeList, ahash::RandomState>,
 }
 
 /// What is wrong, and the offset of the place.
@@ -66,11 +82,8 @@ impl Dtd {
     }
 
     /// What is declared about the attributes of an element.
-    pub fn attributes(&self, element: &str) -> &[AttributeDeclaration] {
-        if self.attributes.is_empty() {
-            return &[];
-        }
-        self.attributes.get(element).map_or(&[], Vec::as_slice)
+    pub fn attributes(&self, element: &str) -> Option<&AttributeList> {
+        if self.attributes.is_empty() { None } else { self.attributes.get(element) }
     }
 
     fn subset(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Failure> {
@@ -142,7 +155,7 @@ impl Dtd {
     fn attribute_list(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Failure> {
         cursor.required_space()?;
         let element = cursor.name()?;
-        let mut declared = Vec::new();
+        let attributes = self.attributes.entry(element.into()).or_default();
         loop {
             let spaced = cursor.space();
             if cursor.take(">") {
@@ -165,16 +178,17 @@ impl Dtd {
                 if value.contains('<') {
                     return cursor.fail("`<` stands inside an attribute's value");
                 }
-                Some(value.into())
+                Some(Box::from(value))
             };
-            declared.push(AttributeDeclaration { name: name.into(), tokenised, default });
-        }
-        let known = self.attributes.entry(element.into()).or_default();
-        for declaration in declared {
             // The first declaration counts.
-            if !known.iter().any(|known| known.name == declaration.name) {
-                known.push(declaration);
-            }
+            let AttributeList { declared, defaults } = attributes;
+            declared.entry(name.into()).or_insert_with(|| {
+                let position = default.map(|value| {
+                    defaults.push(DefaultValue { name: name.into(), value, tokenised });
+                    defaults.len() - 1
+                });
+                (tokenised, position)
+            });
         }
         Ok(())
     }
@@ -378,9 +392,11 @@ mod tests {
         .unwrap();
         assert!(matches!(dtd.entity("e"), Some(Entity::Internal(text)) if **text == *"x&y&f;"));
         assert!(matches!(dtd.entity("x"), Some(Entity::External)));
-        let declared: Vec<_> =
-            dtd.attributes("a").iter().map(|d| (&*d.name, d.tokenised, d.default.as_deref())).collect();
-        assert_eq!(declared, [("i", true, None), ("d", false, Some("v")), ("n", true, Some("p"))]);
+        let attributes = dtd.attributes("a").unwrap();
+        assert_eq!(["i", "d", "n", "x"].map(|name| attributes.declared(name).0), [true, false, true, false]);
+        let defaults: Vec<_> =
+            attributes.defaults.iter().map(|d| (&*d.name, &*d.value, d.tokenised)).collect();
+        assert_eq!(defaults, [("d", "v", false), ("n", "p", true)]);
     }
 
     #[test]

@@ -89,8 +89,8 @@ impl Document {
 
     /// Whether its memory is worth giving back.
     pub(super) fn is_large(&self) -> bool {
-        let bytes = self.nodes.capacity() * size_of::<Node>() + self.text.capacity() + self.values.capacity();
-        bytes > LARGE
+        let texts = self.text.capacity() + self.values.capacity() + self.names.bytes;
+        self.nodes.capacity() * size_of::<Node>() + texts > LARGE
     }
 
     pub(super) fn nodes(&self) -> &[Node] {

@@ -58,6 +58,8 @@ pub struct Names {
     written: Map<Box<str>, Written>,
     /// Of every namespace, its names by their local part.
     expanded: Vec<Map<Box<str>, NameId>>,
+    /// About how many bytes of memory they take.
+    pub bytes: usize,
     /// Tells these numbers from those of other documents, and from those given before a `clear`.
     pub generation: u64,
 }
@@ -71,6 +73,7 @@ impl Default for Names {
             prefix_ids: Map::default(),
             written: Map::default(),
             expanded: Vec::new(),
+            bytes: 0,
             generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
         };
         names.namespace("");
@@ -103,6 +106,7 @@ impl Names {
             return id;
         }
         let id = self.namespaces.len() as NamespaceId;
+        self.bytes += 2 * name.len();
         self.namespaces.push(name.into());
         self.expanded.push(Map::default());
         self.namespace_ids.insert(name.into(), id);
@@ -147,6 +151,8 @@ impl Names {
 
     fn add(&mut self, written: &str, namespace: NamespaceId) -> NameId {
         let id = self.names.len() as NameId;
+        // Kept as written, as a key, and its local part once more.
+        self.bytes += 3 * written.len() + size_of::<(Name, Written)>();
         let local = written.find(':').map_or(0, |colon| colon + 1);
         let expanded = *self.expanded[namespace as usize].entry(written[local..].into()).or_insert(id);
         self.names.push(Name { qualified: written.into(), local: local as u32, namespace, expanded });

@@ -588,6 +588,12 @@ mod tests {
         assert_eq!(limit(&format!("<a b='{}'/>", "x".repeat(40 << 20)), &default), "document");
         let attributes: String = (0..1001).map(|number| format!(" a{number}=''")).collect();
         assert_eq!(limit(&format!("<a{attributes}/>"), &default), "attributes");
+        // A short tag that stands for many attributes, or for long ones.
+        let defaults: String = (0..1001).map(|number| format!(" a{number} CDATA ''")).collect();
+        assert_eq!(limit(&format!("<!DOCTYPE a [<!ATTLIST a{defaults}>]><a/>"), &default), "attributes");
+        let long = format!("<!DOCTYPE a [<!ATTLIST b b CDATA '{}'>]>", "x".repeat(1000));
+        assert_eq!(limit(&format!("{long}<a>{}</a>", "<b/>".repeat(2000)), &default), "expansion");
+        assert!(Document::default().read(format!("{long}<a><b/></a>").as_bytes(), &default).is_ok());
         let names: String = (0..2000).map(|number| format!("<a{number}/>")).collect();
         assert_eq!(limit(&format!("<a>{names}</a>"), &Limits { names: 1000, ..default }), "names");
     }

@@ -2,8 +2,8 @@
 
 use quick_xml::events::BytesStart;
 
-use super::attributes::{Written, append_value, split};
-use super::dtd::Dtd;
+use super::attributes::{Fault, Written, append_value, split};
+use super::dtd::{AttributeList, Dtd};
 use super::names::{
     NO_NAMESPACE, NO_PREFIX, NamespaceId, PrefixId, XML_NAMESPACE, XML_PREFIX, XMLNS_NAMESPACE,
 };
@@ -44,15 +44,8 @@ impl Session<'_> {
             return self.fail(inside + at, message);
         }
         check("attributes of an element", "attributes", attributes.len(), self.limits.attributes)?;
-        for declaration in dtd.attributes(written) {
-            match attributes.iter_mut().find(|attribute| *attribute.name == *declaration.name) {
-                Some(attribute) => attribute.tokenised = declaration.tokenised,
-                None => attributes.extend(declaration.default.as_deref().map(|value| Written {
-                    name: &declaration.name,
-                    value,
-                    tokenised: declaration.tokenised,
-                })),
-            }
+        if let Some(declared) = dtd.attributes(written) {
+            self.add_defaults(declared, attributes, inside)?;
         }
         let bound = self.document.reading.bound.len();
         let mut declares = false;
@@ -81,6 +74,34 @@ impl Session<'_> {
         node.end = element + 1 + count;
         self.check_names()?;
         self.check_distinct(element, count, inside)
+    }
+
+    /// Adds the attributes that are declared with a default and not written. What they hold counts as
+    /// expanded: a short tag may stand for many.
+    fn add_defaults<'t>(
+        &mut self,
+        declared: &'t AttributeList,
+        attributes: &mut Vec<Written<'t>>,
+        offset: usize,
+    ) -> Result<()> {
+        let mut given = vec![false; declared.defaults.len()];
+        for attribute in attributes.iter_mut() {
+            let (tokenised, default) = declared.declared(attribute.name);
+            attribute.tokenised = tokenised;
+            if let Some(default) = default {
+                given[default] = true;
+            }
+        }
+        for (default, _) in declared.defaults.iter().zip(given).filter(|(_, given)| !given) {
+            let size = default.name.len() + default.value.len();
+            match self.budget.checked_sub(size) {
+                Some(left) => self.budget = left,
+                None => return self.fault(offset, Fault::Expansion),
+            }
+            let (name, value) = (&*default.name, &*default.value);
+            attributes.push(Written { name, value, tokenised: default.tokenised });
+        }
+        check("attributes of an element", "attributes", attributes.len(), self.limits.attributes)
     }
 
     fn name(&mut self, written: &str, element: bool, offset: usize) -> Result<u32> {

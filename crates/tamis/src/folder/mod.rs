@@ -5,6 +5,9 @@
 //! the old one: whoever opens the folder finds the old state or the new one. Files that no manifest
 //! names any more are removed afterwards.
 
+pub(crate) mod manifest;
+
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -84,7 +87,7 @@ impl Folder {
     /// What cannot be removed now is removed by the next save; a file that is mapped stays readable
     /// until nobody maps it.
     fn remove_unnamed(&self, kinds: &[&str], named: &[&str]) {
-        let named: std::collections::HashSet<&str> = named.iter().copied().collect();
+        let named: HashSet<&str> = named.iter().copied().collect();
         let mine = format!(".tamis-{}-", std::process::id());
         for file in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = file.file_name();

@@ -1,0 +1,96 @@
+//! What does a predicate ask of an event's document?
+//!
+//! `xpath('//price[. < 300]')` is an equality like any other, on an attribute of its own whose values
+//! are the XPath expressions that the document satisfies. So nothing that shares, compiles, keeps or
+//! matches predicates needs to know of documents. Nothing else can name that attribute: neither text,
+//! nor the JSON form, nor an event.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use super::predicate::{Operand, Operator, Predicate, Test};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::value::Value;
+use crate::xml::{self, XPath};
+
+/// The attribute whose values are the XPath expressions that an event's document satisfies.
+pub(crate) const SATISFIED: &str = "xpath()";
+
+/// Stands between an expression, its prefixes and their namespaces; no document can hold it.
+const SEPARATOR: char = '\0';
+
+/// An XPath expression with its namespaces, as one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct XPathKey<'a>(&'a str);
+
+impl<'a> XPathKey<'a> {
+    pub(crate) fn new(text: &'a str) -> XPathKey<'a> {
+        XPathKey(text)
+    }
+
+    /// The expression.
+    pub fn text(self) -> &'a str {
+        self.0.split(SEPARATOR).next().unwrap_or_default()
+    }
+
+    /// Its prefixes, sorted, with the namespaces they stand for.
+    pub fn namespaces(self) -> Vec<(&'a str, &'a str)> {
+        let parts: Vec<&str> = self.0.split(SEPARATOR).skip(1).collect();
+        parts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
+    }
+
+    /// The whole as one text.
+    pub(crate) fn whole(self) -> &'a str {
+        self.0
+    }
+
+    /// The expression, read.
+    pub(crate) fn read(self, limits: &xml::Limits) -> Result<XPath> {
+        XPath::parse(self.text(), &self.namespaces(), limits)
+    }
+}
+
+impl Predicate {
+    /// Whether an event's document satisfies an XPath expression; `weights` is empty, or holds the
+    /// weight of a match.
+    pub fn xpath(
+        text: &str,
+        namespaces: &[(&str, &str)],
+        weights: &[f64],
+        limits: &Limits,
+    ) -> Result<Predicate> {
+        let mut namespaces = namespaces.to_vec();
+        namespaces.sort_unstable();
+        if let Some(pair) = namespaces.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(Error::expression(format!("the prefix `{}` is declared twice", pair[0].0)));
+        }
+        let mut key = text.to_owned();
+        for (prefix, namespace) in &namespaces {
+            if !xml::is_ncname(prefix) || namespace.is_empty() {
+                let message = format!("`{prefix}` = {namespace:?} declares no prefix of a namespace");
+                return Err(Error::expression(message));
+            }
+            let _ = write!(key, "{SEPARATOR}{prefix}{SEPARATOR}{namespace}");
+        }
+        if key.matches(SEPARATOR).count() != 2 * namespaces.len() {
+            return Err(Error::expression("an XPath expression holds no character U+0000"));
+        }
+        XPathKey(&key).read(&limits.xml)?;
+        let operand = Operand::One(Value::String(key.into()));
+        Predicate::unchecked(SATISFIED, Operator::Equal, false, operand, weights, limits)
+    }
+
+    /// The XPath expression that the predicate asks for, if it does.
+    pub fn as_xpath(&self) -> Option<XPathKey<'_>> {
+        match self.test() {
+            Test::Equal(Value::String(key)) if is_satisfied(self.attribute()) => Some(XPathKey(key)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a name is that of the attribute that documents have.
+pub(crate) fn is_satisfied(name: &Arc<str>) -> bool {
+    **name == *SATISFIED
+}

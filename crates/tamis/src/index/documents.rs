@@ -1,0 +1,184 @@
+//! Which of an index's XPath expressions does an event's document satisfy?
+//!
+//! All distinct expressions of an index live in one XML filter, so that a document is read once per
+//! event. Every expression is counted, and leaves the filter with the last subscription that asks for
+//! it. A snapshot of the index holds one of the filter, and so sees all or nothing of a change.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::segment::{Algorithm, Segment};
+use super::snapshot::Snapshot;
+use super::subscription::Subscription;
+use crate::column::Column;
+use crate::error::Result;
+use crate::event::Event;
+use crate::expression::{Expression, XPathKey};
+use crate::folder::Folder;
+use crate::folder::manifest::Entry;
+use crate::id::Id;
+use crate::limits::Limits;
+use crate::matcher::Slot;
+use crate::sections::{SectionReader, Sections};
+use crate::strings::Strings;
+use crate::value::ValueRef;
+use crate::xml::{Engine, Filter, FilterSnapshot, FilterSubscription, Input, Limits as XmlLimits};
+
+/// What the names of files that hold XPath expressions begin with.
+pub(super) const XPATHS: &str = "xpaths";
+
+/// What a document satisfies besides XPath expressions, so that it satisfies something: being one.
+const READ: &str = "";
+
+/// The XPath expressions that an index asks of documents.
+#[derive(Debug)]
+pub(super) struct Documents {
+    filter: Filter,
+    /// How many predicates ask for each expression. Held while the filter is changed.
+    uses: Mutex<HashMap<Arc<str>, u64, ahash::RandomState>>,
+}
+
+impl Documents {
+    pub fn new(algorithm: Algorithm, limits: XmlLimits) -> Documents {
+        let engine = if algorithm == Algorithm::Scan { Engine::Scan } else { Engine::Auto };
+        Documents { filter: Filter::new(engine, limits), uses: Mutex::default() }
+    }
+
+    /// The expressions at this moment.
+    pub fn snapshot(&self) -> Arc<FilterSnapshot> {
+        self.filter.snapshot()
+    }
+
+    /// Counts the expressions of subscriptions that are about to be added.
+    pub fn retain(&self, subscriptions: &[Subscription]) -> Result<()> {
+        let mut counts: HashMap<&str, u64, ahash::RandomState> = HashMap::default();
+        for key in subscriptions.iter().flat_map(|subscription| keys(&subscription.expression)) {
+            *counts.entry(key.whole()).or_default() += 1;
+        }
+        if counts.is_empty() {
+            return Ok(());
+        }
+        let mut uses = self.uses();
+        let new = counts.keys().filter(|key| !uses.contains_key(**key));
+        let new = new.map(|key| filter_subscription(XPathKey::new(key))).collect::<Result<_>>()?;
+        for (key, count) in counts {
+            *uses.entry(key.into()).or_default() += count;
+        }
+        self.filter.add_many(new);
+        Ok(())
+    }
+
+    /// Whether no subscription asks for any.
+    pub fn is_empty(&self) -> bool {
+        self.filter.snapshot().is_empty()
+    }
+
+    /// Stops counting the expressions of a subscription that is gone.
+    pub fn release(&self, expression: &Expression) {
+        let mut uses = self.uses();
+        for key in keys(expression) {
+            match uses.get_mut(key.whole()) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => {
+                    uses.remove(key.whole());
+                    self.filter.remove(&Id::from(key.whole()));
+                }
+            }
+        }
+    }
+
+    fn uses(&self) -> MutexGuard<'_, HashMap<Arc<str>, u64, ahash::RandomState>> {
+        // Counts are changed one by one; a count that is too high keeps an expression, no more.
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The expressions, each with its count.
+    pub fn counts(&self) -> Counts {
+        let uses = self.uses();
+        let mut sorted: Vec<_> = uses.iter().collect();
+        sorted.sort_unstable();
+        let counts = sorted.iter().map(|(_, count)| **count).collect();
+        Counts { texts: sorted.into_iter().map(|(text, _)| text.as_bytes()).collect(), counts }
+    }
+
+    /// Reads expressions from a file, and returns its checksum.
+    pub fn open(&self, path: &Path) -> Result<u64> {
+        // All of it is read at once, so all of it is checked.
+        let mut reader = SectionReader::open(path, true)?;
+        let texts = Strings::read(&mut reader)?;
+        let counts: Column<u64> = reader.next()?;
+        let damaged = || reader.damaged("the file holds no XPath expressions");
+        let (mut uses, mut new) = (self.uses(), Vec::new());
+        for position in 0..texts.len() {
+            let text = texts.get(position).ok_or_else(damaged)?;
+            new.push(filter_subscription(XPathKey::new(text)).map_err(|_| damaged())?);
+            uses.insert(text.into(), *counts.get(position).ok_or_else(damaged)?);
+        }
+        self.filter.add_many(new);
+        Ok(reader.checksum())
+    }
+}
+
+/// The XPath expressions of an index on their way to a file.
+pub(super) struct Counts {
+    texts: Strings,
+    counts: Column<u64>,
+}
+
+impl Counts {
+    /// Writes them into a folder, if there are any.
+    pub fn save(&self, folder: &Folder) -> Result<Option<Entry>> {
+        if self.texts.len() == 0 {
+            return Ok(None);
+        }
+        let mut sections = Sections::default();
+        self.texts.write(&mut sections);
+        sections.push(&self.counts);
+        let (file, checksum) = folder.write_sections(XPATHS, self.texts.len(), &sections)?;
+        Ok(Some(Entry { file, checksum, ..Entry::default() }))
+    }
+}
+
+fn keys(expression: &Expression) -> impl Iterator<Item = XPathKey<'_>> {
+    expression.predicates().filter_map(|predicate| predicate.as_xpath())
+}
+
+fn filter_subscription(key: XPathKey<'_>) -> Result<FilterSubscription> {
+    // It was within the limits when it was added.
+    Ok(FilterSubscription::new(Id::from(key.whole()), key.read(&XmlLimits::none())?))
+}
+
+impl Snapshot {
+    /// Stops counting what a subscription that is about to be removed asks of documents.
+    pub(super) fn release_documents(&self, segment: &Segment, slot: Slot) {
+        if self.documents.is_empty() {
+            return;
+        }
+        // Of a damaged file, expressions stay in the filter that nobody asks for.
+        if let Ok(subscription) = segment.subscription(slot) {
+            self.documents.release(&subscription.expression);
+        }
+    }
+
+    /// Adds a document to a decoded event. Without one, what is asked of documents is unknown.
+    ///
+    /// Fails where the document is not well formed, or beyond a limit.
+    pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
+        let attribute = self.attributes.satisfied();
+        // The filter's own limits bound a document; what it satisfies is bounded by the subscriptions.
+        let limits = Limits::none();
+        let mut pushed = Ok(());
+        if let Some(attribute) = attribute {
+            event.begin(attribute);
+            event.push(ValueRef::String(READ), &limits)?;
+        }
+        self.documents.filter.matches(&self.filters, document, |satisfied| {
+            if let (Some(_), Ok(()), Id::String(key)) = (attribute, &pushed, satisfied.id()) {
+                pushed = event.push(ValueRef::String(key), &limits);
+            }
+        })?;
+        pushed?;
+        event.finish(&self.attributes)
+    }
+}

@@ -1,0 +1,121 @@
+//! How does a filter live on disk?
+//!
+//! As an index does: a folder of immutable, checksummed files and one manifest, `filter.json`, that is
+//! replaced at once; see `folder`. A file holds the ids and expressions of one part. Automata are not
+//! kept: they are compiled again when a filter is opened, which takes about as long as adding its
+//! filters did.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::engine::Engine;
+use super::filter::{Filter, FilterSubscription, Part};
+use super::limits::Limits;
+use super::xpath::XPath;
+use crate::column::Column;
+use crate::error::{Error, Result};
+use crate::folder::manifest::{self, Entry, Manifest};
+use crate::folder::{Folder, open_manifest};
+use crate::id::IdRef;
+use crate::sections::{SectionReader, Sections};
+use crate::strings::Strings;
+
+const MANIFEST: &str = "filter.json";
+const FORMAT: i64 = 1;
+/// What the names of files begin with.
+const FILTERS: &str = "filters";
+
+impl Filter {
+    /// Saves the filter as it is now into a folder, which is made if it is not there. What the folder
+    /// already has of it is not written again.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        let snapshot = self.snapshot();
+        let folder = Folder::lock(folder)?;
+        let mut entries = Vec::new();
+        for part in snapshot.parts() {
+            let mut entry = save_part(part, &folder)?;
+            let live = part.subscriptions().iter().map(|subscription| snapshot.holds(subscription));
+            entry.removed = live.zip(0..).filter(|(live, _)| !live).map(|(_, position)| position).collect();
+            entries.push(entry);
+        }
+        let lists: [(&str, &[Entry]); 1] = [("filters", &entries)];
+        let text = manifest::write(FORMAT, &[("engine", self.engine().name())], &lists);
+        folder.publish(MANIFEST, &text, &[FILTERS], &manifest::files(&lists))
+    }
+
+    /// Opens a saved filter, with the engine that it had unless another is given. Every byte is read
+    /// and checked.
+    pub fn open(folder: &Path, engine: Option<Engine>, limits: Limits) -> Result<Filter> {
+        let missing = "this is no XML filter: it has no filter.json";
+        open_manifest(folder, MANIFEST, missing, |path, text| {
+            let manifest = Manifest::read(path, text, FORMAT, "XML filter")?;
+            let saved = Engine::find(manifest.setting("engine")?).ok_or_else(|| manifest.damaged())?;
+            let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
+            let mut parts = Vec::new();
+            for entry in manifest.entries("filters")? {
+                parts.push(open_part(&folder.join(&entry.file), &entry)?);
+            }
+            Ok(Filter::from_parts(engine.unwrap_or(saved), limits.clone(), parts))
+        })
+    }
+}
+
+fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
+    if let Some((path, checksum)) = part.file()
+        && path.parent() == Some(folder.path())
+        && path.exists()
+    {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Ok(Entry { file, checksum: checksum.clone(), ..Entry::default() });
+    }
+    let subscriptions = part.subscriptions();
+    let ids: Strings = subscriptions.iter().map(|subscription| subscription.id().as_ref().encode()).collect();
+    let texts: Strings = subscriptions.iter().map(|subscription| subscription.xpath().text()).collect();
+    let namespaces = || subscriptions.iter().map(|subscription| subscription.xpath().namespaces());
+    let counts: Column<u32> = namespaces().map(|namespaces| namespaces.len() as u32).collect();
+    let pairs = namespaces().flatten().flat_map(|(prefix, name)| [prefix, name]);
+    let pairs: Strings = pairs.map(|text| text.as_bytes()).collect();
+    let mut sections = Sections::default();
+    ids.write(&mut sections);
+    texts.write(&mut sections);
+    sections.push(&counts);
+    pairs.write(&mut sections);
+    let (file, checksum) = folder.write_sections(FILTERS, subscriptions.len(), &sections)?;
+    part.set_file(folder.path().join(&file), checksum.clone());
+    Ok(Entry { file, checksum, ..Entry::default() })
+}
+
+/// The subscriptions of a part that are live, and the file where nothing of it is removed.
+pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
+
+fn open_part(path: &Path, entry: &Entry) -> Result<OpenedPart> {
+    let mut reader = SectionReader::open(path, true)?;
+    if format!("{:016x}", reader.checksum()) != entry.checksum {
+        return Err(reader.damaged("this is not the file that the manifest names"));
+    }
+    let (ids, texts) = (Strings::read(&mut reader)?, Strings::read(&mut reader)?);
+    let counts: Column<u32> = reader.next()?;
+    let pairs = Strings::read(&mut reader)?;
+    let damaged = || reader.damaged("the filters are incomplete");
+    let removed: std::collections::HashSet<u32> = entry.removed.iter().copied().collect();
+    let mut subscriptions = Vec::new();
+    let mut next = 0;
+    for position in 0..ids.len() {
+        let id = ids.bytes_of(position).and_then(IdRef::decode).ok_or_else(damaged)?.to_id();
+        let text = texts.get(position).ok_or_else(damaged)?;
+        let count = *counts.get(position).ok_or_else(damaged)?;
+        let mut namespaces = Vec::new();
+        for _ in 0..count {
+            let pair = pairs.get(next).zip(pairs.get(next + 1));
+            namespaces.push(pair.ok_or_else(damaged)?);
+            next += 2;
+        }
+        if !removed.contains(&(position as u32)) {
+            // It was within the limits when it was added.
+            let xpath = XPath::parse(text, &namespaces, &Limits::none()).map_err(|_| damaged())?;
+            subscriptions.push(Arc::new(FilterSubscription::new(id, xpath)));
+        }
+    }
+    let whole = removed.is_empty().then(|| (path.to_owned(), entry.checksum.clone()));
+    Ok((subscriptions, whole))
+}
