@@ -73,8 +73,9 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
 	done
 
-bench: require ## measure the language, the XML filters, and the engine beside its references
-	cargo bench --locked -p tamis
+bench: require build ## measure the language, the XML filters beside lxml, and the engine beside its references
+	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis
+	$(BIN)/python scripts/bench_lxml.py build/xml
 	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000"; do \
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done

@@ -127,7 +127,9 @@ def test_the_defaults_of_limits() -> None:
             number, _, unit = default.replace(",", "").partition(" ")
             assert getattr(Limits(), name) == int(number) * units.get(unit, 1), name
             named.add(name)
-    assert named == set(re.findall(r"(\w+)=", repr(Limits())))
+    own, _, xml = repr(Limits()).partition(", xml=")
+    assert named == set(re.findall(r"(\w+)=", own))
+    assert xml.removesuffix(")") == repr(Limits().xml)
 
 
 def test_the_builder_says_what_the_text_says() -> None:

@@ -10,6 +10,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use quick_xml::events::Event;
@@ -222,6 +223,12 @@ fn label_paths(documents: &[String]) -> usize {
     seen.len()
 }
 
+/// Writes filters or documents, one per line, for others to be measured on.
+fn write(path: &Path, lines: &[String]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, lines.join("\n")).unwrap();
+}
+
 fn report(name: &str, micros: f64, parser: f64, matches: usize) {
     println!("{name:<44}{micros:>12.1} us/document{:>9.1} x parser{matches:>12} matches", micros / parser);
 }
@@ -242,7 +249,7 @@ fn main() {
             dtd.document(&mut random, size)
         })
         .collect();
-    let large = vec![dtd.document(&mut random, 27_000)];
+    let large = vec![dtd.document(&mut random, 46_000)];
     let elements: usize = small.iter().map(|document| document.matches("</").count()).sum();
     println!("{count} filters");
     println!("200 documents of {} elements, {} label paths in all", elements / 200, label_paths(&small));
@@ -261,6 +268,10 @@ fn main() {
         let queries = dtd.queries(&mut random, count, tests, true);
         if queries.len() < count {
             println!("  only {} distinct filters exist", queries.len());
+        }
+        if let Some(folder) = std::env::var_os("TAMIS_XML_WORKLOAD").map(PathBuf::from) {
+            write(&folder.join(format!("{tests}-filters.txt")), &queries);
+            write(&folder.join("documents.txt"), &small);
         }
         let auto = filter(Engine::Auto, &queries);
         let (micros, expected) = measure(&auto, &small, 1);

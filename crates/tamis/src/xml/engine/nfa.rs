@@ -135,3 +135,87 @@ impl Nfa {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An automaton of paths over names of one letter.
+    fn nfa(paths: &[&str]) -> Nfa {
+        let mut nfa = Nfa::default();
+        for (path, text) in paths.iter().enumerate() {
+            let steps = text.replace("//", "/>").split('/').skip(1).map(step).collect::<Vec<_>>();
+            nfa.add(&steps, path as PathId);
+        }
+        nfa
+    }
+
+    fn step(text: &str) -> (bool, SymbolTest) {
+        let name = text.trim_start_matches('>');
+        let test = if name == "*" { SymbolTest::Any } else { SymbolTest::Name(symbol(name)) };
+        (text.starts_with('>'), test)
+    }
+
+    fn symbol(name: &str) -> Symbol {
+        name.bytes().next().map_or(0, Symbol::from)
+    }
+
+    /// Of every element from the root down, how many states are active and which paths it completes.
+    fn run(nfa: &Nfa, names: &[&str]) -> Vec<(usize, Vec<PathId>)> {
+        let mut around = Vec::new();
+        nfa.start(&mut around);
+        let steps = names.iter().map(|name| {
+            let mut active = Vec::new();
+            nfa.step(&around, Label { name: symbol(name), namespace: 0 }, &mut active);
+            let mut paths: Vec<PathId> = active.iter().filter_map(|state| nfa.path(*state)).collect();
+            paths.sort_unstable();
+            around = active;
+            (around.len(), paths)
+        });
+        steps.collect()
+    }
+
+    #[test]
+    fn the_four_location_steps_of_figure_8() {
+        for (path, states) in [("/a", 2), ("//a", 3), ("/*", 2), ("//*", 3)] {
+            let nfa = nfa(&[path]);
+            assert_eq!(nfa.states.len(), states, "{path}");
+            let descendant = path.starts_with("//");
+            assert_eq!(nfa.states[0].descendants != NONE, descendant, "{path}");
+            // The empty transition leads to a state that loops, and the step's edge leaves from there.
+            let from = usize::from(descendant);
+            assert_eq!(nfa.states[from].loops, descendant, "{path}");
+            assert_eq!(nfa.states[from].any != NONE, path.ends_with('*'), "{path}");
+            assert_eq!(nfa.states[from].has_names, path.ends_with('a'), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_four_combinations_of_figure_9() {
+        // Steps that differ have states of their own, a wildcard like a name.
+        let a_b = nfa(&["/a", "/b"]);
+        assert_eq!(
+            (a_b.states.len(), run(&a_b, &["a"]), run(&a_b, &["b"])),
+            (3, vec![(1, vec![0])], vec![(1, vec![1])])
+        );
+        let a_any = nfa(&["/a", "/*"]);
+        assert_eq!((a_any.states.len(), run(&a_any, &["a"])), (3, vec![(2, vec![0, 1])]));
+        // Beside `//a`, `/b` remains a child of the root.
+        let mixed = nfa(&["//a", "/b"]);
+        assert_eq!(mixed.states.len(), 4);
+        assert_eq!(run(&mixed, &["b", "b", "a"]), [(2, vec![1]), (1, vec![]), (2, vec![0])]);
+        // Two descendant steps share the state that loops.
+        let both = nfa(&["//a", "//b"]);
+        assert_eq!(both.states.len(), 4);
+        assert_eq!(run(&both, &["b", "a"]), [(2, vec![1]), (2, vec![0])]);
+    }
+
+    #[test]
+    fn the_shared_automaton_of_figure_7_and_its_run_in_figure_10() {
+        // Q3 and Q8 are the same path and share an accepting state.
+        let nfa = nfa(&["/a/b", "/a/c", "/a/b/c", "/a//b/c", "/a/*/b", "/a//c", "/a/*/*/c", "/a/b/c"]);
+        assert_eq!(nfa.states.len(), 13);
+        let expected = [(2, vec![]), (4, vec![0]), (5, vec![3, 5, 7])];
+        assert_eq!(run(&nfa, &["a", "b", "c"]), expected);
+    }
+}

@@ -119,3 +119,52 @@ impl Structure for XFilter {
         walk(self, document, symbols, scratch, sink);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: &str = "abcde";
+
+    fn steps(text: &str) -> SymbolPath {
+        let step = |text: &str| {
+            let name = text.trim_start_matches('>');
+            let symbol = NAMES.find(name).map(|at| at as u32 + 1);
+            (text.starts_with('>'), symbol.map_or(SymbolTest::Any, SymbolTest::Name))
+        };
+        text.replace("//", "/>").split('/').skip(1).map(step).collect()
+    }
+
+    /// The five queries of Figures 5 and 6.
+    fn queries() -> Vec<(PathId, SymbolPath)> {
+        let texts = ["/a/b//c", "//b/*/c/d", "/*/a/c//d", "//b/d/e", "/a/*/*/c//e"];
+        (0..).zip(texts.map(steps)).collect()
+    }
+
+    #[test]
+    fn the_path_nodes_of_figure_5() {
+        let filter = XFilter::new(&queries());
+        let nodes: Vec<_> = filter
+            .pieces
+            .iter()
+            .map(|piece| (&NAMES[piece.list as usize - 1..][..1], piece.distance, piece.exact))
+            .collect();
+        let expected = [
+            [("a", 1, true), ("b", 1, true), ("c", 1, false)],
+            [("b", 1, false), ("c", 2, true), ("d", 1, true)],
+            [("a", 2, true), ("c", 1, true), ("d", 1, false)],
+            [("b", 1, false), ("d", 1, true), ("e", 1, true)],
+            [("a", 1, true), ("c", 3, true), ("e", 1, false)],
+        ];
+        assert_eq!(nodes, expected.concat());
+    }
+
+    #[test]
+    fn the_balanced_lists_of_figure_6() {
+        let filter = XFilter::new(&queries());
+        // Every list has one pivot, and the steps that lead up to it.
+        let pivots: Vec<_> = filter.pivots[1..].iter().map(Vec::as_slice).collect();
+        let expected = [(0, "/a"), (3, "//b"), (7, "/*/a/c"), (10, "//b/d"), (14, "/a/*/*/c//e")];
+        assert_eq!(pivots, expected.map(|(piece, prefix)| vec![(piece, steps(prefix))]));
+    }
+}
