@@ -7,12 +7,13 @@
 //! disjunction that several others use is a node of its own, evaluated at most once per event.
 
 use super::assemble::Parts;
+use super::bits::{BitTest, Bits};
 use super::estimate::Estimates;
 use super::keys::Keys;
 use super::program::{self, MOST_ATTRIBUTES, MOST_KEYS, end_block, head};
 use super::ranges::{Bounds, Interval};
 use super::term::{Tag, Term, TermId, Terms};
-use super::{Compiled, Entry, NO_BLOCK, TARGET_NODE};
+use super::{Compiled, NO_BLOCK, TARGET_NODE};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, normalise};
 use crate::matcher::{Scan, Slot};
@@ -71,11 +72,23 @@ pub(super) fn compile<'a>(
     }
     let estimates = Estimates::new(&terms, &uses, sample);
     let count = terms.attributes.len();
-    let (keys, key_numbers) = Keys::new(&terms.keys.list, count);
+    let mut key_uses = vec![0u32; terms.keys.list.len()];
+    for (term, &uses) in uses.iter().enumerate() {
+        let term = terms.get(term as TermId);
+        if term.tag == Tag::Keys {
+            term.payload().iter().for_each(|&key| key_uses[key as usize] += uses);
+        }
+    }
+    let (keys, key_numbers) = Keys::new(&terms.keys.list, &key_uses, count);
     let bounds = Bounds::new(&terms.bounds.list, count);
+    let places = (0..=count as u32).map(|attribute| {
+        let of = keys.of(attribute);
+        (of.start, of.len() as u32, bounds.ranks(attribute))
+    });
     let mut builder = Builder {
         missing,
         key_numbers,
+        bits: Bits::new(places),
         bounds,
         chances: vec![0.0; terms.len()],
         costs: vec![0.0; terms.len()],
@@ -106,6 +119,23 @@ pub(super) enum Source {
     Node(u32),
 }
 
+/// What follows when a source is true.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    /// The bit tests that come first.
+    pub tests: [BitTest; 2],
+    /// The block of checks that remains.
+    pub block: u32,
+    /// The slot or node that is then true.
+    pub target: u32,
+}
+
+impl Waiting {
+    fn new(block: u32, target: u32) -> Waiting {
+        Waiting { tests: [BitTest::NONE; 2], block, target }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Sets {
     /// The term of each set, and its keys, ascending.
@@ -122,12 +152,13 @@ pub(super) struct Builder {
     /// The number in `keys` of each key of the terms.
     key_numbers: Vec<u32>,
     pub bounds: Bounds,
+    pub bits: Bits,
     /// The chance that a term is true.
     chances: Vec<f64>,
     /// How often per event a term's entries are looked at.
     costs: Vec<f64>,
     nodes: Vec<u32>,
-    pub entries: Vec<(Source, Entry)>,
+    pub entries: Vec<(Source, Waiting)>,
     pub program: Vec<u32>,
     pub sets: Sets,
     pub intervals: Vec<Interval>,
@@ -229,7 +260,7 @@ impl Builder {
     fn enter(&mut self, term: TermId, rest: u32, target: u32) {
         match self.nodes[term as usize] {
             NO_NODE => self.enter_parts(term, rest, target),
-            node => self.entries.push((Source::Node(node), Entry::unconditional(rest, target))),
+            node => self.entries.push((Source::Node(node), Waiting::new(rest, target))),
         }
     }
 
@@ -238,7 +269,7 @@ impl Builder {
         match parts.tag {
             Tag::Constant => {
                 if parts.constant() {
-                    self.entries.push((Source::Always, Entry::unconditional(rest, target)));
+                    self.entries.push((Source::Always, Waiting::new(rest, target)));
                 }
             }
             Tag::Or => {
@@ -258,15 +289,9 @@ impl Builder {
                 let mut tests = Vec::new();
                 let mut position = 0;
                 while literal && tests.len() < 2 && position < others.len() {
-                    let other = self.terms.get(others[position]);
-                    if other.tag != Tag::Keys || other.negated || other.payload().len() > MOST_KEYS {
-                        position += 1;
-                        continue;
-                    }
-                    let attribute = other.attribute();
-                    let numbers = other.payload().iter().map(|&key| self.key_numbers[key as usize]);
-                    tests.push((attribute, numbers.fold(0, |mask, key| mask | self.keys.bit(key))));
-                    if self.keys.bits_are_exact(attribute) {
+                    let test = self.bit_test(others[position]);
+                    tests.extend(test);
+                    if test.is_some_and(|test| test.exact) {
                         others.remove(position);
                     } else {
                         position += 1;
@@ -276,12 +301,27 @@ impl Builder {
                 let from = self.entries.len();
                 self.enter(access, rest, target);
                 for (_, entry) in &mut self.entries[from..] {
-                    for (test, &(attribute, mask)) in tests.iter().enumerate() {
-                        (entry.attributes[test], entry.masks[test]) = (attribute, mask);
-                    }
+                    entry.tests[..tests.len()].copy_from_slice(&tests);
                 }
             }
             _ => self.enter_literal(term, rest, target),
+        }
+    }
+
+    /// The bit test that a term passes wherever it is true, if there is one worth making.
+    fn bit_test(&self, term: TermId) -> Option<BitTest> {
+        let literal = self.terms.get(term);
+        match literal.tag {
+            _ if literal.negated => None,
+            Tag::Keys if literal.payload().len() <= MOST_KEYS => {
+                let keys = literal.payload().iter().map(|&key| self.key_numbers[key as usize]);
+                Some(self.bits.of_keys(literal.attribute(), keys))
+            }
+            Tag::Range => {
+                let (first, last) = self.interval(term);
+                Some(self.bits.of_ranks(literal.attribute(), first, last))
+            }
+            _ => None,
         }
     }
 
@@ -296,7 +336,7 @@ impl Builder {
             };
             let source = if needs_value { Source::Attribute(attribute) } else { Source::Always };
             let rest = self.block(&[term], rest);
-            self.entries.push((source, Entry::unconditional(rest, target)));
+            self.entries.push((source, Waiting::new(rest, target)));
             return;
         }
         match parts.tag {
@@ -304,28 +344,28 @@ impl Builder {
                 let keys: Vec<u32> =
                     parts.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
                 for key in keys {
-                    self.entries.push((Source::Key(key), Entry::unconditional(rest, target)));
+                    self.entries.push((Source::Key(key), Waiting::new(rest, target)));
                 }
             }
             Tag::Keys => {
                 let set = self.set(term);
                 self.sets.entered[set as usize] = true;
-                self.entries.push((Source::Set(set), Entry::unconditional(rest, target)));
+                self.entries.push((Source::Set(set), Waiting::new(rest, target)));
             }
             Tag::Range => {
                 let (first, last) = self.interval(term);
                 let source = self.intervals.len() as u32;
                 self.intervals.push(Interval { attribute, first, last, source });
-                self.entries.push((Source::Range(source), Entry::unconditional(rest, target)));
+                self.entries.push((Source::Range(source), Waiting::new(rest, target)));
             }
             Tag::Pattern => {
                 let pattern = parts.payload()[0];
                 self.pattern_sources[pattern as usize] = true;
-                self.entries.push((Source::Pattern(pattern), Entry::unconditional(rest, target)));
+                self.entries.push((Source::Pattern(pattern), Waiting::new(rest, target)));
             }
             Tag::Presence => {
                 let rest = self.block(&[term], rest);
-                self.entries.push((Source::Attribute(attribute), Entry::unconditional(rest, target)));
+                self.entries.push((Source::Attribute(attribute), Waiting::new(rest, target)));
             }
             Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),
         }

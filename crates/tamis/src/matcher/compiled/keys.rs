@@ -3,6 +3,8 @@
 //! A flat hash table over the pairs, numbered attribute by attribute. It is read in place, so it can
 //! live in a file: the hash is fixed, and the pair itself decides.
 
+use std::ops::Range;
+
 use super::values::ValueColumns;
 use crate::column::Column;
 use crate::error::Result;
@@ -15,23 +17,31 @@ pub(super) const NO_KEY: u32 = u32::MAX;
 /// The high half of a hash.
 const HIGH: u64 = 0xffff_ffff_0000_0000;
 
+/// A value on its way to its key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Probe {
+    hash: u64,
+    /// What stands where the value's slot would be; 0 for nothing.
+    found: u64,
+}
+
 /// The pairs that equality asks about.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     /// Open addressing with linear probing: a key plus one, or 0 for nothing, and above it the high
     /// half of the pair's hash.
     slots: Column<u64>,
-    attributes: Column<u32>,
     values: ValueColumns,
     /// The first key of each attribute.
     firsts: Column<u32>,
 }
 
 impl Keys {
-    /// Numbers the pairs attribute by attribute; returns the number of each in the given order.
-    pub fn new(pairs: &[(u32, Value)], attributes: usize) -> (Keys, Vec<u32>) {
+    /// Numbers the pairs attribute by attribute, those of most `uses` first; returns the number of
+    /// each in the given order.
+    pub fn new(pairs: &[(u32, Value)], uses: &[u32], attributes: usize) -> (Keys, Vec<u32>) {
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
-        order.sort_by_key(|&pair| pairs[pair as usize].0);
+        order.sort_by_key(|&pair| (pairs[pair as usize].0, std::cmp::Reverse(uses[pair as usize])));
         let mut numbers = vec![0; pairs.len()];
         let mut firsts = vec![0; attributes + 2];
         let capacity = if pairs.is_empty() { 0 } else { (pairs.len() * 2).next_power_of_two() };
@@ -50,63 +60,60 @@ impl Keys {
         for attribute in 1..firsts.len() {
             firsts[attribute] += firsts[attribute - 1];
         }
-        let sorted = || order.iter().map(|&pair| &pairs[pair as usize]);
         let keys = Keys {
             slots: slots.into(),
-            attributes: sorted().map(|(attribute, _)| *attribute).collect(),
-            values: sorted().map(|(_, value)| value).collect(),
+            values: order.iter().map(|&pair| &pairs[pair as usize]).collect(),
             firsts: firsts.into(),
         };
         (keys, numbers)
     }
 
-    /// The key of a value of an attribute, or [`NO_KEY`].
-    pub fn find(&self, attribute: u32, value: ValueRef<'_>) -> u32 {
-        let mask = self.slots.len().wrapping_sub(1);
+    /// The first step towards the key of a value of an attribute. Steps of several values are taken
+    /// together, so that their reads do not wait for each other.
+    pub fn probe(&self, attribute: u32, value: ValueRef<'_>) -> Probe {
+        if self.of(attribute).is_empty() || self.slots.is_empty() {
+            return Probe { hash: 0, found: 0 };
+        }
         let hash = hash(attribute, value);
+        Probe { hash, found: self.slots[hash as usize & (self.slots.len() - 1)] }
+    }
+
+    /// The key of a value of an attribute, or [`NO_KEY`].
+    pub fn find(&self, probe: Probe, attribute: u32, value: ValueRef<'_>) -> u32 {
+        let Probe { hash, mut found } = probe;
+        let mask = self.slots.len().wrapping_sub(1);
         let mut slot = hash as usize & mask;
         // At least half of the slots are empty; the bound is for a damaged file.
         for _ in 0..self.slots.len() {
-            let found = self.slots[slot];
             if found == 0 {
                 return NO_KEY;
             }
             let key = (found as u32).wrapping_sub(1);
-            if (found ^ hash) & HIGH == 0 && self.is(key as usize, attribute, value) {
+            if (found ^ hash) & HIGH == 0 && self.values.is(key as usize, attribute, value) {
                 return key;
             }
             slot = (slot + 1) & mask;
+            found = self.slots[slot];
         }
         NO_KEY
     }
 
-    fn is(&self, key: usize, attribute: u32, value: ValueRef<'_>) -> bool {
-        self.attributes[key] == attribute && self.values.is(key, value)
-    }
-
     pub fn len(&self) -> usize {
-        self.attributes.len()
+        self.values.len()
     }
 
-    /// The bit of a key among the 32 of its attribute's mask.
-    pub fn bit(&self, key: u32) -> u32 {
-        1 << ((key - self.firsts[self.attributes[key as usize] as usize]) & 31)
-    }
-
-    /// Whether no two keys of the attribute share a bit.
-    pub fn bits_are_exact(&self, attribute: u32) -> bool {
-        let attribute = attribute as usize;
-        self.firsts[attribute + 1] - self.firsts[attribute] <= 32
+    /// The keys of an attribute.
+    pub fn of(&self, attribute: u32) -> Range<u32> {
+        self.firsts[attribute as usize]..self.firsts[attribute as usize + 1]
     }
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        8 * self.slots.len() + 4 * (self.attributes.len() + self.firsts.len()) + self.values.bytes()
+        8 * self.slots.len() + 4 * self.firsts.len() + self.values.bytes()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.slots);
-        sections.push(&self.attributes);
         self.values.write(sections);
         sections.push(&self.firsts);
     }
@@ -116,12 +123,7 @@ impl Keys {
         if !slots.is_empty() && !slots.len().is_power_of_two() {
             return Err(reader.damaged("a hash table has a wrong size"));
         }
-        Ok(Keys {
-            slots,
-            attributes: reader.next()?,
-            values: ValueColumns::read(reader)?,
-            firsts: reader.next()?,
-        })
+        Ok(Keys { slots, values: ValueColumns::read(reader)?, firsts: reader.next()? })
     }
 }
 

@@ -2,21 +2,24 @@
 //!
 //! A *source* is what can become true: a pair, a set, a range, a pattern, the presence of an
 //! attribute, or a node that several expressions share. The *entries* of a source stand one behind
-//! the other; an entry holds up to two more tests inline, bit tests on the values of one attribute
-//! each, and refers to the block of checks that remains. Entries past their inline test are collected first and
-//! checked afterwards, so that the reads of one do not wait for those of another.
+//! the other, grouped by the attribute that their first bit test looks at: a group whose attribute the
+//! event lacks is skipped whole. An entry has up to two bit tests, each on the values of one attribute,
+//! and refers to the block of checks that remains. Entries past their bit tests are collected first
+//! and checked afterwards, so that the reads of one do not wait for those of another.
 //!
 //! Departures from the paper: access children are chosen by estimated cost, not at random; only
 //! identical subexpressions are shared, not subsets of operands; there are no levels, because a node
 //! is either reached from its access or evaluated on demand, once.
 
 mod assemble;
+mod bits;
 mod build;
 mod estimate;
 mod keys;
 mod patterns;
 mod program;
 mod ranges;
+mod run;
 mod term;
 mod values;
 mod working;
@@ -29,10 +32,12 @@ use crate::expression::Expression;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::truth::{Missing, Truth};
+use bits::Bits;
 use keys::{Keys, NO_KEY};
 use patterns::Patterns;
 use program::{Context, holds};
 use ranges::{Bounds, NO_RANK, Stabbing};
+use run::{Candidate, touch};
 pub(crate) use working::Working;
 use working::{Field, Known};
 
@@ -40,32 +45,6 @@ use working::{Field, Known};
 const NO_BLOCK: u32 = u32::MAX;
 /// Marks a target that is a node, not a slot.
 const TARGET_NODE: u32 = 1 << 31;
-
-/// What follows when a source is true.
-#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct Entry {
-    /// Bits of keys, of each attribute below, one of which the event must have.
-    masks: [u32; 2],
-    /// The attributes of the inline tests; 0, which has all bits, where there is none.
-    attributes: [u32; 2],
-    /// The block of checks that remains.
-    block: u32,
-    /// The slot or node that is then true.
-    target: u32,
-}
-
-impl Entry {
-    fn unconditional(block: u32, target: u32) -> Entry {
-        Entry { masks: [u32::MAX; 2], attributes: [0; 2], block, target }
-    }
-
-    /// Whether the event has a key that each inline test asks for, or one that shares its bit.
-    fn passes(&self, masks: &[u32]) -> bool {
-        masks[self.attributes[0] as usize] & self.masks[0] != 0
-            && masks[self.attributes[1] as usize] & self.masks[1] != 0
-    }
-}
 
 /// A compiled set of expressions.
 #[derive(Debug)]
@@ -78,9 +57,11 @@ pub struct Compiled {
     patterns: Patterns,
     pattern_starts: Column<u32>,
     attribute_patterns: Column<u32>,
-    /// Where the entries of each source begin.
+    bits: Bits,
+    /// Where the run of each source begins in `runs`.
     starts: Column<u32>,
-    entries: Column<Entry>,
+    /// The groups and entries of every source; see [`run`].
+    runs: Column<u32>,
     program: Column<u32>,
     key_set_starts: Column<u32>,
     key_sets: Column<u32>,
@@ -125,14 +106,15 @@ impl Compiled {
         self.bounds.write(sections);
         self.patterns.write(sections);
         self.stabbing.write(sections);
-        sections.push(&self.entries);
+        self.bits.write(sections);
         for column in self.words() {
             sections.push(column);
         }
     }
 
-    fn words(&self) -> [&Column<u32>; 12] {
+    fn words(&self) -> [&Column<u32>; 13] {
         [
+            &self.runs,
             &self.pattern_starts,
             &self.attribute_patterns,
             &self.starts,
@@ -168,16 +150,19 @@ impl Compiled {
             local.resize(local.len().max(attribute + 1), 0);
             local[attribute] = number;
         }
+        let keys = Keys::read(reader)?;
+        let key_count = keys.len();
         let mut compiled = Compiled {
             missing,
             counts,
             names,
             attributes: local,
-            keys: Keys::read(reader)?,
+            keys,
             bounds: Bounds::read(reader)?,
             patterns: Patterns::read(reader)?,
             stabbing: Stabbing::read(reader)?,
-            entries: reader.next()?,
+            bits: Bits::read(reader, key_count)?,
+            runs: reader.next()?,
             pattern_starts: reader.next()?,
             attribute_patterns: reader.next()?,
             starts: reader.next()?,
@@ -203,11 +188,14 @@ impl Compiled {
     fn load(&self, event: &Event, working: &mut Working) {
         let [sets, patterns, attributes, always, _] = self.sources();
         working.sources.push(always);
-        for (global, presence) in event.iter() {
-            let attribute = match self.attributes.get(global as usize) {
-                Some(&attribute) if attribute > 0 => attribute,
-                _ => continue,
-            };
+        working.probes.clear();
+        for (attribute, _, presence) in self.known(event) {
+            if let Presence::Values(values) = presence {
+                working.probes.extend(values.map(|value| self.keys.probe(attribute, value)));
+            }
+        }
+        let mut probe = 0;
+        for (attribute, global, presence) in self.known(event) {
             let first = working.values.len() as u32;
             working.touched.push(attribute);
             match presence {
@@ -215,13 +203,14 @@ impl Compiled {
                 Presence::Null => {}
                 Presence::Values(values) => {
                     for value in values {
-                        let key = self.keys.find(attribute, value);
+                        let key = self.keys.find(working.probes[probe], attribute, value);
+                        probe += 1;
                         let rank = self.bounds.rank(attribute, value);
                         working.values.push(Known { key, rank });
                         if key != NO_KEY {
-                            working.masks[attribute as usize] |= self.keys.bit(key);
+                            self.bits.with_key(attribute, key, |word, bit| working.set(word, bit));
                             working.sources.push(key);
-                            for &set in group(&self.key_set_starts, &self.key_sets, key) {
+                            for &set in self.sets_of(key) {
                                 if working.recall(working.sets[set as usize]).is_none() {
                                     working.sets[set as usize] = working.remember(true);
                                     working.sources.push(sets + set);
@@ -229,6 +218,7 @@ impl Compiled {
                             }
                         }
                         if rank != NO_RANK {
+                            self.bits.with_rank(attribute, rank, |word, bit| working.set(word, bit));
                             self.stabbing.stab(attribute, rank, &mut |source| working.sources.push(source));
                         }
                     }
@@ -248,6 +238,19 @@ impl Compiled {
         }
     }
 
+    /// The attributes of the event that expressions ask about: their numbers here and in the event.
+    fn known<'e>(&self, event: &'e Event) -> impl Iterator<Item = (u32, u32, Presence<'e>)> {
+        event.iter().filter_map(|(global, presence)| match self.attributes.get(global as usize) {
+            Some(&attribute) if attribute > 0 => Some((attribute, global, presence)),
+            _ => None,
+        })
+    }
+
+    /// The sets that are sources and have a key.
+    fn sets_of(&self, key: u32) -> &[u32] {
+        if self.key_sets.is_empty() { &[] } else { group(&self.key_set_starts, &self.key_sets, key) }
+    }
+
     /// The truth of a pattern, evaluated once per event.
     fn evaluate(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
         if let Some(truth) = working.recall(working.patterns[pattern as usize]) {
@@ -260,24 +263,24 @@ impl Compiled {
         truth
     }
 
-    /// Looks at the entries of a source.
-    fn follow(&self, source: u32, event: &Event, working: &mut Working) {
-        let range = self.starts[source as usize] as usize..self.starts[source as usize + 1] as usize;
-        let matching = Matching { compiled: self, event, above: u32::MAX };
-        let mut candidates = std::mem::take(&mut working.candidates);
-        for entries in self.entries[range].chunks(BATCH) {
-            candidates.clear();
-            let masks = &working.masks[..];
-            candidates.extend(
-                entries.iter().filter(|entry| entry.passes(masks)).map(|entry| (entry.block, entry.target)),
-            );
-            for &(block, target) in &candidates {
+    /// Looks at the entries of all sources that wait.
+    fn follow(&self, event: &Event, working: &mut Working) {
+        let mut stages = std::mem::take(&mut working.stages);
+        let ranges = working.sources.drain(..).map(|source| {
+            let source = source as usize;
+            (self.starts[source], self.starts[source + 1])
+        });
+        stages.begin(ranges, &self.runs, &working.bits);
+        while stages.pass(&self.runs, &working.bits) {
+            touch(&self.program, stages.candidates().iter().map(|candidate| candidate.block));
+            let matching = Matching { compiled: self, event, above: u32::MAX };
+            for &Candidate { block, target } in stages.candidates() {
                 if block == NO_BLOCK || holds(&matching, &self.program, block as usize, 0, working) {
                     self.reach(target, working);
                 }
             }
         }
-        working.candidates = candidates;
+        working.stages = stages;
     }
 
     fn reach(&self, target: u32, working: &mut Working) {
@@ -297,9 +300,6 @@ impl Compiled {
         working.sources.push(self.sources()[4] + node);
     }
 }
-
-/// Entries whose inline tests are made before the blocks of those that pass are read.
-const BATCH: usize = 256;
 
 /// A compiled matcher at work on an event.
 struct Matching<'a> {
@@ -354,14 +354,15 @@ impl Matcher for Compiled {
         let sets = self.set_starts.len() - 1;
         working.begin(
             self.names.len(),
+            self.bits.words(),
             self.patterns.len(),
             self.bodies.len(),
             sets,
             self.counts[0] as usize,
         );
         self.load(event, working);
-        while let Some(source) = working.sources.pop() {
-            self.follow(source, event, working);
+        while !working.sources.is_empty() {
+            self.follow(event, working);
         }
         deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
         working.take(found);
@@ -375,7 +376,7 @@ impl Matcher for Compiled {
     fn bytes(&self) -> usize {
         let words = self.attributes.len() + self.words().map(|column| column.len()).iter().sum::<usize>();
         4 * words
-            + size_of::<Entry>() * self.entries.len()
+            + self.bits.bytes()
             + self.patterns.bytes()
             + self.keys.bytes()
             + self.bounds.bytes()

@@ -44,12 +44,20 @@ impl Bounds {
         for attribute in 1..starts.len() {
             starts[attribute] += starts[attribute - 1];
         }
-        Bounds { starts: starts.into(), values: sorted.iter().map(|(_, value)| value).collect() }
+        Bounds { starts: starts.into(), values: sorted.iter().collect() }
     }
 
     fn of(&self, attribute: u32) -> Range<usize> {
         let attribute = attribute as usize;
         self.starts[attribute] as usize..self.starts[attribute + 1] as usize
+    }
+
+    /// How many ranks the values of an attribute have: none where no range asks about it.
+    pub fn ranks(&self, attribute: u32) -> u32 {
+        match self.of(attribute).len() as u32 {
+            0 => 0,
+            ends => 2 * ends + 1,
+        }
     }
 
     /// The rank of a value: odd where it is an end itself, even between two ends.

@@ -3,6 +3,9 @@
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
 //! no event costs work proportional to the number of expressions.
 
+use super::keys::Probe;
+use super::run::Stages;
+
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Field {
@@ -30,16 +33,19 @@ pub(super) struct Known {
 /// Working memory of one match.
 #[derive(Debug, Default)]
 pub(crate) struct Working {
-    /// For every attribute, one bit for each of its values' keys; attribute 0 has all bits.
-    pub(super) masks: Vec<u32>,
+    /// What the event has, as bits; see [`Bits`](super::bits::Bits).
+    pub(super) bits: Vec<u64>,
+    /// The words of `bits` that are not empty.
+    filled: Vec<u32>,
+    /// The first steps towards the keys of the event's values.
+    pub(super) probes: Vec<Probe>,
     pub(super) fields: Vec<Field>,
     pub(super) values: Vec<Known>,
     /// The attributes that the event has.
     pub(super) touched: Vec<u32>,
     /// Sources that are true and wait for their entries to be looked at.
     pub(super) sources: Vec<u32>,
-    /// Entries past their first test: the block that remains, and what it decides.
-    pub(super) candidates: Vec<(u32, u32)>,
+    pub(super) stages: Stages,
     /// Truths of patterns and nodes: twice the stamp, plus one where true.
     pub(super) patterns: Vec<u32>,
     pub(super) nodes: Vec<u32>,
@@ -54,6 +60,7 @@ impl Working {
     pub(super) fn begin(
         &mut self,
         attributes: usize,
+        words: usize,
         patterns: usize,
         nodes: usize,
         sets: usize,
@@ -66,8 +73,8 @@ impl Working {
             self.stamp = 0;
         }
         self.stamp += 1;
-        grow(&mut self.masks, attributes + 1, 0);
-        self.masks[0] = u32::MAX;
+        grow(&mut self.bits, words, 0);
+        self.bits[0] = u64::MAX;
         grow(&mut self.fields, attributes + 1, Field::default());
         grow(&mut self.patterns, patterns, 0);
         grow(&mut self.nodes, nodes, 0);
@@ -78,12 +85,20 @@ impl Working {
 
     /// Undoes what the event did to the attributes.
     pub(super) fn end(&mut self) {
+        for word in self.filled.drain(..) {
+            self.bits[word as usize] = 0;
+        }
         for attribute in self.touched.drain(..) {
-            self.masks[attribute as usize] = 0;
             self.fields[attribute as usize] = Field::default();
         }
         self.values.clear();
         self.sources.clear();
+    }
+
+    /// Notes a bit that the event has.
+    pub(super) fn set(&mut self, word: u32, bit: u64) {
+        self.bits[word as usize] |= bit;
+        self.filled.push(word);
     }
 
     pub(super) fn values(&self, field: Field) -> &[Known] {

@@ -1,0 +1,191 @@
+//! How does one word of an event tell whether an attribute has one of some values?
+//!
+//! Every attribute has words of 64 bits: one bit for each of its pairs, those asked about most often
+//! in the first word; where the pairs need several words, one more into which all of them are folded;
+//! and one for the ranks of values among the ends of ranges. A test is a word and a mask, and passes
+//! where the two have a bit in common. Word 0 has all bits: the test that everything passes.
+
+use crate::column::Column;
+use crate::error::Result;
+use crate::sections::{SectionReader, Sections};
+
+const WIDTH: u32 = u64::BITS;
+
+/// A test of one word of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct BitTest {
+    pub word: u32,
+    pub mask: u64,
+    /// Whether it passes for nothing but what it asks for.
+    pub exact: bool,
+}
+
+impl BitTest {
+    /// Passes always.
+    pub const NONE: BitTest = BitTest { word: 0, mask: u64::MAX, exact: true };
+}
+
+/// Where the words of an attribute are.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Place {
+    first_word: u32,
+    first_key: u32,
+    keys: u32,
+    ranks: u32,
+}
+
+/// The words of all attributes.
+#[derive(Debug, Default)]
+pub(super) struct Bits {
+    places: Column<Place>,
+    /// How many words there are, word 0 included.
+    words: u32,
+}
+
+impl Bits {
+    /// Lays out the words; each attribute has a first key, a number of keys and a number of ranks.
+    pub fn new(attributes: impl Iterator<Item = (u32, u32, u32)>) -> Bits {
+        let mut words = 1;
+        let place = |(first_key, keys, ranks)| {
+            let place = Place { first_word: words, first_key, keys, ranks };
+            words += place.words();
+            place
+        };
+        let places = attributes.map(place).collect();
+        Bits { places, words }
+    }
+
+    pub fn words(&self) -> usize {
+        self.words as usize
+    }
+
+    /// The test for some keys of an attribute.
+    pub fn of_keys(&self, attribute: u32, keys: impl Iterator<Item = u32> + Clone) -> BitTest {
+        let place = &self.places[attribute as usize];
+        let mask = keys.clone().fold(0, |mask, key| mask | place.key_bit(key));
+        let mut words = keys.map(|key| place.key_word(key));
+        let first = words.next().unwrap_or(place.folded());
+        let exact = words.all(|word| word == first);
+        BitTest { word: if exact { first } else { place.folded() }, mask, exact }
+    }
+
+    /// The test for the ranks from `first` to `last`.
+    pub fn of_ranks(&self, attribute: u32, first: u32, last: u32) -> BitTest {
+        let place = &self.places[attribute as usize];
+        let mask = match first <= last {
+            true => (u64::MAX >> (WIDTH - 1 - place.bucket(last))) & (u64::MAX << place.bucket(first)),
+            false => 0,
+        };
+        BitTest { word: place.rank_word(), mask, exact: place.ranks <= WIDTH }
+    }
+
+    /// Calls `set` with the words and bits of a key that an event has.
+    pub fn with_key(&self, attribute: u32, key: u32, mut set: impl FnMut(u32, u64)) {
+        let place = &self.places[attribute as usize];
+        set(place.key_word(key), place.key_bit(key));
+        if place.keys > WIDTH {
+            set(place.folded(), place.key_bit(key));
+        }
+    }
+
+    /// Calls `set` with the word and bit of a rank that an event has.
+    pub fn with_rank(&self, attribute: u32, rank: u32, mut set: impl FnMut(u32, u64)) {
+        let place = &self.places[attribute as usize];
+        set(place.rank_word(), 1 << place.bucket(rank));
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        size_of::<Place>() * self.places.len()
+    }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.places);
+    }
+
+    /// Finds the words of so many keys in a file.
+    pub fn read(reader: &mut SectionReader, keys: usize) -> Result<Bits> {
+        let places: Column<Place> = reader.next()?;
+        let (mut words, mut next_key) = (1u32, 0u32);
+        for place in places.iter() {
+            if (place.first_word, place.first_key) != (words, next_key) || place.keys as usize > keys {
+                return Err(reader.damaged("the bits of an attribute are misplaced"));
+            }
+            words = words.saturating_add(place.words());
+            next_key = next_key.saturating_add(place.keys);
+        }
+        match next_key as usize == keys {
+            true => Ok(Bits { places, words }),
+            false => Err(reader.damaged("the bits of some keys are missing")),
+        }
+    }
+}
+
+impl Place {
+    fn words(self) -> u32 {
+        self.keys.div_ceil(WIDTH) + u32::from(self.keys > WIDTH) + u32::from(self.ranks > 0)
+    }
+
+    fn key_word(self, key: u32) -> u32 {
+        self.first_word + (key - self.first_key) / WIDTH
+    }
+
+    fn key_bit(self, key: u32) -> u64 {
+        1 << ((key - self.first_key) % WIDTH)
+    }
+
+    /// The word into which all keys are folded: the only one, where they need one.
+    fn folded(self) -> u32 {
+        self.first_word + if self.keys > WIDTH { self.keys.div_ceil(WIDTH) } else { 0 }
+    }
+
+    fn rank_word(self) -> u32 {
+        self.first_word + self.words() - 1
+    }
+
+    /// The bit of a rank: its own, where there are enough.
+    fn bucket(self, rank: u32) -> u32 {
+        match self.ranks {
+            ..=WIDTH => rank,
+            ranks => (u64::from(rank) * u64::from(WIDTH) / u64::from(ranks)) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_asked_for_passes_and_exact_tests_pass_nothing_else(
+            keys in 1..200u32,
+            asked in prop::collection::vec(0..200u32, 1..5),
+            has in 0..200u32,
+        ) {
+            let bits = Bits::new([(0, 5, 0), (5, keys, 0)].into_iter());
+            let asked: Vec<u32> = asked.into_iter().map(|key| 5 + key % keys).collect();
+            let has = 5 + has % keys;
+            let test = bits.of_keys(1, asked.iter().copied());
+            let mut event = vec![0; bits.words()];
+            bits.with_key(1, has, |word, bit| event[word as usize] |= bit);
+            let passes = event[test.word as usize] & test.mask != 0;
+            prop_assert!(passes || !asked.contains(&has));
+            prop_assert!(!test.exact || passes == asked.contains(&has));
+        }
+
+        #[test]
+        fn ranks_likewise(ranks in 1..300u32, first in 0..300u32, last in 0..300u32, rank in 0..300u32) {
+            let bits = Bits::new([(0, 0, 0), (0, 70, ranks)].into_iter());
+            let (first, last, rank) = (first % ranks, last % ranks, rank % ranks);
+            let test = bits.of_ranks(1, first, last);
+            let mut event = vec![0; bits.words()];
+            bits.with_rank(1, rank, |word, bit| event[word as usize] |= bit);
+            let passes = event[test.word as usize] & test.mask != 0;
+            prop_assert!(passes || !(first..=last).contains(&rank));
+            prop_assert!(!test.exact || passes == (first..=last).contains(&rank));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What waits for a source, and how is it looked at?
+//!
+//! Everything that waits for one source stands in one run of words: the number of groups; the groups;
+//! the masks of the first bit tests of all entries; the entries. A group holds the entries whose first
+//! bit test looks at the same word of the event; where that is empty, none of them is looked at.
+//!
+//! Runs are looked at in stages, each a loop over all that passed the one before, whose steps do not
+//! depend on each other and hardly branch: many reads are under way at once, and the processor has
+//! little to guess.
+
+use super::bits::BitTest;
+use super::build::Waiting;
+
+/// Entries that pass their first bit test are taken further so many at a time.
+const BATCH: usize = 1024;
+
+/// Entries of a source whose first bit test looks at the same word.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Group {
+    word: u32,
+    /// How many entries of the run come before the end of the group.
+    end: u32,
+}
+
+/// The first bit test's mask, in halves.
+type Mask = [u32; 2];
+
+/// What follows when a source is true and the first bit test passes.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Entry {
+    /// The second bit test.
+    mask: Mask,
+    word: u32,
+    candidate: Candidate,
+}
+
+/// An entry that passes its bit tests.
+#[derive(Debug, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Candidate {
+    /// The block of checks that remains.
+    pub block: u32,
+    /// The slot or node that is then true.
+    pub target: u32,
+}
+
+const GROUP: usize = size_of::<Group>() / 4;
+const MASK: usize = size_of::<Mask>() / 4;
+const ENTRY: usize = size_of::<Entry>() / 4;
+
+fn halves(mask: u64) -> Mask {
+    [mask as u32, (mask >> 32) as u32]
+}
+
+fn whole([low, high]: Mask) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// Appends the run of a source, unless nothing waits for it. What waits is sorted by its tests.
+pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> + Clone, run: &mut Vec<u32>) {
+    let mut groups: Vec<Group> = Vec::new();
+    for (waiting, end) in waiting.clone().zip(1..) {
+        let word = waiting.tests[0].word;
+        match groups.last_mut() {
+            Some(group) if group.word == word => group.end = end,
+            _ => groups.push(Group { word, end }),
+        }
+    }
+    if groups.is_empty() {
+        return;
+    }
+    run.push(groups.len() as u32);
+    run.extend_from_slice(bytemuck::cast_slice(&groups));
+    run.extend(waiting.clone().flat_map(|waiting| halves(waiting.tests[0].mask)));
+    for &Waiting { tests: [_, BitTest { word, mask, .. }], block, target } in waiting {
+        let entry = Entry { mask: halves(mask), word, candidate: Candidate { block, target } };
+        run.extend_from_slice(bytemuck::cast_slice(&[entry]));
+    }
+}
+
+/// A group whose word is not empty.
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    word: u64,
+    /// Where its masks and entries stand, and how many there are.
+    masks: u32,
+    entries: u32,
+    count: u32,
+}
+
+/// What passed each stage so far.
+#[derive(Debug, Default)]
+pub(super) struct Stages {
+    ranges: Vec<(u32, u32)>,
+    open: Vec<Open>,
+    /// How many of `open`, and below of `candidates`, are in use.
+    groups: usize,
+    /// The group to go on with, and how much of it is done.
+    next: usize,
+    done: u32,
+    /// Where entries stand that passed their first test.
+    passed: Vec<u32>,
+    candidates: Vec<Candidate>,
+    found: usize,
+}
+
+impl Stages {
+    /// Begins with the runs that stand at these ranges, and finds their groups whose word is not empty.
+    pub fn begin(&mut self, ranges: impl Iterator<Item = (u32, u32)>, runs: &[u32], bits: &[u64]) {
+        self.ranges.clear();
+        self.ranges.extend(ranges.filter(|(start, end)| start < end));
+        touch(runs, self.ranges.iter().map(|(start, _)| *start));
+        (self.next, self.done) = (0, 0);
+        let mut length = 0;
+        for &(start, end) in &self.ranges {
+            let run = &runs[start as usize..end as usize];
+            let groups: &[Group] = bytemuck::cast_slice(&run[1..1 + GROUP * run[0] as usize]);
+            let entries = groups.last().map_or(0, |group| group.end);
+            let masks = start + 1 + (GROUP * groups.len()) as u32;
+            let rest = masks + MASK as u32 * entries;
+            if self.open.len() < length + groups.len() {
+                self.open.resize(2 * (length + groups.len()), Open::default());
+            }
+            let mut begin = 0;
+            for group in groups {
+                let word = bits[group.word as usize];
+                self.open[length] = Open {
+                    word,
+                    masks: masks + MASK as u32 * begin,
+                    entries: rest + ENTRY as u32 * begin,
+                    count: group.end - begin,
+                };
+                length += usize::from(word != 0);
+                begin = group.end;
+            }
+        }
+        self.groups = length;
+    }
+
+    /// Finds the next entries that pass their bit tests; false where there are none left.
+    pub fn pass(&mut self, runs: &[u32], bits: &[u64]) -> bool {
+        if self.next >= self.groups {
+            return false;
+        }
+        self.passed.resize(BATCH, 0);
+        self.candidates.resize(BATCH, Candidate::default());
+        let mut passed = 0;
+        while let Some(open) = self.open[..self.groups].get(self.next) {
+            let count = (open.count - self.done).min((BATCH - passed) as u32);
+            let first = (open.masks + MASK as u32 * self.done) as usize;
+            let masks: &[Mask] = bytemuck::cast_slice(&runs[first..first + MASK * count as usize]);
+            let mut entry = open.entries + ENTRY as u32 * self.done;
+            for &mask in masks {
+                self.passed[passed] = entry;
+                passed += usize::from(whole(mask) & open.word != 0);
+                entry += ENTRY as u32;
+            }
+            self.done += count;
+            if self.done < open.count {
+                break;
+            }
+            (self.next, self.done) = (self.next + 1, 0);
+            if passed == BATCH {
+                break;
+            }
+        }
+        let mut candidates = 0;
+        for &position in &self.passed[..passed] {
+            let position = position as usize;
+            let entry: &Entry = bytemuck::from_bytes(bytemuck::cast_slice(&runs[position..position + ENTRY]));
+            self.candidates[candidates] = entry.candidate;
+            candidates += usize::from(bits[entry.word as usize] & whole(entry.mask) != 0);
+        }
+        self.found = candidates;
+        true
+    }
+
+    /// The entries found by [`Stages::pass`].
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates[..self.found]
+    }
+}
+
+/// Reads words that will be needed, so that their reads do not wait for each other.
+pub(super) fn touch(words: &[u32], positions: impl Iterator<Item = u32>) {
+    let read = positions.filter_map(|position| words.get(position as usize));
+    std::hint::black_box(read.fold(0, |sum, word| sum ^ word));
+}
