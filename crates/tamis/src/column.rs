@@ -13,6 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
+use memmap2::MmapMut;
+
+const HUGE_PAGE: usize = 2 << 20;
 
 /// A file mapped into memory, read only.
 #[derive(Debug)]
@@ -45,6 +48,7 @@ pub(crate) struct Column<T> {
 
 enum Owner<T> {
     Memory { _items: Box<[T]> },
+    Pages { _pages: MmapMut },
     File { _map: Arc<Map> },
 }
 
@@ -74,8 +78,16 @@ impl<T: AnyBitPattern + NoUninit> Column<T> {
     }
 }
 
-impl<T> From<Vec<T>> for Column<T> {
+impl<T: AnyBitPattern + NoUninit> From<Vec<T>> for Column<T> {
     fn from(items: Vec<T>) -> Self {
+        if let Some((pages, pointer)) = huge_pages(&items) {
+            return Column {
+                pointer,
+                length: items.len(),
+                _owner: Owner::Pages { _pages: pages },
+                _items: PhantomData,
+            };
+        }
         let items = items.into_boxed_slice();
         Column {
             pointer: items.as_ptr(),
@@ -86,13 +98,31 @@ impl<T> From<Vec<T>> for Column<T> {
     }
 }
 
-impl<T> FromIterator<T> for Column<T> {
+/// A copy of the items in huge pages, where they fill some and the system has them: a match reads
+/// all over a large index, and with small pages much of its time would go into finding these.
+fn huge_pages<T: AnyBitPattern + NoUninit>(items: &[T]) -> Option<(MmapMut, *const T)> {
+    let bytes: &[u8] = bytemuck::cast_slice(items);
+    if cfg!(not(target_os = "linux")) || bytes.len() < 2 * HUGE_PAGE {
+        return None;
+    }
+    // A map begins anywhere; what is kept in it begins with a huge page.
+    let mut pages = MmapMut::map_anon(bytes.len() + HUGE_PAGE).ok()?;
+    #[cfg(target_os = "linux")]
+    pages.advise(memmap2::Advice::HugePage).ok()?;
+    let start = pages.as_ptr().align_offset(HUGE_PAGE);
+    let place = pages.get_mut(start..start.checked_add(bytes.len())?)?;
+    place.copy_from_slice(bytes);
+    let pointer = bytemuck::try_cast_slice::<u8, T>(place).ok()?.as_ptr();
+    Some((pages, pointer))
+}
+
+impl<T: AnyBitPattern + NoUninit> FromIterator<T> for Column<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         items.into_iter().collect::<Vec<T>>().into()
     }
 }
 
-impl<T> Default for Column<T> {
+impl<T: AnyBitPattern + NoUninit> Default for Column<T> {
     fn default() -> Self {
         Vec::new().into()
     }
@@ -103,7 +133,7 @@ impl<T> Deref for Column<T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: pointer and length come from a slice of what the owner keeps alive and in place:
-        // a boxed slice or a map, neither of which moves its contents or gives out a mutable view.
+        // a boxed slice, a map or pages, none of which moves its contents or gives out a mutable view.
         unsafe { std::slice::from_raw_parts(self.pointer, self.length) }
     }
 }
@@ -117,6 +147,13 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Column<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_column_has_its_items() {
+        let numbers: Vec<u32> = (0..3_000_000).collect();
+        let column: Column<u32> = numbers.clone().into();
+        assert!(column[..] == numbers);
+    }
 
     #[test]
     fn a_mapped_column_equals_its_twin_in_memory() {

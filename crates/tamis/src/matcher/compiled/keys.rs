@@ -1,11 +1,14 @@
 //! Which pair that some expression asks about is this value of this attribute?
 //!
 //! A flat hash table over the pairs, numbered attribute by attribute. It is read in place, so it can
-//! live in a file: the hash is fixed, and the pair itself decides.
+//! live in a file: the hash is fixed, and the pair itself decides. A pair stands in its slot, so that
+//! finding it costs one read of far memory.
 
 use std::ops::Range;
 
-use super::values::ValueColumns;
+use xxhash_rust::xxh3::xxh3_64_with_seed as xxh3;
+
+use super::values::Record;
 use crate::column::Column;
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
@@ -14,24 +17,31 @@ use crate::value::{Value, ValueRef};
 /// No pair: no expression asks about this value.
 pub(super) const NO_KEY: u32 = u32::MAX;
 
-/// The high half of a hash.
-const HIGH: u64 = 0xffff_ffff_0000_0000;
+/// A pair with its key.
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Slot {
+    pair: Record,
+    /// The key plus one; 0 where the slot is free.
+    next_key: u32,
+    unused: u32,
+}
 
 /// A value on its way to its key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
-    hash: u64,
-    /// What stands where the value's slot would be; 0 for nothing.
-    found: u64,
+    pair: Record,
+    slot: u32,
+    /// What stands in the slot.
+    next_key: u32,
 }
 
 /// The pairs that equality asks about.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Open addressing with linear probing: a key plus one, or 0 for nothing, and above it the high
-    /// half of the pair's hash.
-    slots: Column<u64>,
-    values: ValueColumns,
+    /// Open addressing with linear probing.
+    slots: Column<Slot>,
+    texts: Column<u8>,
     /// The first key of each attribute.
     firsts: Column<u32>,
 }
@@ -44,62 +54,60 @@ impl Keys {
         order.sort_by_key(|&pair| (pairs[pair as usize].0, std::cmp::Reverse(uses[pair as usize])));
         let mut numbers = vec![0; pairs.len()];
         let mut firsts = vec![0; attributes + 2];
-        let capacity = if pairs.is_empty() { 0 } else { (pairs.len() * 2).next_power_of_two() };
-        let mut slots = vec![0u64; capacity];
-        for (number, &pair) in order.iter().enumerate() {
-            let (attribute, value) = &pairs[pair as usize];
-            numbers[pair as usize] = number as u32;
+        // At least a fifth of the slots is free.
+        let capacity = if pairs.is_empty() { 0 } else { (pairs.len() * 5 / 4 + 1).next_power_of_two() };
+        let mut slots = vec![<Slot as bytemuck::Zeroable>::zeroed(); capacity];
+        let mut texts = Vec::new();
+        for (next_key, &number) in (1..).zip(&order) {
+            let (attribute, value) = &pairs[number as usize];
+            numbers[number as usize] = next_key - 1;
             firsts[*attribute as usize + 1] += 1;
-            let hash = hash(*attribute, value.as_ref());
-            let mut slot = hash as usize & (capacity - 1);
-            while slots[slot] != 0 {
+            let pair = Record::new(*attribute, value.as_ref(), texts.len() as u64);
+            if pair.is_long() {
+                texts.extend_from_slice(text(value.as_ref()));
+            }
+            let mut slot = hash(pair, value.as_ref()) as usize & (capacity - 1);
+            while slots[slot].next_key != 0 {
                 slot = (slot + 1) & (capacity - 1);
             }
-            slots[slot] = hash & HIGH | (number as u64 + 1);
+            slots[slot] = Slot { pair, next_key, unused: 0 };
         }
         for attribute in 1..firsts.len() {
             firsts[attribute] += firsts[attribute - 1];
         }
-        let keys = Keys {
-            slots: slots.into(),
-            values: order.iter().map(|&pair| &pairs[pair as usize]).collect(),
-            firsts: firsts.into(),
-        };
-        (keys, numbers)
+        (Keys { slots: slots.into(), texts: texts.into(), firsts: firsts.into() }, numbers)
     }
 
     /// The first step towards the key of a value of an attribute. Steps of several values are taken
     /// together, so that their reads do not wait for each other.
     pub fn probe(&self, attribute: u32, value: ValueRef<'_>) -> Probe {
+        let pair = Record::new(attribute, value, 0);
         if self.of(attribute).is_empty() || self.slots.is_empty() {
-            return Probe { hash: 0, found: 0 };
+            return Probe { pair, slot: 0, next_key: 0 };
         }
-        let hash = hash(attribute, value);
-        Probe { hash, found: self.slots[hash as usize & (self.slots.len() - 1)] }
+        let slot = hash(pair, value) as usize & (self.slots.len() - 1);
+        Probe { pair, slot: slot as u32, next_key: self.slots[slot].next_key }
     }
 
-    /// The key of a value of an attribute, or [`NO_KEY`].
-    pub fn find(&self, probe: Probe, attribute: u32, value: ValueRef<'_>) -> u32 {
-        let Probe { hash, mut found } = probe;
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut slot = hash as usize & mask;
-        // At least half of the slots are empty; the bound is for a damaged file.
+    /// The key of a value, or [`NO_KEY`].
+    pub fn find(&self, probe: Probe, value: ValueRef<'_>) -> u32 {
+        let Probe { pair, mut slot, mut next_key } = probe;
+        // Some slots are free; the bound is for a damaged file.
         for _ in 0..self.slots.len() {
-            if found == 0 {
+            if next_key == 0 {
                 return NO_KEY;
             }
-            let key = (found as u32).wrapping_sub(1);
-            if (found ^ hash) & HIGH == 0 && self.values.is(key as usize, attribute, value) {
-                return key;
+            if self.slots[slot as usize].pair.is(pair, &self.texts, text(value)) {
+                return next_key - 1;
             }
-            slot = (slot + 1) & mask;
-            found = self.slots[slot];
+            slot = (slot + 1) & (self.slots.len() - 1) as u32;
+            next_key = self.slots[slot as usize].next_key;
         }
         NO_KEY
     }
 
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.firsts.last().copied().unwrap_or(0) as usize
     }
 
     /// The keys of an attribute.
@@ -109,31 +117,34 @@ impl Keys {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        8 * self.slots.len() + 4 * self.firsts.len() + self.values.bytes()
+        size_of::<Slot>() * self.slots.len() + 4 * self.firsts.len() + self.texts.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.slots);
-        self.values.write(sections);
+        sections.push(&self.texts);
         sections.push(&self.firsts);
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<Keys> {
-        let slots: Column<u64> = reader.next()?;
+        let slots: Column<Slot> = reader.next()?;
         if !slots.is_empty() && !slots.len().is_power_of_two() {
             return Err(reader.damaged("a hash table has a wrong size"));
         }
-        Ok(Keys { slots, values: ValueColumns::read(reader)?, firsts: reader.next()? })
+        Ok(Keys { slots, texts: reader.next()?, firsts: reader.next()? })
     }
 }
 
-fn hash(attribute: u32, value: ValueRef<'_>) -> u64 {
-    use xxhash_rust::xxh3::xxh3_64_with_seed as xxh3;
-    let seed = u64::from(attribute);
+fn hash(pair: Record, value: ValueRef<'_>) -> u64 {
+    match pair.is_long() {
+        true => xxh3(text(value), pair.hash()),
+        false => pair.hash(),
+    }
+}
+
+fn text(value: ValueRef<'_>) -> &[u8] {
     match value {
-        ValueRef::Boolean(value) => xxh3(&[u8::from(value)], seed),
-        ValueRef::Integer(value) => xxh3(&value.to_le_bytes(), seed),
-        ValueRef::Float(value) => xxh3(&value.get().to_le_bytes(), seed),
-        ValueRef::String(text) => xxh3(text.as_bytes(), seed),
+        ValueRef::String(text) => text.as_bytes(),
+        _ => &[],
     }
 }

@@ -203,7 +203,7 @@ impl Compiled {
                 Presence::Null => {}
                 Presence::Values(values) => {
                     for value in values {
-                        let key = self.keys.find(working.probes[probe], attribute, value);
+                        let key = self.keys.find(working.probes[probe], value);
                         probe += 1;
                         let rank = self.bounds.rank(attribute, value);
                         working.values.push(Known { key, rank });

@@ -18,10 +18,10 @@ const SHORT: u32 = 5;
 /// The low bits of a record's label, which hold the kind.
 const KIND: u32 = 7;
 
-/// An attribute and a value, but for a long text, so that looking at one costs one cache miss.
-#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+/// An attribute and its value, but for a long text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Record {
+pub(super) struct Record {
     /// The number's bits, the short text, or where the long text starts.
     payload: u64,
     /// The length of the text; 0 for what is none.
@@ -31,86 +31,89 @@ struct Record {
 }
 
 impl Record {
+    /// The record of a value whose text, if it is long, starts at `start`.
+    pub fn new(attribute: u32, value: ValueRef<'_>, start: u64) -> Record {
+        let (kind, payload, length) = match value {
+            ValueRef::Boolean(value) => (u32::from(value), 0, 0),
+            ValueRef::Integer(value) => (INTEGER, value as u64, 0),
+            ValueRef::Float(value) => (FLOAT, value.get().to_bits(), 0),
+            ValueRef::String(text) => {
+                let mut bytes = [0; 8];
+                match bytes.get_mut(..text.len()) {
+                    Some(place) => {
+                        place.copy_from_slice(text.as_bytes());
+                        (SHORT, u64::from_le_bytes(bytes), text.len())
+                    }
+                    None => (STRING, start, text.len()),
+                }
+            }
+        };
+        Record { payload, length: length as u32, label: attribute << KIND.count_ones() | kind }
+    }
+
     fn kind(self) -> u32 {
         self.label & KIND
     }
+
+    /// Whether its text stands elsewhere.
+    pub fn is_long(self) -> bool {
+        self.kind() == STRING
+    }
+
+    /// All of it but its text, if that stands elsewhere, mixed into one number.
+    pub fn hash(self) -> u64 {
+        let payload = if self.is_long() { 0 } else { self.payload };
+        let high = u64::from(self.length) << 32 | u64::from(self.label);
+        mix(payload ^ 0x9e37_79b9_7f4a_7c15, mix(high, 0xd6e8_feb8_6659_fd93) | 1)
+    }
+
+    /// Whether it is the record of the same value, where the texts of long ones are as given.
+    pub fn is(self, other: Record, texts: &[u8], text: &[u8]) -> bool {
+        if other.is_long() {
+            let same = (self.label, self.length) == (other.label, other.length);
+            same && self.text(texts) == text
+        } else {
+            self == other
+        }
+    }
+
+    /// The text of a long record, among all texts.
+    pub fn text(self, texts: &[u8]) -> &[u8] {
+        let start = self.payload as usize;
+        &texts[start..start + self.length as usize]
+    }
 }
 
-fn label(attribute: u32, kind: u32) -> u32 {
-    attribute << KIND.count_ones() | kind
-}
-
-fn short(text: &str) -> Option<u64> {
-    let mut bytes = [0; 8];
-    bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
-    Some(u64::from_le_bytes(bytes))
+/// The product of two numbers, folded.
+fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
 }
 
 /// Values of attributes by their position.
 #[derive(Debug, Default)]
 pub(super) struct ValueColumns {
     records: Column<Record>,
-    text: Column<u8>,
+    texts: Column<u8>,
 }
 
 impl<'a> FromIterator<&'a (u32, Value)> for ValueColumns {
     fn from_iter<I: IntoIterator<Item = &'a (u32, Value)>>(values: I) -> Self {
-        let mut all = Vec::new();
+        let mut texts = Vec::new();
         let record = |(attribute, value): &(u32, Value)| {
-            let (kind, payload, length) = match value {
-                Value::Boolean(false) => (FALSE, 0, 0),
-                Value::Boolean(true) => (TRUE, 0, 0),
-                Value::Integer(value) => (INTEGER, *value as u64, 0),
-                Value::Float(value) => (FLOAT, value.get().to_bits(), 0),
-                Value::String(text) => match short(text) {
-                    Some(bytes) => (SHORT, bytes, text.len()),
-                    None => {
-                        let start = all.len() as u64;
-                        all.extend_from_slice(text.as_bytes());
-                        (STRING, start, text.len())
-                    }
-                },
-            };
-            Record { payload, length: length as u32, label: label(*attribute, kind) }
+            let record = Record::new(*attribute, value.as_ref(), texts.len() as u64);
+            match value {
+                Value::String(text) if record.is_long() => texts.extend_from_slice(text.as_bytes()),
+                _ => {}
+            }
+            record
         };
         let records = values.into_iter().map(record).collect();
-        ValueColumns { records, text: all.into() }
+        ValueColumns { records, texts: texts.into() }
     }
 }
 
 impl ValueColumns {
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    fn text(&self, record: Record) -> &[u8] {
-        let start = record.payload as usize;
-        &self.text[start..start + record.length as usize]
-    }
-
-    /// Whether at `position` there is this value of this attribute.
-    pub fn is(&self, position: usize, attribute: u32, value: ValueRef<'_>) -> bool {
-        let record = self.records[position];
-        let (kind, payload) = match value {
-            ValueRef::Boolean(value) => return record.label == label(attribute, u32::from(value)),
-            ValueRef::Integer(value) => (INTEGER, value as u64),
-            ValueRef::Float(value) => (FLOAT, value.get().to_bits()),
-            ValueRef::String(text) => {
-                if record.length as usize != text.len() {
-                    return false;
-                }
-                match short(text) {
-                    Some(bytes) => (SHORT, bytes),
-                    None => {
-                        return record.label == label(attribute, STRING)
-                            && self.text(record) == text.as_bytes();
-                    }
-                }
-            }
-        };
-        record.payload == payload && record.label == label(attribute, kind)
-    }
-
     /// How the value at `position` is ordered against this one, as by [`ValueRef::canonical_order`].
     pub fn order(&self, position: usize, value: ValueRef<'_>) -> Ordering {
         let record = self.records[position];
@@ -119,7 +122,7 @@ impl ValueColumns {
             _ => Ordering::Greater,
         };
         let number = match record.kind() {
-            STRING => return text(self.text(record)),
+            STRING => return text(record.text(&self.texts)),
             SHORT => return text(&record.payload.to_le_bytes()[..record.length as usize]),
             FALSE => ValueRef::Boolean(false),
             TRUE => ValueRef::Boolean(true),
@@ -130,15 +133,15 @@ impl ValueColumns {
     }
 
     pub fn bytes(&self) -> usize {
-        16 * self.records.len() + self.text.len()
+        size_of::<Record>() * self.records.len() + self.texts.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.records);
-        sections.push(&self.text);
+        sections.push(&self.texts);
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<ValueColumns> {
-        Ok(ValueColumns { records: reader.next()?, text: reader.next()? })
+        Ok(ValueColumns { records: reader.next()?, texts: reader.next()? })
     }
 }
