@@ -80,11 +80,12 @@ impl Records {
     }
 
     /// The id in a slot; `None` where the file it lives in is damaged.
+    #[inline]
     pub fn id(&self, slot: Slot) -> Option<IdRef<'_>> {
-        if let Some(&number) = self.integers.get(slot as usize) {
-            return Some(IdRef::Integer(number));
+        match self.integers.get(slot as usize) {
+            Some(&number) => Some(IdRef::Integer(number)),
+            None => IdRef::decode(self.ids.bytes_of(slot as usize)?),
         }
-        IdRef::decode(self.ids.bytes_of(slot as usize)?)
     }
 
     /// Whether there are ids that are strings, and ids that are integers.

@@ -58,10 +58,11 @@ impl Snapshot {
         for segment in &self.segments {
             scratch.slots.clear();
             segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
+            if segment.removals() > 0 {
+                scratch.slots.retain(|&slot| segment.is_live(slot, self.version));
+            }
             for &slot in &scratch.slots {
-                if segment.is_live(slot, self.version) {
-                    found(segment.id(slot)?);
-                }
+                found(segment.id(slot)?);
             }
         }
         Ok(())

@@ -289,7 +289,8 @@ impl Builder {
                 let mut tests = Vec::new();
                 let mut position = 0;
                 while literal && tests.len() < 2 && position < others.len() {
-                    let test = self.bit_test(others[position]);
+                    let negated = self.terms.get(others[position]).negated;
+                    let test = self.bit_test(others[position]).filter(|_| !negated);
                     tests.extend(test);
                     if test.is_some_and(|test| test.exact) {
                         others.remove(position);
@@ -308,11 +309,10 @@ impl Builder {
         }
     }
 
-    /// The bit test that a term passes wherever it is true, if there is one worth making.
+    /// The bit test that a term, or what it negates, passes wherever it is true, if one is worth making.
     fn bit_test(&self, term: TermId) -> Option<BitTest> {
         let literal = self.terms.get(term);
         match literal.tag {
-            _ if literal.negated => None,
             Tag::Keys if literal.payload().len() <= MOST_KEYS => {
                 let keys = literal.payload().iter().map(|&key| self.key_numbers[key as usize]);
                 Some(self.bits.of_keys(literal.attribute(), keys))
@@ -421,6 +421,11 @@ impl Builder {
         }
         let parts = self.terms.get(term);
         let negated = parts.negated;
+        if let Some(BitTest { word, mask, exact: true }) = self.bit_test(term) {
+            let head = head(program::BITS, negated, 0, parts.attribute());
+            words.extend([head, word, mask as u32, (mask >> 32) as u32]);
+            return;
+        }
         match parts.tag {
             Tag::Or => self.alternatives(term, words),
             Tag::Keys if parts.payload().len() <= MOST_KEYS => {

@@ -6,9 +6,7 @@
 
 use std::ops::Range;
 
-use xxhash_rust::xxh3::xxh3_64_with_seed as xxh3;
-
-use super::values::Record;
+use super::values::{Record, text_of};
 use crate::column::Column;
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
@@ -17,30 +15,20 @@ use crate::value::{Value, ValueRef};
 /// No pair: no expression asks about this value.
 pub(super) const NO_KEY: u32 = u32::MAX;
 
-/// A pair with its key.
-#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct Slot {
-    pair: Record,
-    /// The key plus one; 0 where the slot is free.
-    next_key: u32,
-    unused: u32,
-}
-
 /// A value on its way to its key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
     pair: Record,
     slot: u32,
-    /// What stands in the slot.
-    next_key: u32,
+    /// The note of what stands in the slot.
+    note: u32,
 }
 
 /// The pairs that equality asks about.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Open addressing with linear probing.
-    slots: Column<Slot>,
+    /// Open addressing with linear probing; the note is the key plus one, 0 where a slot is free.
+    slots: Column<Record>,
     texts: Column<u8>,
     /// The first key of each attribute.
     firsts: Column<u32>,
@@ -56,21 +44,21 @@ impl Keys {
         let mut firsts = vec![0; attributes + 2];
         // At least a fifth of the slots is free.
         let capacity = if pairs.is_empty() { 0 } else { (pairs.len() * 5 / 4 + 1).next_power_of_two() };
-        let mut slots = vec![<Slot as bytemuck::Zeroable>::zeroed(); capacity];
+        let mut slots = vec![<Record as bytemuck::Zeroable>::zeroed(); capacity];
         let mut texts = Vec::new();
         for (next_key, &number) in (1..).zip(&order) {
             let (attribute, value) = &pairs[number as usize];
             numbers[number as usize] = next_key - 1;
             firsts[*attribute as usize + 1] += 1;
-            let pair = Record::new(*attribute, value.as_ref(), texts.len() as u64);
-            if pair.is_long() {
-                texts.extend_from_slice(text(value.as_ref()));
-            }
-            let mut slot = hash(pair, value.as_ref()) as usize & (capacity - 1);
-            while slots[slot].next_key != 0 {
+            let text = text_of(value.as_ref());
+            let mut pair = Record::new(*attribute, value.as_ref(), texts.len());
+            pair.note = next_key;
+            pair.write_text(text, &mut texts);
+            let mut slot = pair.hash(text) as usize & (capacity - 1);
+            while slots[slot].note != 0 {
                 slot = (slot + 1) & (capacity - 1);
             }
-            slots[slot] = Slot { pair, next_key, unused: 0 };
+            slots[slot] = pair;
         }
         for attribute in 1..firsts.len() {
             firsts[attribute] += firsts[attribute - 1];
@@ -83,25 +71,25 @@ impl Keys {
     pub fn probe(&self, attribute: u32, value: ValueRef<'_>) -> Probe {
         let pair = Record::new(attribute, value, 0);
         if self.of(attribute).is_empty() || self.slots.is_empty() {
-            return Probe { pair, slot: 0, next_key: 0 };
+            return Probe { pair, slot: 0, note: 0 };
         }
-        let slot = hash(pair, value) as usize & (self.slots.len() - 1);
-        Probe { pair, slot: slot as u32, next_key: self.slots[slot].next_key }
+        let slot = pair.hash(text_of(value)) as usize & (self.slots.len() - 1);
+        Probe { pair, slot: slot as u32, note: self.slots[slot].note }
     }
 
     /// The key of a value, or [`NO_KEY`].
     pub fn find(&self, probe: Probe, value: ValueRef<'_>) -> u32 {
-        let Probe { pair, mut slot, mut next_key } = probe;
+        let Probe { pair, mut slot, mut note } = probe;
         // Some slots are free; the bound is for a damaged file.
         for _ in 0..self.slots.len() {
-            if next_key == 0 {
+            if note == 0 {
                 return NO_KEY;
             }
-            if self.slots[slot as usize].pair.is(pair, &self.texts, text(value)) {
-                return next_key - 1;
+            if self.slots[slot as usize].is(pair, &self.texts, text_of(value)) {
+                return note - 1;
             }
             slot = (slot + 1) & (self.slots.len() - 1) as u32;
-            next_key = self.slots[slot as usize].next_key;
+            note = self.slots[slot as usize].note;
         }
         NO_KEY
     }
@@ -117,7 +105,7 @@ impl Keys {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        size_of::<Slot>() * self.slots.len() + 4 * self.firsts.len() + self.texts.len()
+        size_of::<Record>() * self.slots.len() + 4 * self.firsts.len() + self.texts.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
@@ -127,24 +115,10 @@ impl Keys {
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<Keys> {
-        let slots: Column<Slot> = reader.next()?;
+        let slots: Column<Record> = reader.next()?;
         if !slots.is_empty() && !slots.len().is_power_of_two() {
             return Err(reader.damaged("a hash table has a wrong size"));
         }
         Ok(Keys { slots, texts: reader.next()?, firsts: reader.next()? })
-    }
-}
-
-fn hash(pair: Record, value: ValueRef<'_>) -> u64 {
-    match pair.is_long() {
-        true => xxh3(text(value), pair.hash()),
-        false => pair.hash(),
-    }
-}
-
-fn text(value: ValueRef<'_>) -> &[u8] {
-    match value {
-        ValueRef::String(text) => text.as_bytes(),
-        _ => &[],
     }
 }

@@ -16,11 +16,13 @@ pub(super) const PRESENCE: u32 = 4; // count 0: exists, 1: is null
 pub(super) const NODE: u32 = 5; // a node follows
 pub(super) const ANY: u32 = 6; // the number of blocks and the words they take, then each with its length
 pub(super) const JUMP: u32 = 7; // a block goes on elsewhere
+pub(super) const BITS: u32 = 8; // a word and the halves of its mask follow: an exact test
 
-const NEGATED: u32 = 1 << 3;
-const LAST: u32 = 1 << 4;
+const KIND: u32 = 15;
+const NEGATED: u32 = 1 << 4;
+const LAST: u32 = 1 << 5;
 /// The most keys a check has room to count; more make a set.
-pub(super) const MOST_KEYS: usize = 31;
+pub(super) const MOST_KEYS: usize = 15;
 /// The most attributes that fit a head.
 pub(super) const MOST_ATTRIBUTES: usize = (1 << 22) - 1;
 
@@ -29,7 +31,7 @@ const MOST_DEPTH: u32 = 256;
 
 /// The head of a check.
 pub(super) fn head(kind: u32, negated: bool, count: usize, attribute: u32) -> u32 {
-    kind | if negated { NEGATED } else { 0 } | (count as u32) << 5 | attribute << 10
+    kind | if negated { NEGATED } else { 0 } | (count as u32) << 6 | attribute << 10
 }
 
 /// Marks the check whose head stands at `position` as the last of its block.
@@ -65,9 +67,16 @@ pub(super) fn holds<C: Context>(
         assert!(steps > 0, "a damaged block");
         steps -= 1;
         let word = program[position];
-        let (attribute, count) = ((word >> 10) as usize, (word >> 5 & 31) as usize);
+        let (attribute, count) = ((word >> 10) as usize, (word >> 6 & 15) as usize);
         let negated = word & NEGATED != 0;
-        let (found, next) = match word & 7 {
+        let (found, next) = match word & KIND {
+            BITS => {
+                let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
+                let found = working.bits[program[position + 1] as usize] & mask != 0;
+                // Whether there is a value at all matters only to the negation of what was not found.
+                let known = found || !negated || working.fields[attribute].values > 0;
+                (known.then_some(found), position + 4)
+            }
             KEYS => {
                 let keys = &program[position + 1..position + 1 + count];
                 let found = match working.fields[attribute] {
