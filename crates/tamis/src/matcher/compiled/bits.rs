@@ -65,7 +65,8 @@ impl Bits {
         let place = &self.places[attribute as usize];
         let mask = keys.clone().fold(0, |mask, key| mask | place.key_bit(key));
         let mut words = keys.map(|key| place.key_word(key));
-        let first = words.next().unwrap_or(place.folded());
+        // Of no keys at all there is none in any word.
+        let first = words.next().unwrap_or(0);
         let exact = words.all(|word| word == first);
         BitTest { word: if exact { first } else { place.folded() }, mask, exact }
     }

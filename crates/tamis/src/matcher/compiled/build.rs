@@ -298,6 +298,8 @@ impl Builder {
                         position += 1;
                     }
                 }
+                // What a bit test decides costs least to check.
+                others.sort_by_key(|&other| !self.is_bit_test(other));
                 let rest = self.block(&others, rest);
                 let from = self.entries.len();
                 self.enter(access, rest, target);
@@ -307,6 +309,11 @@ impl Builder {
             }
             _ => self.enter_literal(term, rest, target),
         }
+    }
+
+    /// Whether a bit test decides a term.
+    fn is_bit_test(&self, term: TermId) -> bool {
+        !self.terms.get(term).negated && self.bit_test(term).is_some_and(|test| test.exact)
     }
 
     /// The bit test that a term, or what it negates, passes wherever it is true, if one is worth making.

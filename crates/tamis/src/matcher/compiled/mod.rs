@@ -35,7 +35,7 @@ use crate::truth::{Missing, Truth};
 use bits::Bits;
 use keys::{Keys, NO_KEY};
 use patterns::Patterns;
-use program::{Context, holds};
+use program::{Context, block_holds, holds};
 use ranges::{Bounds, NO_RANK, Stabbing};
 use run::{Candidate, touch};
 pub(crate) use working::Working;
@@ -188,10 +188,14 @@ impl Compiled {
     fn load(&self, event: &Event, working: &mut Working) {
         let [sets, patterns, attributes, always, _] = self.sources();
         working.sources.push(always);
+        // Often nothing waits for the mere presence of an attribute.
+        let presence_matters = self.starts[attributes as usize] < self.starts[always as usize];
         working.probes.clear();
         for (attribute, _, presence) in self.known(event) {
             if let Presence::Values(values) = presence {
-                working.probes.extend(values.map(|value| self.keys.probe(attribute, value)));
+                for value in values {
+                    working.probes.push(self.keys.probe(attribute, value));
+                }
             }
         }
         let mut probe = 0;
@@ -224,7 +228,9 @@ impl Compiled {
                     }
                 }
             }
-            working.sources.push(attributes + attribute);
+            if presence_matters {
+                working.sources.push(attributes + attribute);
+            }
             let values = working.values.len() as u32 - first;
             let key = working.values.get(first as usize).map_or(NO_KEY, |value| value.key);
             working.fields[attribute as usize] = Field { first, values, key, global, present: true };
@@ -275,7 +281,7 @@ impl Compiled {
             touch(&self.program, stages.candidates().iter().map(|candidate| candidate.block));
             let matching = Matching { compiled: self, event, above: u32::MAX };
             for &Candidate { block, target } in stages.candidates() {
-                if block == NO_BLOCK || holds(&matching, &self.program, block as usize, 0, working) {
+                if block == NO_BLOCK || block_holds(&matching, &self.program, block as usize, working) {
                     self.reach(target, working);
                 }
             }

@@ -51,6 +51,30 @@ pub(super) trait Context {
     fn missing(&self) -> Missing;
 }
 
+/// Whether all checks of the block at `position` hold. Blocks of nothing but bit tests are decided
+/// here, without the call.
+#[inline]
+pub(super) fn block_holds<C: Context>(
+    context: &C,
+    program: &[u32],
+    mut position: usize,
+    working: &mut Working,
+) -> bool {
+    while let Some(&[head, word, low, high]) = program.get(position..position + 4) {
+        if head & (KIND | NEGATED) != BITS {
+            break;
+        }
+        if working.bits[word as usize] & (u64::from(low) | u64::from(high) << 32) == 0 {
+            return false;
+        }
+        if head & LAST != 0 {
+            return true;
+        }
+        position += 4;
+    }
+    holds(context, program, position, 0, working)
+}
+
 /// Whether all checks of the block at `position` hold. The recursion through nodes and alternatives
 /// is as deep as the expressions, which is bounded when they are compiled.
 pub(super) fn holds<C: Context>(
