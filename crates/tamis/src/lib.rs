@@ -60,8 +60,8 @@ pub use id::{Id, IdRef};
 pub use index::{Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
 pub use matcher::{
-    ATree, ATreeOptions, ATreeStats, Compiled, Counters, Cursor, KIndex, KIndexOptions, Matcher, Scan,
-    Scratch, Slot,
+    ATree, ATreeOptions, ATreeStats, Compiled, Counters, Cursor, Dewey, Interval, IntervalOptions, KIndex,
+    KIndexOptions, Matcher, Scan, Scratch, Slot,
 };
 pub use predicate::Check;
 pub use truth::{Missing, Truth};

@@ -4,17 +4,23 @@
 //! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
 //! everything and is the judge of every other matcher; [`ATree`] evaluates what expressions share once,
 //! and only what the true predicates lead to; [`Compiled`] is its flat, immutable form; [`KIndex`]
-//! intersects the posting lists of an event's keys.
+//! intersects the posting lists of an event's keys; [`Dewey`] and [`Interval`] find true conjunctions so,
+//! and evaluate expressions from their labels.
 
 mod atree;
 mod compiled;
 mod conjunction;
+mod dewey;
+mod forest;
+mod interval;
 mod kindex;
 mod postings;
 mod scan;
 
 pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use compiled::Compiled;
+pub use dewey::Dewey;
+pub use interval::{Interval, IntervalOptions};
 pub use kindex::{Cursor, KIndex, KIndexOptions};
 pub use postings::Counters;
 pub use scan::Scan;
@@ -52,6 +58,8 @@ pub struct Scratch {
     compiled: compiled::Working,
     atree: atree::ATreeScratch,
     conjunction: conjunction::ConjunctionScratch,
+    dewey: dewey::DeweyScratch,
+    interval: interval::IntervalScratch,
 }
 
 impl Scratch {

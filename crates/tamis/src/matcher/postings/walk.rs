@@ -28,6 +28,10 @@ pub struct Counters {
     pub scored: u64,
     /// Sizes that were skipped as a whole because nothing in them could reach the best so far.
     pub sizes_skipped: u64,
+    /// Leaves of expressions that were true, of matchers that label them.
+    pub leaves: u64,
+    /// Cells, or parts of labels, that were looked at for them.
+    pub probes: u64,
 }
 
 /// Working memory of a walk.

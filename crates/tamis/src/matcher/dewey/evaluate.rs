@@ -1,0 +1,89 @@
+//! Is an expression true, given the Dewey IDs of its true leaves?
+//!
+//! EVALUATEAND and EVALUATEOR of Fontoura et al. 2010 (section 3.2, Alg. 1 to 3), with the calls on a stack
+//! of our own: the nodes on the way to the current leaf, in turns `and` and `or` from the root. A node is
+//! closed when the next ID does not pass through it.
+
+use super::label::Part;
+
+/// A node on the way to the current leaf.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// The edge that leads to it.
+    part: Part,
+    result: bool,
+    /// Of an `and`: the number of the last child that was explored without leaving one out.
+    explored: u32,
+    /// Of an `and`: whether the last child was explored.
+    last: bool,
+}
+
+/// The nodes on the way to the current leaf.
+#[derive(Debug, Default)]
+pub(super) struct Evaluation {
+    open: Vec<Node>,
+    /// Whether the current leaf is known to be true, and the edge that leads to it.
+    leaf: Option<Part>,
+}
+
+impl Evaluation {
+    /// Begins an expression.
+    pub fn begin(&mut self) {
+        self.open.clear();
+        self.leaf = None;
+        self.enter(Part { number: 1, last: true });
+    }
+
+    fn enter(&mut self, part: Part) {
+        // The root and every second node below it are `and`s.
+        let and = self.open.len().is_multiple_of(2);
+        self.open.push(Node { part, result: and, explored: 0, last: false });
+    }
+
+    /// Takes the next true leaf, in the order of IDs; `closed` sees every node that is now decided, as the
+    /// number of parts of its ID and its result. Returns how many parts were looked at.
+    pub fn leaf(&mut self, id: &[Part], mut closed: impl FnMut(usize, bool)) -> usize {
+        // An ID has at least one part: the root is no leaf.
+        let Some((&last, path)) = id.split_last() else { return 0 };
+        let shared = self.open[1..].iter().zip(path).take_while(|(node, part)| node.part == **part).count();
+        self.close(shared, &mut closed);
+        path[shared..].iter().for_each(|&part| self.enter(part));
+        self.leaf = Some(last);
+        id.len()
+    }
+
+    /// Decides all nodes with more than so many parts.
+    fn close(&mut self, parts: usize, closed: &mut impl FnMut(usize, bool)) {
+        if let Some(part) = self.leaf.take() {
+            self.explore(part, true);
+        }
+        while self.open.len() > parts + 1 {
+            let depth = self.open.len() - 1;
+            let Some(node) = self.open.pop() else { return };
+            let result = node.result && (depth % 2 == 1 || node.last);
+            closed(depth, result);
+            self.explore(node.part, result);
+        }
+    }
+
+    /// Tells the innermost node of a child.
+    fn explore(&mut self, part: Part, result: bool) {
+        let and = self.open.len() % 2 == 1;
+        let Some(node) = self.open.last_mut() else { return };
+        if and {
+            node.explored += 1;
+            node.result &= result && part.number == node.explored;
+            node.last = part.last;
+        } else {
+            node.result |= result;
+        }
+    }
+
+    /// Ends an expression: whether it is true.
+    pub fn end(&mut self, mut closed: impl FnMut(usize, bool)) -> bool {
+        self.close(0, &mut closed);
+        let result = self.open.pop().is_some_and(|root| root.result && root.last);
+        closed(0, result);
+        result
+    }
+}
