@@ -472,11 +472,13 @@ fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, P
 }
 
 /// The matchers by the names that users select them by.
-const MATCHERS: [(&str, Algorithm); 5] = [
+const MATCHERS: [(&str, Algorithm); 7] = [
     ("auto", Algorithm::Auto),
     ("compiled", Algorithm::Compiled),
     ("atree", Algorithm::ATree),
     ("kindex", Algorithm::KIndex),
+    ("dewey", Algorithm::Dewey),
+    ("interval", Algorithm::Interval),
     ("scan", Algorithm::Scan),
 ];
 

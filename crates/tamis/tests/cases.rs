@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tamis::{
-    ATree, ATreeOptions, Attributes, Compiled, Error, Event, KIndex, KIndexOptions, Limits, MatchScratch,
-    Matcher, Missing, Scan, Scratch, Truth, explain, from_json, parse, to_json,
+    ATree, ATreeOptions, Attributes, Compiled, Dewey, Error, Event, Interval, IntervalOptions, KIndex,
+    KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, Truth, explain, from_json, parse,
+    to_json,
 };
 
 fn testdata(folder: &str) -> PathBuf {
@@ -48,7 +49,9 @@ fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, Strin
     let compiled = Compiled::new([&expression], &attributes, missing, &[]);
     let atree = ATree::compile([&expression], &attributes, missing, ATreeOptions::default());
     let kindex = KIndex::new([&expression], &attributes, missing, KIndexOptions::default());
-    let matchers: [&dyn Matcher; 4] = [&scan, &compiled, &atree, &kindex];
+    let dewey = Dewey::new([&expression], &attributes, missing);
+    let interval = Interval::new([&expression], &attributes, missing, IntervalOptions::default());
+    let matchers: [&dyn Matcher; 6] = [&scan, &compiled, &atree, &kindex, &dewey, &interval];
     for matcher in matchers {
         let mut found = Vec::new();
         matcher.matches(&decoded, &mut Scratch::default(), &mut found);

@@ -16,7 +16,10 @@ use crate::event::{Attributes, Event};
 use crate::expression::{Expression, Outer, check_size, normalise, parse};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
-use crate::matcher::{ATree, ATreeOptions, Compiled, KIndex, KIndexOptions, Matcher, Scan, Scratch, Slot};
+use crate::matcher::{
+    ATree, ATreeOptions, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher, Scan,
+    Scratch, Slot,
+};
 use crate::sections::{SectionReader, Sections};
 use crate::truth::Missing;
 
@@ -37,6 +40,10 @@ pub enum Algorithm {
     Compiled,
     /// The K-index over the conjunctions of disjunctive normal forms.
     KIndex,
+    /// Expressions from the Dewey IDs of their true conjunctions.
+    Dewey,
+    /// Expressions from intervals of their true conjunctions.
+    Interval,
 }
 
 impl Algorithm {
@@ -68,6 +75,8 @@ enum Engine {
     ATree(Box<ATree>),
     Compiled(Box<Compiled>),
     KIndex(Box<KIndex>),
+    Dewey(Box<Dewey>),
+    Interval(Box<Interval>),
 }
 
 impl Engine {
@@ -94,6 +103,11 @@ impl Engine {
             Algorithm::KIndex => {
                 let options = KIndexOptions { normal_form, ..KIndexOptions::default() };
                 Engine::KIndex(Box::new(KIndex::new(expressions, attributes, missing, options)))
+            }
+            Algorithm::Dewey => Engine::Dewey(Box::new(Dewey::new(expressions, attributes, missing))),
+            Algorithm::Interval => {
+                let options = IntervalOptions::default();
+                Engine::Interval(Box::new(Interval::new(expressions, attributes, missing, options)))
             }
             _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample))),
         }
@@ -144,6 +158,8 @@ impl Segment {
             Engine::ATree(tree) => &**tree,
             Engine::Compiled(compiled) => &**compiled,
             Engine::KIndex(index) => &**index,
+            Engine::Dewey(dewey) => &**dewey,
+            Engine::Interval(interval) => &**interval,
         }
     }
 
@@ -254,11 +270,11 @@ impl Segment {
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
         self.records.write(sections);
         match &self.engine {
-            Engine::Scan(_) | Engine::ATree(_) | Engine::KIndex(_) => false,
             Engine::Compiled(compiled) => {
                 compiled.write(sections);
                 true
             }
+            _ => false,
         }
     }
 
