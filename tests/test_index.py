@@ -341,7 +341,9 @@ def test_the_builder() -> None:
     assert repr(tamis.weighted(1, 2.5)) == "weighted(1, 2.5)"
 
 
-@pytest.mark.parametrize("matcher", ["auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"])
+@pytest.mark.parametrize(
+    "matcher", ["auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"]
+)
 def test_what_normalising_drops_is_mentioned_all_the_same(matcher: Any, tmp_path: Any) -> None:
     index = Index(matcher=matcher)
     index.add("x", "a = 1 or true")

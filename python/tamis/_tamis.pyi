@@ -184,8 +184,8 @@ class Index:
     Args:
         matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
             `"atree"` as its paper has it, `"kindex"` intersects posting lists of conjunctions,
-            `"dewey"` and `"interval"` evaluate labels of true conjunctions, `"scan"` evaluates every
-            expression.
+            `"dewey"` and `"interval"` evaluate labels of true conjunctions, `"scan"` evaluates
+            every expression.
         missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
             negation, or `"false"`, and its negation is true.
         limits: Bounds on expressions and events.
@@ -194,7 +194,9 @@ class Index:
     def __new__(
         cls,
         *,
-        matcher: Literal["auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"] = "auto",
+        matcher: Literal[
+            "auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"
+        ] = "auto",
         missing: Literal["unknown", "false"] = "unknown",
         limits: Limits | None = None,
     ) -> Index: ...
@@ -279,7 +281,9 @@ class Index:
     def open(
         path: str | PathLike[str],
         *,
-        matcher: Literal["auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"] = "auto",
+        matcher: Literal[
+            "auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"
+        ] = "auto",
         limits: Limits | None = None,
         verify: bool = True,
     ) -> Index:

@@ -8,6 +8,8 @@
 //! | [`Pscan`] | Whang et al. 2009, 7 | evaluates what some pair of the event leads to |
 //! | [`Sift`] | Yan & Garcia-Molina 1999 | counts the satisfied predicates of every conjunction |
 //! | [`Propagation`] | Fabret et al. 2001 | enters a conjunction by its most selective predicate |
+//! | [`DnfExpansion`] | Fontoura et al. 2010, 5.2 | the K-index over disjunctive forms |
+//! | [`ScanWithConjunctions`] | Fontoura et al. 2010, 5.2 | evaluates what has a true conjunction |
 //! | [`Bop`] | Bittner & Hinze 2007 | evaluates what has enough satisfied predicates |
 //! | [`Bdd`] | Campailla et al. 2001 | one decision diagram of all expressions |
 //! | [`Translation`] | Ji & Jacobsen 2021, 6.4 | conjunctions under a predicate, with a signature of the rest |
@@ -15,9 +17,11 @@
 mod bdd;
 mod bop;
 mod conjunctions;
+mod dnf_expansion;
 mod predicates;
 mod propagation;
 mod pscan;
+mod scan_with_conjunctions;
 mod sift;
 mod translation;
 mod trees;
@@ -25,8 +29,10 @@ mod work;
 
 pub use bdd::Bdd;
 pub use bop::Bop;
+pub use dnf_expansion::DnfExpansion;
 pub use propagation::Propagation;
 pub use pscan::Pscan;
+pub use scan_with_conjunctions::ScanWithConjunctions;
 pub use sift::Sift;
 pub use translation::Translation;
 pub use work::{Counters, Work};
@@ -89,10 +95,12 @@ impl std::error::Error for Refused {}
 pub type Build = fn(&Input<'_>) -> Result<Box<dyn Comparator>, Refused>;
 
 /// Every comparator by name.
-pub const COMPARATORS: [(&str, Build); 6] = [
+pub const COMPARATORS: [(&str, Build); 8] = [
     ("pscan", |input| Ok(Box::new(Pscan::new(input)?))),
     ("sift", |input| Ok(Box::new(Sift::new(input)?))),
     ("propagation", |input| Ok(Box::new(Propagation::new(input)?))),
+    ("dnf-expansion", |input| Ok(Box::new(DnfExpansion::new(input)?))),
+    ("scan-with-conjunctions", |input| Ok(Box::new(ScanWithConjunctions::new(input)?))),
     ("bop", |input| Ok(Box::new(Bop::new(input)?))),
     ("bdd", |input| Ok(Box::new(Bdd::new(input)?))),
     ("translation", |input| Ok(Box::new(Translation::new(input)?))),

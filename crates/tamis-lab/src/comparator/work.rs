@@ -1,5 +1,7 @@
 //! What does a comparator write while it matches, and how much did it do?
 
+use tamis::Scratch;
+
 /// How much was done since it was last asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -23,6 +25,8 @@ pub struct Work {
     /// What is known of numbered things, 0 between events.
     pub(super) known: Vec<u8>,
     pub(super) path: Vec<u32>,
+    pub(super) slots: Vec<u32>,
+    pub(super) scratch: Scratch,
     pub(super) counters: Counters,
 }
 

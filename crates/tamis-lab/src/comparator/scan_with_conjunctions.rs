@@ -1,0 +1,150 @@
+//! Scan with conjunction match (Fontoura et al. 2010, section 5.2): expressions of which some conjunction is
+//! true are evaluated.
+//!
+//! The conjunctions at the leaves are found by the K-index, as for the algorithms of that paper. No
+//! expression is true without one, but for those that are always true.
+
+use std::collections::HashMap;
+
+use tamis::{
+    Event, Expression, KIndex, KIndexOptions, Limits, Literal, Matcher, NormalForm, NormalNode, Operand,
+    Operator, Predicate, Slot, Test, Value, normalise,
+};
+
+use super::trees::Trees;
+use super::{Comparator, Input, Lists, Refused, Work};
+
+/// Expressions by the conjunctions at their leaves.
+#[derive(Debug)]
+pub struct ScanWithConjunctions {
+    conjunctions: KIndex,
+    /// By conjunction.
+    expressions: Lists<Slot>,
+    /// Expressions that are always true.
+    always: Vec<Slot>,
+    trees: Trees,
+}
+
+/// Distinct conjunctions of distinct literals.
+#[derive(Debug, Default)]
+struct Leaves {
+    literals: HashMap<Literal, u32>,
+    numbers: HashMap<Box<[u32]>, u32>,
+    conjunctions: Vec<Expression>,
+}
+
+impl Leaves {
+    fn number(&mut self, leaf: &[&Literal]) -> u32 {
+        let literals = leaf.iter().map(|&literal| {
+            let next = self.literals.len() as u32;
+            *self.literals.entry(literal.clone()).or_insert(next)
+        });
+        let next = self.numbers.len() as u32;
+        let number = *self.numbers.entry(literals.collect()).or_insert(next);
+        if number == next {
+            self.conjunctions.push(conjunction(leaf));
+        }
+        number
+    }
+}
+
+impl ScanWithConjunctions {
+    /// Compiles the expressions.
+    pub fn new(input: &Input<'_>) -> Result<ScanWithConjunctions, Refused> {
+        let trees = Trees::new(input)?;
+        let mut found = Leaves::default();
+        let (mut pairs, mut always) = (Vec::new(), Vec::new());
+        for (slot, expression) in (0..).zip(input.expressions) {
+            let form = normalise(expression);
+            always.extend((form.nodes() == [NormalNode::Constant(true)]).then_some(slot));
+            pairs.extend(leaves(&form).iter().map(|leaf| (found.number(leaf), slot)));
+        }
+        let options = KIndexOptions::default();
+        let conjunctions = KIndex::new(&found.conjunctions, input.attributes, input.missing, options);
+        let expressions = Lists::new(found.conjunctions.len(), &pairs);
+        Ok(ScanWithConjunctions { conjunctions, expressions, always, trees })
+    }
+}
+
+/// The conjunctions at the leaves: the literals of an `and` together, and others alone.
+fn leaves(form: &NormalForm) -> Vec<Vec<&Literal>> {
+    let nodes = form.nodes();
+    let literal = |child: &u32| match &nodes[*child as usize] {
+        NormalNode::Literal(literal) => Some(literal),
+        _ => None,
+    };
+    let mut leaves: Vec<Vec<&Literal>> = Vec::new();
+    for node in nodes {
+        match node {
+            NormalNode::And(children) => leaves.push(children.iter().filter_map(literal).collect()),
+            NormalNode::Or(children) => {
+                leaves.extend(children.iter().filter_map(literal).map(|one| vec![one]))
+            }
+            NormalNode::Literal(only) if nodes.len() == 1 => leaves.push(vec![only]),
+            _ => {}
+        }
+    }
+    leaves.retain(|leaf| !leaf.is_empty());
+    leaves
+}
+
+fn conjunction(literals: &[&Literal]) -> Expression {
+    let operands: Vec<Expression> = literals.iter().map(|literal| expression(literal)).collect();
+    Expression::all(&operands)
+}
+
+/// A literal as an expression.
+fn expression(literal: &Literal) -> Expression {
+    use Operand::{Nothing, One, Range, Set};
+    let (operator, operand) = match literal.test.clone() {
+        Test::Equal(value) => (Operator::Equal, One(value)),
+        Test::Less(value) => (Operator::Less, One(value)),
+        Test::AtMost(value) => (Operator::AtMost, One(value)),
+        Test::Greater(value) => (Operator::Greater, One(value)),
+        Test::AtLeast(value) => (Operator::AtLeast, One(value)),
+        Test::In(values) => (Operator::In, Set(values.to_vec())),
+        Test::Between(low, high) => (Operator::Between, Range(low, high)),
+        Test::Like(text) => (Operator::Like, One(Value::String(text))),
+        Test::StartsWith(text) => (Operator::StartsWith, One(Value::String(text))),
+        Test::EndsWith(text) => (Operator::EndsWith, One(Value::String(text))),
+        Test::Contains(text) => (Operator::Contains, One(Value::String(text))),
+        Test::Matches(pattern) => (Operator::Matches, One(Value::String(pattern.text().clone()))),
+        Test::Exists => (Operator::Exists, Nothing),
+        Test::IsNull => (Operator::IsNull, Nothing),
+    };
+    let predicate = Predicate::new(literal.attribute.clone(), operator, false, operand, &[], &Limits::none());
+    let positive = Expression::from(predicate.expect("what was valid once is valid again"));
+    if literal.negated { Expression::negate(&positive) } else { positive }
+}
+
+impl Comparator for ScanWithConjunctions {
+    fn name(&self) -> &'static str {
+        "scan-with-conjunctions"
+    }
+
+    fn matches(&self, event: &Event, work: &mut Work, found: &mut Vec<Slot>) {
+        let first = found.len();
+        let Work { seen, slots, scratch, counters, .. } = work;
+        slots.clear();
+        self.conjunctions.matches(event, scratch, slots);
+        counters.entries += scratch.take_counters().entries;
+        seen.begin(self.trees.len());
+        for &conjunction in slots.iter() {
+            self.expressions.of(conjunction).iter().for_each(|&slot| {
+                seen.insert(slot);
+            });
+        }
+        for &slot in seen.members().iter().chain(&self.always) {
+            counters.candidates += 1;
+            if self.trees.is_true(slot, event, &mut counters.nodes) {
+                found.push(slot);
+            }
+        }
+        super::trees::ascending(found, first);
+    }
+
+    fn bytes(&self) -> usize {
+        let lists = self.expressions.bytes() + 4 * self.always.len();
+        self.conjunctions.bytes() + lists + self.trees.bytes()
+    }
+}
