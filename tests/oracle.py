@@ -15,7 +15,9 @@ from typing import Any, Literal, TypeAlias
 Value: TypeAlias = str | int | float | bool
 Truth: TypeAlias = Literal["true", "false", "unknown"]
 Missing: TypeAlias = Literal["unknown", "false"]
-Matcher: TypeAlias = Literal["auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"]
+Matcher: TypeAlias = Literal[
+    "auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"
+]
 
 
 @dataclass(frozen=True)

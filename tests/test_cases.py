@@ -96,6 +96,22 @@ def test_semantics(path: Path) -> None:
     check_all(path, check)
 
 
+@pytest.mark.parametrize("matcher", MATCHERS)
+def test_changes(matcher: Matcher) -> None:
+    def check(case: dict[str, Any]) -> Iterator[str]:
+        index = Index(matcher=matcher)
+        for number, step in enumerate(case["steps"], 1):
+            if "add" in step:
+                index.add(step["add"], step["expression"])
+            elif "remove" in step:
+                index.remove(step["remove"])
+            else:
+                yield from differs(f"step {number}", index.match(step["event"]), step["matches"])
+
+    for path in sorted((TESTDATA / "changes").glob("*.toml")):
+        check_all(path, check)
+
+
 @pytest.mark.parametrize("path", SEMANTICS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("matcher", MATCHERS)

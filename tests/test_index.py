@@ -2,11 +2,12 @@
 
 import json
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import tamis
+from oracle import Matcher
 from tamis import EventError, Expression, Index, Limits, Subscription, attr
 
 
@@ -341,9 +342,7 @@ def test_the_builder() -> None:
     assert repr(tamis.weighted(1, 2.5)) == "weighted(1, 2.5)"
 
 
-@pytest.mark.parametrize(
-    "matcher", ["auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"]
-)
+@pytest.mark.parametrize("matcher", get_args(Matcher))
 def test_what_normalising_drops_is_mentioned_all_the_same(matcher: Any, tmp_path: Any) -> None:
     index = Index(matcher=matcher)
     index.add("x", "a = 1 or true")

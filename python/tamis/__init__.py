@@ -30,6 +30,7 @@ from tamis.errors import (
     TamisError,
     UnknownIdError,
 )
+from tamis.ranking import Match
 
 open = Index.open
 
@@ -44,6 +45,7 @@ __all__ = [
     "Index",
     "LimitError",
     "Limits",
+    "Match",
     "StorageError",
     "Subscription",
     "SubscriptionError",

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final, overload
 
 from tamis.builder import Scalar
+from tamis.ranking import Match
 from tamis.xml import Engine
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ _Event = Mapping[str, Any] | _Json
 _Id = str | int
 _Expression: TypeAlias = "str | Expression"
 _Document = str | bytes | bytearray | memoryview | PathLike[str] | SupportsRead[bytes]
-_Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any]
+_Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any] | dict[str, Any]
+_Weights = Mapping[str, float | Mapping[Any, float]]
+_Hierarchy = Mapping[Any, Any] | Literal["dates"]
 
 @final
 class Limits:
@@ -173,6 +176,9 @@ class Subscription:
     @property
     def metadata(self) -> Any:
         """What was given as its metadata."""
+    @property
+    def boost(self) -> float:
+        """What its score is multiplied by."""
 
 @final
 class Index:
@@ -183,9 +189,9 @@ class Index:
 
     Args:
         matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
-            `"atree"` as its paper has it, `"kindex"` intersects posting lists of conjunctions,
-            `"dewey"` and `"interval"` evaluate labels of true conjunctions, `"scan"` evaluates
-            every expression.
+            `"atree"` as its paper has it, `"kindex"` and `"cnf"` intersect posting lists of
+            disjunctive and of conjunctive normal forms, `"dewey"` and `"interval"` evaluate labels
+            of true conjunctions, `"scan"` evaluates every expression.
         missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
             negation, or `"false"`, and its negation is true.
         limits: Bounds on expressions and events.
@@ -195,25 +201,37 @@ class Index:
         cls,
         *,
         matcher: Literal[
-            "auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"
+            "auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"
         ] = "auto",
         missing: Literal["unknown", "false"] = "unknown",
         limits: Limits | None = None,
     ) -> Index: ...
-    def add(self, id: _Id, expression: _Expression, *, metadata: Any = None) -> None:
+    def add(
+        self,
+        id: _Id,
+        expression: _Expression,
+        *,
+        metadata: Any = None,
+        weights: _Weights | None = None,
+        boost: float | None = None,
+    ) -> None:
         """Add a subscription, replacing the one of the same id.
 
         Args:
             id: A string or a 64-bit integer.
             expression: Text, or an `Expression`.
             metadata: Anything JSON can hold, given back by `index[id].metadata`.
+            weights: What a match of an attribute, or of one of its values, is worth in a ranking:
+                `{"age": 2.0, "tags": {"new": 2.5}}`. They become part of the expression, in place
+                of those in its text (`tags = 'new'^2.5`).
+            boost: What its score in a ranking is multiplied by, such as a bid; 1 by default.
         """
     def add_many(self, items: Iterable[_Item] | Mapping[Any, _Expression]) -> None:
         """Add all subscriptions, or none.
 
         Args:
-            items: (id, expression) or (id, expression, metadata) each, or a mapping of ids to
-                expressions. Of equal ids the last counts.
+            items: (id, expression), (id, expression, metadata) or a dict of the arguments of `add`
+                each, or one mapping of ids to expressions. Of equal ids the last counts.
 
         Raises:
             TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
@@ -266,6 +284,80 @@ class Index:
                 text or bytes. Without, every column is an attribute.
             threads: With Arrow data, how many threads match; by default one per core.
         """
+    def top(
+        self,
+        event: _Event,
+        n: int = 10,
+        *,
+        weights: _Weights | None = None,
+        document: _Document | None = None,
+    ) -> list[Match]:
+        """The subscriptions that an event matches best, with their scores, best first.
+
+        A predicate scores its weight (1 unless given) times the event's weight of the value that
+        satisfies it, the best where there are several; a negated predicate scores nothing. `and`
+        adds, `or` takes the best of what is true, and the subscription's boost multiplies the sum.
+        Of equal scores the one added first comes first.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            n: How many at most.
+            weights: What the event gives attributes, or values of them, instead of 1:
+                `{"age": 0.8, "tags": {"new": 2.0}}`.
+            document: What `xpath('...')` asks about; see `match`.
+
+        Raises:
+            EventError: The event cannot be decoded.
+            ExpressionError: A weight is no finite number of at least 0.
+        """
+    @overload
+    def top_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        n: int = 10,
+        *,
+        weights: _Weights | None = None,
+        documents: Iterable[_Document | None] | None = None,
+    ) -> list[list[Match]]: ...
+    @overload
+    def top_batch(
+        self,
+        events: Any,
+        n: int = 10,
+        *,
+        weights: _Weights | None = None,
+        documents: Any = None,
+        column: str | None = None,
+        threads: int | None = None,
+    ) -> Any:
+        """The subscriptions that each event matches best; see `top` and `match_batch`.
+
+        Args:
+            events: An iterable of events, or JSON lines in one text, for one list per event. Or
+                Arrow data for a pyarrow table with the columns `event`, the row, `subscription`,
+                the id, `score`, and `rank`, from 1.
+            n: How many at most for each event.
+            weights: What all of the events give attributes, or values of them, instead of 1.
+            documents: One document per event, as in `match_batch`.
+            column: With Arrow data, the column that holds the events.
+            threads: With Arrow data, how many threads rank; by default one per core.
+        """
+    def hierarchy(self, attribute: str, values: _Hierarchy | None) -> None:
+        """Say what lies above the values of an attribute.
+
+        An event that has a value has those above it as well: after `index.hierarchy("geo",
+        {"US": ["California", "Oregon"]})`, `geo = 'US'` is true in California. It holds for events
+        from now on, and is saved with the index.
+
+        Args:
+            attribute: The name of the attribute.
+            values: A mapping of values to those below them, given as another mapping or as a list;
+                or `"dates"` for dates such as `2008-02-14`, which lie in their month `2008-02` and
+                year `2008`; or None to take a hierarchy back.
+
+        Raises:
+            ExpressionError: A value lies above itself, or is none.
+        """
     def explain(self, id: _Id, event: _Event, *, document: _Document | None = None) -> Explanation:
         """Why a subscription matches an event, or not."""
     def save(self, path: str | PathLike[str]) -> None:
@@ -282,7 +374,7 @@ class Index:
         path: str | PathLike[str],
         *,
         matcher: Literal[
-            "auto", "compiled", "atree", "kindex", "dewey", "interval", "scan"
+            "auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"
         ] = "auto",
         limits: Limits | None = None,
         verify: bool = True,

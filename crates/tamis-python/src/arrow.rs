@@ -7,9 +7,10 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
-use tamis::{ArrowEvents, ArrowMatches};
+use tamis::{ArrowEvents, ArrowMatches, Limits, Snapshot};
 
 use crate::error;
+use crate::index::Ask;
 
 /// How often a long match looks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -19,17 +20,20 @@ pub fn is_arrow(object: &Bound<'_, PyAny>) -> bool {
     ["__arrow_c_stream__", "__arrow_c_array__"].iter().any(|name| object.hasattr(*name).unwrap_or(false))
 }
 
-/// The matches of all batches as one table of rows and ids.
+/// The matches of all batches as one table of rows and ids, and of scores and ranks where the best
+/// are asked for.
+#[expect(clippy::too_many_arguments, reason = "those of the methods that call it")]
 pub fn match_batch<'py>(
     py: Python<'py>,
-    index: &tamis::Index,
+    snapshot: &Snapshot,
+    limits: &Limits,
     events: &Bound<'py, PyAny>,
+    ask: &Ask<'_>,
     column: Option<&str>,
     documents: Option<&str>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-    let snapshot = index.snapshot();
     let mut reader = events.extract::<AnyRecordBatch>()?.into_reader()?;
     let (mut first, mut all, mut schema) = (0, Vec::new(), None);
     loop {
@@ -45,8 +49,12 @@ pub fn match_batch<'py>(
             None => Ok(events),
         });
         let events = events.map_err(|error| error::raise(py, &error))?;
-        let matched =
-            interruptible(py, |stop| snapshot.match_arrow(&events, first, index.limits(), threads, stop))?;
+        let matched = interruptible(py, |stop| match ask {
+            Ask::All => snapshot.match_arrow(&events, first, limits, threads, stop),
+            Ask::Top(most, weights) => {
+                snapshot.top_arrow(&events, first, *most, weights, limits, threads, stop)
+            }
+        })?;
         let ArrowMatches { schema: found, batches } = matched.map_err(|error| error::raise(py, &error))?;
         first += events.len() as u64;
         all.extend(batches);

@@ -8,15 +8,17 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
-use tamis::{Algorithm, Event, IdRef, MatchScratch, Missing, Snapshot};
+use tamis::{Algorithm, Event, EventWeights, IdRef, MatchScratch, Missing, Snapshot};
 
 use crate::arrow;
 use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
 use crate::expression::{self, Expression};
+use crate::hierarchy;
 use crate::id;
 use crate::limits::{Limits, or_default};
+use crate::rank;
 use crate::xml::{Failure, Source};
 
 /// Events decoded before they are matched together, without the interpreter's lock.
@@ -66,22 +68,26 @@ impl Index {
     }
 
     /// Add a subscription, replacing the one of the same id.
-    #[pyo3(signature = (id, expression, *, metadata=None))]
+    #[pyo3(signature = (id, expression, *, metadata=None, weights=None, boost=None))]
     fn add(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
         expression: &Bound<'_, PyAny>,
         metadata: Option<&Bound<'_, PyAny>>,
+        weights: Option<&Bound<'_, PyAny>>,
+        boost: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let id = id::read(id)?;
-        let expression = expression::read(py, expression, self.index.limits())?;
+        let boost = boost.map_or(Ok(1.0), read_boost)?;
+        let expression = self.read_expression(py, expression, weights)?;
         let metadata = metadata.map(write_metadata).transpose()?;
-        py.detach(|| self.index.add(id, expression, metadata)).map_err(|error| error::raise(py, &error))
+        let subscription = tamis::Subscription { id, expression, metadata, boost };
+        py.detach(|| self.index.add_subscription(subscription)).map_err(|error| error::raise(py, &error))
     }
 
-    /// Add all subscriptions, given as (id, expression) or (id, expression, metadata), or as a
-    /// mapping of ids to expressions; where one fails, none is added.
+    /// Add all subscriptions, given as (id, expression) or (id, expression, metadata), as mappings of
+    /// the arguments of `add`, or as one mapping of ids to expressions; where one fails, none is added.
     fn add_many(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<()> {
         let items = match items.cast::<PyMapping>() {
             Ok(mapping) => mapping.items()?.try_iter()?,
@@ -149,27 +155,64 @@ impl Index {
         column: Option<&str>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if arrow::is_arrow(events) {
-            let documents = documents.map(|documents| {
-                documents.extract::<&str>().map_err(|_| {
-                    PyTypeError::new_err(
-                        "with Arrow data, `documents` is the name of the column of documents",
-                    )
-                })
+        let snapshot = self.index.snapshot();
+        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask: Ask::All };
+        self.batch(py, &asked, events, documents, column, threads)
+    }
+
+    /// The `n` subscriptions that an event matches best, best first.
+    #[pyo3(signature = (event, n=10, *, weights=None, document=None))]
+    fn top<'py>(
+        &self,
+        py: Python<'py>,
+        event: &Bound<'py, PyAny>,
+        n: i64,
+        weights: Option<&Bound<'py, PyAny>>,
+        document: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let n = read_count(n)?;
+        let snapshot = self.index.snapshot();
+        let weights = rank::read_event_weights(weights, snapshot.attributes())?;
+        let document = self.document(document)?;
+        with_working(|working| {
+            let Working { events, scratch } = working;
+            if events.is_empty() {
+                events.push(Event::default());
+            }
+            let decoded = &mut events[0];
+            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
+            let ranking = py.detach(|| {
+                self.read_document(&snapshot, &document, decoded)?;
+                snapshot.top(decoded, n, &weights, scratch).map_err(Failure::Engine)
             });
-            return arrow::match_batch(py, &self.index, events, column, documents.transpose()?, threads);
-        }
-        if column.is_some() || threads.is_some() {
-            let message = "match_batch takes `column` and `threads` with Arrow data only";
-            return Err(PyValueError::new_err(message));
-        }
-        if events.is_instance_of::<PyDict>() || events.cast::<PyMapping>().is_ok() {
-            let message =
-                "match_batch takes an iterable of events, not one event; call match, or give a list";
-            return Err(error::event(py, message));
-        }
-        let documents = documents.map(|documents| iterate(documents, "`documents` is an iterable"));
-        self.match_events(py, events, documents.transpose()?.as_ref()).map(Bound::into_any)
+            rank::write_ranking(py, &ranking.map_err(|failure| failure.raise(py))?)
+        })
+    }
+
+    /// The `n` subscriptions that each event matches best: one list per event, or an Arrow table for
+    /// Arrow data.
+    #[pyo3(signature = (events, n=10, *, weights=None, documents=None, column=None, threads=None))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
+    fn top_batch<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        n: i64,
+        weights: Option<&Bound<'py, PyAny>>,
+        documents: Option<&Bound<'py, PyAny>>,
+        column: Option<&str>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let snapshot = self.index.snapshot();
+        let weights = rank::read_event_weights(weights, snapshot.attributes())?;
+        let asked = Asked { name: "top_batch", snapshot: &snapshot, ask: Ask::Top(read_count(n)?, &weights) };
+        self.batch(py, &asked, events, documents, column, threads)
+    }
+
+    /// Say what lies above the values of an attribute; `None` takes it back.
+    fn hierarchy(&self, py: Python<'_>, attribute: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let hierarchy = values.map(hierarchy::read).transpose()?;
+        self.index.set_hierarchy(attribute, hierarchy).map_err(|error| error::raise(py, &error))
     }
 
     /// Why a subscription matches an event, or not.
@@ -315,13 +358,59 @@ impl Index {
         Ok(sources)
     }
 
+    fn batch<'py>(
+        &self,
+        py: Python<'py>,
+        asked: &Asked<'_>,
+        events: &Bound<'py, PyAny>,
+        documents: Option<&Bound<'py, PyAny>>,
+        column: Option<&str>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name = asked.name;
+        if arrow::is_arrow(events) {
+            let documents = documents.map(|documents| {
+                documents.extract::<&str>().map_err(|_| {
+                    PyTypeError::new_err(
+                        "with Arrow data, `documents` is the name of the column of documents",
+                    )
+                })
+            });
+            let Asked { snapshot, ask, .. } = asked;
+            let documents = documents.transpose()?;
+            return arrow::match_batch(
+                py,
+                snapshot,
+                self.index.limits(),
+                events,
+                ask,
+                column,
+                documents,
+                threads,
+            );
+        }
+        if column.is_some() || threads.is_some() {
+            let message = format!("{name} takes `column` and `threads` with Arrow data only");
+            return Err(PyValueError::new_err(message));
+        }
+        if events.is_instance_of::<PyDict>() || events.cast::<PyMapping>().is_ok() {
+            let one = name.trim_end_matches("_batch");
+            let message =
+                format!("{name} takes an iterable of events, not one event; call {one}, or give a list");
+            return Err(error::event(py, &message));
+        }
+        let documents = documents.map(|documents| iterate(documents, "`documents` is an iterable"));
+        self.match_events(py, asked, events, documents.transpose()?.as_ref()).map(Bound::into_any)
+    }
+
     fn match_events<'py>(
         &self,
         py: Python<'py>,
+        asked: &Asked<'_>,
         events: &Bound<'py, PyAny>,
         documents: Option<&Bound<'py, PyIterator>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let results = self.match_chunks(py, events, documents)?;
+        let results = self.match_chunks(py, asked, events, documents)?;
         if documents.and_then(|documents| documents.clone().next()).transpose()?.is_some() {
             let message =
                 format!("there are more documents than events, of which there are {}", results.len());
@@ -333,10 +422,11 @@ impl Index {
     fn match_chunks<'py>(
         &self,
         py: Python<'py>,
+        asked: &Asked<'_>,
         events: &Bound<'py, PyAny>,
         documents: Option<&Bound<'py, PyIterator>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let snapshot = self.index.snapshot();
+        let snapshot = asked.snapshot;
         let results = PyList::empty(py);
         if let Some(text) = event::json(events)? {
             let lines = text.split(|&byte| byte == b'\n').enumerate();
@@ -361,12 +451,12 @@ impl Index {
                 with_working(|working| {
                     working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
                     py.detach(|| decode(working)).map_err(|error| error::raise(py, &error))?;
-                    self.match_all(py, &snapshot, working, chunk.len(), &sources, &results)
+                    self.match_all(py, asked, working, chunk.len(), &sources, &results)
                 })?;
             }
         }
-        let mut events =
-            iterate(events, "match_batch takes an iterable of events, or JSON lines")?.enumerate();
+        let expected = format!("{} takes an iterable of events, or JSON lines", asked.name);
+        let mut events = iterate(events, &expected)?.enumerate();
         loop {
             let chunk = events.by_ref().take(CHUNK).map(|(_, event)| event).collect::<PyResult<Vec<_>>>()?;
             if chunk.is_empty() {
@@ -380,7 +470,7 @@ impl Index {
                     event::decode(object, event, snapshot.attributes(), self.index.limits())
                         .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
                 }
-                self.match_all(py, &snapshot, working, chunk.len(), &sources, &results)
+                self.match_all(py, asked, working, chunk.len(), &sources, &results)
             })?;
         }
     }
@@ -396,13 +486,17 @@ impl Index {
         position: usize,
         item: &Bound<'_, PyAny>,
     ) -> PyResult<tamis::Subscription> {
+        if let Ok(arguments) = item.cast::<PyDict>() {
+            return self.read_arguments(py, position, arguments);
+        }
         let parts = item.cast::<PyTuple>().map(|tuple| tuple.iter().collect::<Vec<_>>());
         let parts = parts.or_else(|_| item.cast::<PyList>().map(|list| list.iter().collect()));
         let (id, expression, metadata) = match parts.as_deref() {
             Ok([id, expression]) => (id, expression, None),
             Ok([id, expression, metadata]) => (id, expression, Some(metadata)),
             _ => {
-                let message = "an item is (id, expression) or (id, expression, metadata)";
+                let message =
+                    "an item is (id, expression), (id, expression, metadata), or a dict of arguments of add";
                 return Err(error::at_item(py, error::subscription(py, message), position, "item"));
             }
         };
@@ -410,13 +504,52 @@ impl Index {
             let expression = expression::read(py, expression, self.index.limits())?;
             let metadata = metadata.filter(|metadata| !metadata.is_none());
             let metadata = metadata.map(write_metadata).transpose()?;
-            Ok(tamis::Subscription { id: id::read(id)?, expression, metadata })
+            Ok(tamis::Subscription { id: id::read(id)?, expression, metadata, boost: 1.0 })
         };
-        read().map_err(|failure: PyErr| {
-            let name =
-                id.repr().map_or_else(|_| "?".to_owned(), |text| error::shorten(&text.to_string_lossy()));
-            error::at_item(py, failure, position, &format!("id {name}"))
-        })
+        read().map_err(|failure: PyErr| at_id(py, failure, position, id))
+    }
+
+    /// An item that is a dict of the arguments of `add`.
+    fn read_arguments(
+        &self,
+        py: Python<'_>,
+        position: usize,
+        arguments: &Bound<'_, PyDict>,
+    ) -> PyResult<tamis::Subscription> {
+        const NAMES: [&str; 5] = ["id", "expression", "metadata", "weights", "boost"];
+        let wrong = |message: &str| error::at_item(py, error::subscription(py, message), position, "item");
+        for name in arguments.keys() {
+            if !NAMES.iter().any(|known| name.eq(known).unwrap_or(false)) {
+                let name = error::shorten(&name.str()?.to_string_lossy());
+                return Err(wrong(&format!("add has no argument `{name}`; it has {}", NAMES.join(", "))));
+            }
+        }
+        let given = |name: &str| Ok::<_, PyErr>(arguments.get_item(name)?.filter(|value| !value.is_none()));
+        let (Some(id), Some(expression)) = (arguments.get_item("id")?, arguments.get_item("expression")?)
+        else {
+            return Err(wrong("an item that is a dict needs an `id` and an `expression`"));
+        };
+        let read = || {
+            let weights = given("weights")?;
+            Ok(tamis::Subscription {
+                id: id::read(&id)?,
+                expression: self.read_expression(py, &expression, weights.as_ref())?,
+                metadata: given("metadata")?.as_ref().map(write_metadata).transpose()?,
+                boost: given("boost")?.map_or(Ok(1.0), |boost| read_boost(&boost))?,
+            })
+        };
+        read().map_err(|failure: PyErr| at_id(py, failure, position, &id))
+    }
+
+    fn read_expression(
+        &self,
+        py: Python<'_>,
+        expression: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<tamis::Expression> {
+        let expression = expression::read(py, expression, self.index.limits())?;
+        let Some(weights) = weights else { return Ok(expression) };
+        expression.weighted(&rank::read_weights(weights)?).map_err(|error| error::raise(py, &error))
     }
 
     /// Matches the first `count` decoded events without the interpreter's lock, and appends a list of
@@ -424,12 +557,13 @@ impl Index {
     fn match_all<'py>(
         &self,
         py: Python<'py>,
-        snapshot: &Snapshot,
+        asked: &Asked<'_>,
         working: &mut Working,
         count: usize,
         documents: &[Option<Source>],
         results: &Bound<'py, PyList>,
     ) -> PyResult<()> {
+        let Asked { snapshot, ask, .. } = asked;
         let Working { events, scratch } = working;
         let (first, mut next) = (results.len(), 0);
         while next < count {
@@ -442,10 +576,8 @@ impl Index {
                         let read = self.read_document(snapshot, document, event);
                         read.map_err(|failure| (true, failure))?;
                     }
-                    let mut ids = Vec::new();
-                    let matched = snapshot.matches(event, scratch, |id| ids.push(id));
-                    matched.map_err(|error| (false, Failure::Engine(error)))?;
-                    found.push(ids);
+                    let answer = ask.answer(snapshot, event, scratch);
+                    found.push(answer.map_err(|error| (false, Failure::Engine(error)))?);
                     next += 1;
                 }
                 Ok(found)
@@ -454,13 +586,73 @@ impl Index {
                 true => error::at_item(py, failure.raise(py), first + next, "document"),
                 false => failure.raise(py),
             })?;
-            for ids in found {
-                results.append(write_ids(py, &ids)?)?;
+            for found in found {
+                results.append(ask.write(py, &found)?)?;
             }
             py.check_signals()?;
         }
         Ok(())
     }
+}
+
+/// What is asked of every event of a batch.
+pub enum Ask<'a> {
+    /// All matches.
+    All,
+    /// The best matches, given the weights of all events.
+    Top(usize, &'a EventWeights),
+}
+
+fn read_count(n: i64) -> PyResult<usize> {
+    usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n is at least 0, not {n}")))
+}
+
+fn read_boost(boost: &Bound<'_, PyAny>) -> PyResult<f64> {
+    rank::number(boost)?.ok_or_else(|| {
+        error::subscription(boost.py(), &format!("a boost is a number, not {}", error::type_name(boost)))
+    })
+}
+
+impl Ask<'_> {
+    /// What is found, with scores where there are any.
+    fn answer<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        event: &Event,
+        scratch: &mut MatchScratch,
+    ) -> tamis::Result<Vec<(IdRef<'s>, f64)>> {
+        match self {
+            Ask::Top(most, weights) => snapshot.top(event, *most, weights, scratch),
+            Ask::All => {
+                let mut ids = Vec::new();
+                snapshot.matches(event, scratch, |id| ids.push((id, 0.0)))?;
+                Ok(ids)
+            }
+        }
+    }
+
+    fn write<'py>(&self, py: Python<'py>, found: &[(IdRef<'_>, f64)]) -> PyResult<Bound<'py, PyList>> {
+        match self {
+            Ask::Top(..) => rank::write_ranking(py, found),
+            Ask::All => {
+                let ids = found.iter().map(|(id, _)| id::write(py, *id));
+                PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
+            }
+        }
+    }
+}
+
+/// A batch method at work.
+struct Asked<'a> {
+    name: &'static str,
+    snapshot: &'a Snapshot,
+    ask: Ask<'a>,
+}
+
+/// The failure of an item of a batch, with its id.
+fn at_id(py: Python<'_>, failure: PyErr, position: usize, id: &Bound<'_, PyAny>) -> PyErr {
+    let name = id.repr().map_or_else(|_| "?".to_owned(), |text| error::shorten(&text.to_string_lossy()));
+    error::at_item(py, failure, position, &format!("id {name}"))
 }
 
 /// The longest that matching keeps the interpreter from noticing an interrupt.
@@ -472,11 +664,12 @@ fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, P
 }
 
 /// The matchers by the names that users select them by.
-const MATCHERS: [(&str, Algorithm); 7] = [
+const MATCHERS: [(&str, Algorithm); 8] = [
     ("auto", Algorithm::Auto),
     ("compiled", Algorithm::Compiled),
     ("atree", Algorithm::ATree),
     ("kindex", Algorithm::KIndex),
+    ("cnf", Algorithm::Cnf),
     ("dewey", Algorithm::Dewey),
     ("interval", Algorithm::Interval),
     ("scan", Algorithm::Scan),
@@ -537,6 +730,12 @@ impl Subscription {
             None => Ok(py.None().into_bound(py)),
             Some(text) => py.import("json")?.call_method1("loads", (&**text,)),
         }
+    }
+
+    /// What its score is multiplied by.
+    #[getter]
+    fn boost(&self) -> f64 {
+        self.0.boost
     }
 
     fn __repr__(&self) -> String {

@@ -8,9 +8,11 @@ mod error;
 mod event;
 mod explanation;
 mod expression;
+mod hierarchy;
 mod id;
 mod index;
 mod limits;
+mod rank;
 mod value;
 mod xml;
 

@@ -21,6 +21,7 @@
 //! | `expression` | what is asked, and how is it written, read and simplified? |
 //! | `event` | what does an event say about the attributes that are asked about? |
 //! | `predicate` | which predicates does an event make true? |
+//! | `rank` | how well does an event match an expression, and which match best? |
 //! | `matcher` | which of a set of expressions does an event satisfy? |
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
@@ -43,6 +44,7 @@ mod index;
 mod limits;
 mod matcher;
 mod predicate;
+mod rank;
 mod sections;
 mod strings;
 mod truth;
@@ -50,19 +52,20 @@ mod value;
 pub mod xml;
 
 pub use error::{Error, Result, SyntaxError};
-pub use event::{ArrowEvents, AttributeId, Attributes, Event, Mention, Presence, Values};
+pub use event::{ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, Presence, Values};
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
     Connective, Expression, Literal, Node, NormalForm, NormalNode, Operand, Operator, Pattern, Predicate,
-    Test, XPathKey, from_json, normalise, parse, to_json,
+    Test, Weight, XPathKey, from_json, normalise, parse, to_json,
 };
 pub use id::{Id, IdRef};
 pub use index::{Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription};
 pub use limits::Limits;
 pub use matcher::{
-    ATree, ATreeOptions, ATreeStats, Compiled, Counters, Cursor, Dewey, Interval, IntervalOptions, KIndex,
-    KIndexOptions, Matcher, Scan, Scratch, Slot,
+    ATree, ATreeOptions, ATreeStats, Cnf, Compiled, Counters, Cursor, Dewey, Interval, IntervalOptions,
+    KIndex, KIndexOptions, Matcher, Pruning, Scan, Scratch, Slot,
 };
 pub use predicate::Check;
+pub use rank::{EventWeights, ScoreScratch, Scores};
 pub use truth::{Missing, Truth};
 pub use value::{Float, Value, ValueRef};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tamis::{
-    ATree, ATreeOptions, Attributes, Compiled, Dewey, Error, Event, Interval, IntervalOptions, KIndex,
-    KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, Truth, explain, from_json, parse,
-    to_json,
+    ATree, ATreeOptions, Algorithm, Attributes, Cnf, Compiled, Dewey, Error, Event, Id, Index, Interval,
+    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, Truth,
+    explain, from_json, parse, to_json,
 };
 
 fn testdata(folder: &str) -> PathBuf {
@@ -51,7 +51,8 @@ fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, Strin
     let kindex = KIndex::new([&expression], &attributes, missing, KIndexOptions::default());
     let dewey = Dewey::new([&expression], &attributes, missing);
     let interval = Interval::new([&expression], &attributes, missing, IntervalOptions::default());
-    let matchers: [&dyn Matcher; 6] = [&scan, &compiled, &atree, &kindex, &dewey, &interval];
+    let cnf = Cnf::new([&expression], &attributes, missing, Limits::default().normal_form);
+    let matchers: [&dyn Matcher; 7] = [&scan, &compiled, &atree, &kindex, &cnf, &dewey, &interval];
     for matcher in matchers {
         let mut found = Vec::new();
         matcher.matches(&decoded, &mut Scratch::default(), &mut found);
@@ -74,6 +75,45 @@ fn semantics() {
         });
     }
     assert!(files > 10);
+}
+
+#[test]
+fn changes() {
+    let algorithms = [
+        Algorithm::Auto,
+        Algorithm::Scan,
+        Algorithm::ATree,
+        Algorithm::Compiled,
+        Algorithm::KIndex,
+        Algorithm::Cnf,
+        Algorithm::Dewey,
+        Algorithm::Interval,
+    ];
+    for algorithm in algorithms {
+        run(&testdata("changes/shared.toml"), |case| {
+            let index = Index::with_algorithm(Missing::Unknown, Limits::default(), algorithm);
+            let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
+            for (number, step) in (1..).zip(case["steps"].as_array().unwrap()) {
+                let step = step.as_table().unwrap();
+                if step.contains_key("add") {
+                    let expression = parse(text(step, "expression"), index.limits()).unwrap();
+                    index.add(text(step, "add").into(), expression, None).unwrap();
+                } else if step.contains_key("remove") {
+                    assert!(index.remove(&text(step, "remove").into()));
+                } else {
+                    let snapshot = index.snapshot();
+                    let json = text(step, "event").as_bytes();
+                    event.decode_json(json, snapshot.attributes(), index.limits()).unwrap();
+                    let mut found = Vec::new();
+                    snapshot.matches(&event, &mut scratch, |id| found.push(id.to_id())).unwrap();
+                    let expected = step["matches"].as_array().unwrap().iter();
+                    let expected: Vec<Id> = expected.map(|id| id.as_str().unwrap().into()).collect();
+                    expect(&format!("{algorithm:?}, step {number}"), found, expected)?;
+                }
+            }
+            Ok(())
+        });
+    }
 }
 
 #[test]

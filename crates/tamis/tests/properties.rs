@@ -5,9 +5,9 @@ mod common;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::{
-    ATree, ATreeOptions, Attributes, Check, Compiled, Event, Expression, Id, Index, KIndex, KIndexOptions,
-    Limits, Matcher, Missing, NormalForm, NormalNode, Scan, Scratch, Truth, explain, from_json, normalise,
-    parse, to_json,
+    ATree, ATreeOptions, Attributes, Check, Cnf, Compiled, Event, Expression, Id, Index, KIndex,
+    KIndexOptions, Limits, Matcher, Missing, NormalForm, NormalNode, Scan, Scratch, Truth, explain,
+    from_json, normalise, parse, to_json,
 };
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
@@ -172,7 +172,8 @@ proptest! {
             let kindex = KIndex::new(&expressions, &attributes, missing, options);
             let apart = KIndexOptions { share: false, ..options };
             let apart = KIndex::new(&expressions, &attributes, missing, apart);
-            let matchers: [&dyn Matcher; 4] = [&compiled, &atree, &kindex, &apart];
+            let cnf = Cnf::new(&expressions, &attributes, missing, 200);
+            let matchers: [&dyn Matcher; 5] = [&compiled, &atree, &kindex, &apart, &cnf];
             let mut scratch = Scratch::default();
             for json in &events {
                 let event = decode(json, &attributes);

@@ -55,7 +55,8 @@ fn varied(count: i64) -> Vec<Subscription> {
         };
         let id = if number % 2 == 0 { Id::Integer(number) } else { Id::from(&*format!("s{number}")) };
         let metadata = (number % 5 == 0).then(|| format!("{{\"n\":{number}}}").into());
-        Subscription { id, expression: parse(&text, &Limits::default()).unwrap(), metadata }
+        let expression = parse(&text, &Limits::default()).unwrap();
+        Subscription { id, expression, metadata, boost: 1.0 }
     };
     (0..count).map(subscription).collect()
 }
@@ -224,7 +225,7 @@ proptest! {
         let folder = Folder::new();
         let index = Index::with_algorithm(missing, Limits::default(), Algorithm::Compiled);
         let subscriptions = expressions.iter().zip(0..).map(|(expression, id): (_, i64)| {
-            Subscription { id: id.into(), expression: expression.clone(), metadata: None }
+            Subscription::new(id, expression.clone())
         });
         index.add_many(subscriptions.collect()).unwrap();
         for position in removed {

@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
 
-from tamis.cli import check, explain, match
+from tamis.cli import check, explain, match, top
 from tamis.cli.output import FAILED, CommandError, prepare, report
 
 app = App(
@@ -20,6 +20,7 @@ app = App(
 )
 app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
+app.command(top.top, usage=top.USAGE, help_epilogue=top.EXAMPLES)
 app.command(explain.explain, usage=explain.USAGE, help_epilogue=explain.EXAMPLES)
 app.register_install_completion_command(
     help="Install completion for bash, zsh, fish or PowerShell.", help_epilogue=""

@@ -103,8 +103,9 @@ def _check_lines(source: Source) -> Iterator[tuple[dict[str, Any], Expression | 
             if beginning.startswith("{"):
                 record = records.read(number, line)
                 place["id"] = record.id
-                expression = record.expression()
-                Index().add(record.id, expression, metadata=record.metadata)  # judges the id, too
+                arguments = record.arguments()
+                expression = arguments["expression"]
+                Index().add(**arguments)  # judges the id and the boost, too
             else:
                 expression = Expression.parse(line)
         except TamisError as error:

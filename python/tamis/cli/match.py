@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from tamis._tamis import Expression, Index
+from tamis._tamis import Index
 from tamis.cli.arguments import File, Missing
 from tamis.cli.output import INVALID, VALID, CommandError, on_one_line, report, write_json
 from tamis.cli.progress import progress
@@ -46,7 +46,7 @@ def match(
         raise CommandError("subscriptions and events cannot both come from standard input")
     index = Index(missing=missing)
     with Source(subscriptions) as source:
-        _load(index, source)
+        load(index, source)
     skipped = 0
     with Source(events) as source, progress(source, "matching", writes=True) as show:
         for first, chunk in source.chunks():
@@ -60,16 +60,16 @@ def match(
     return INVALID if skipped else VALID
 
 
-def _load(index: Index, source: Source) -> None:
+def load(index: Index, source: Source) -> None:
     """Add the subscriptions of a file to an index."""
     number = 0
 
-    def items() -> Iterator[tuple[Any, Expression, Any]]:
+    def items() -> Iterator[dict[str, Any]]:
         nonlocal number
         for number, record in read_records(source):
             if number % 1000 == 0:
                 show()
-            yield record.id, record.expression(), record.metadata
+            yield record.arguments()
 
     with progress(source, "reading", writes=False) as show:
         try:

@@ -1,7 +1,7 @@
 """What do the lines of a subscriptions file say?
 
-A line is a JSON object with `id`, `expression` and, optionally, `metadata`. Only the object itself
-is read here: what an id or an expression may be, the engine judges.
+A line is a JSON object with `id`, `expression` and, optionally, `metadata` and `boost`. Only the
+object itself is read here: what an id or an expression may be, the engine judges.
 """
 
 import json
@@ -15,7 +15,7 @@ from tamis.cli.output import INVALID, CommandError, encode
 from tamis.cli.reading import Source
 from tamis.errors import SubscriptionError, TamisError
 
-_KEYS = {'"id"': "id", '"expression"': "expression", '"metadata"': "metadata"}
+_KEYS = {f'"{key}"': key for key in ("id", "expression", "metadata", "boost")}
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _OPEN = re.compile(r"[ \t]*\{[ \t]*(\}?)")
 _KEY = re.compile(rf"[ \t]*({_STRING})[ \t]*:[ \t]*")
@@ -30,9 +30,10 @@ class Record:
     Attributes:
         id: Its id.
         metadata: Its metadata, or None.
+        boost: What its score is multiplied by, or None.
     """
 
-    __slots__ = ("_expression", "id", "metadata")
+    __slots__ = ("_expression", "boost", "id", "metadata")
 
     def __init__(self, line: str) -> None:
         members = _members(line)
@@ -40,7 +41,18 @@ class Record:
             raise SubscriptionError(f"a subscription needs the key `{missing[0]}`")
         self.id = _load(members["id"])
         self.metadata = _load(members.get("metadata", "null"))
+        self.boost = _load(members.get("boost", "null"))
         self._expression = members["expression"]
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Index.add` for it.
+
+        Raises:
+            TamisError: Its expression is none.
+        """
+        expression = self.expression()
+        boost = {} if self.boost is None else {"boost": self.boost}
+        return {"id": self.id, "expression": expression, "metadata": self.metadata, **boost}
 
     def expression(self) -> Expression:
         """Its expression, read from text or from the JSON form.
@@ -136,7 +148,7 @@ def _unusual_key(text: str) -> str:
     hint = f"; did you mean `{close[0]}`?" if close else ""
     raise SubscriptionError(
         f"unknown key {encode(key)}: a subscription has `id`, `expression` and, optionally, "
-        f"`metadata`{hint}"
+        f"`metadata` and `boost`{hint}"
     )
 
 

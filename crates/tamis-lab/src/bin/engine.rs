@@ -116,7 +116,7 @@ fn index(setting: &Setting) -> Option<Built> {
         workload.write_expression(number.into(), &mut text);
         generated += begun.elapsed();
         let expression = parse(&text, index.limits()).expect("what a workload writes can be read");
-        Subscription { id: i64::from(number).into(), expression, metadata: None }
+        Subscription::new(i64::from(number), expression)
     });
     let subscriptions = subscriptions.collect();
     index.add_many(subscriptions).expect("what a workload writes is within the limits");

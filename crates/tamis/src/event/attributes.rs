@@ -4,8 +4,12 @@
 //! a reader may see an attribute that a newer subscription brought, which costs it a look at a value
 //! that no matcher of its moment asks about.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use arc_swap::{ArcSwapOption, Guard};
+
+use super::hierarchy::Hierarchy;
 use crate::expression::is_satisfied;
 
 /// The number of an attribute.
@@ -27,7 +31,12 @@ pub struct Attributes {
     names: Mutex<Vec<Arc<str>>>,
     /// What a document satisfies, which is an attribute that no event can name.
     satisfied: OnceLock<AttributeId>,
+    /// None where no attribute has one.
+    hierarchies: ArcSwapOption<Hierarchies>,
 }
+
+/// The hierarchies of attributes that have one.
+pub(super) type Hierarchies = HashMap<AttributeId, Arc<Hierarchy>, ahash::RandomState>;
 
 impl Attributes {
     /// The number of an attribute, given to it now if it has none.
@@ -74,6 +83,35 @@ impl Attributes {
     /// What is known of a name in an event.
     pub fn mention(&self, name: &str) -> Option<Mention> {
         self.mentions.pin().get(name).copied()
+    }
+
+    /// Gives an attribute a hierarchy, or takes it away; events that are decoded from now on have it.
+    pub fn set_hierarchy(&self, name: &Arc<str>, hierarchy: Option<Hierarchy>) {
+        let attribute = self.intern(name);
+        let hierarchy = hierarchy.map(Arc::new);
+        self.hierarchies.rcu(|known| {
+            let mut all = known.as_deref().cloned().unwrap_or_default();
+            match &hierarchy {
+                Some(hierarchy) => all.insert(attribute, Arc::clone(hierarchy)),
+                None => all.remove(&attribute),
+            };
+            (!all.is_empty()).then(|| Arc::new(all))
+        });
+    }
+
+    /// The hierarchies by the names of their attributes, in the order of the names.
+    pub fn named_hierarchies(&self) -> Vec<(Arc<str>, Arc<Hierarchy>)> {
+        let all = self.hierarchies.load();
+        let all = all.iter().flat_map(|all| all.iter());
+        let mut named: Vec<_> =
+            all.map(|(attribute, hierarchy)| (self.name(*attribute), Arc::clone(hierarchy))).collect();
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        named
+    }
+
+    /// The hierarchies, if there are any.
+    pub(super) fn hierarchies(&self) -> Option<Arc<Hierarchies>> {
+        Guard::into_inner(self.hierarchies.load())
     }
 
     /// The attribute's name.

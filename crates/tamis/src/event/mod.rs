@@ -6,15 +6,18 @@
 
 mod arrow;
 mod attributes;
+mod hierarchy;
 mod json;
 
 pub use arrow::ArrowEvents;
 pub use attributes::{AttributeId, Attributes, Mention};
+pub use hierarchy::Hierarchy;
 
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::{self, Limits};
-use crate::value::{Float, ValueRef};
+use crate::value::{Float, Value, ValueRef};
+use attributes::Hierarchies;
 
 /// The pairs of one event.
 #[derive(Debug, Default)]
@@ -140,7 +143,8 @@ impl Event {
         }
     }
 
-    /// Completes the event: an attribute given twice is an error.
+    /// Completes the event: an attribute given twice is an error. Values of an attribute with a hierarchy
+    /// bring those above them.
     pub fn finish(&mut self, attributes: &Attributes) -> Result<()> {
         if !self.fields.is_sorted_by(|a, b| a.attribute < b.attribute) {
             self.fields.sort_unstable_by_key(|field| field.attribute);
@@ -154,7 +158,50 @@ impl Event {
                 }
             }
         }
+        if let Some(hierarchies) = attributes.hierarchies() {
+            self.expand(&hierarchies);
+        }
         Ok(())
+    }
+
+    /// Adds the values above those of attributes with a hierarchy.
+    fn expand(&mut self, hierarchies: &Hierarchies) {
+        for position in 0..self.fields.len() {
+            let Field { attribute, start, end, .. } = self.fields[position];
+            let Some(hierarchy) = hierarchies.get(&attribute) else { continue };
+            // The values of an attribute stand together, so they move behind all others.
+            let first = self.values.len();
+            let mut all: Vec<Value> = Vec::new();
+            let given = Values { stored: self.values[start as usize..end as usize].iter(), text: &self.text };
+            for value in given.clone() {
+                hierarchy.above(value, |above| {
+                    let known =
+                        given.clone().chain(all.iter().map(Value::as_ref)).any(|known| known == above);
+                    if !known {
+                        all.push(above.to_value());
+                    }
+                });
+            }
+            if all.is_empty() || first + (end - start) as usize + all.len() > u32::MAX as usize {
+                continue;
+            }
+            self.values.extend_from_within(start as usize..end as usize);
+            for value in all {
+                let stored = match value {
+                    Value::Boolean(value) => Stored::Boolean(value),
+                    Value::Integer(value) => Stored::Integer(value),
+                    Value::Float(value) => Stored::Float(value),
+                    Value::String(text) => {
+                        let begin = self.text.len() as u32;
+                        self.text.push_str(&text);
+                        Stored::String(begin, self.text.len() as u32)
+                    }
+                };
+                self.values.push(stored);
+            }
+            self.fields[position].start = first as u32;
+            self.fields[position].end = self.values.len() as u32;
+        }
     }
 
     /// Whether it is too large to be kept as an example of what events are like.

@@ -96,7 +96,8 @@ pub(crate) fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result
     limits::check(what, "normal_form", literals as usize, most.min(1 << 28))
 }
 
-fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
+/// Whether the parts are there already.
+pub(crate) fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
     let nodes = form.nodes();
     let is_literal = |child: &u32| matches!(nodes[*child as usize], NormalNode::Literal(_));
     let (above, below) = match (nodes.last(), outer) {

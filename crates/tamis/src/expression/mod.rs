@@ -11,6 +11,7 @@ mod parse;
 mod predicate;
 mod print;
 mod tree;
+mod weights;
 mod xpath;
 
 pub use json::{from_json, to_json};
@@ -18,8 +19,10 @@ pub use normalise::{Literal, NormalForm, NormalNode, normalise};
 pub use parse::parse;
 pub use predicate::{Operand, Operator, Pattern, Predicate, Test};
 pub use tree::{Connective, Expression, Node};
+pub use weights::Weight;
 pub use xpath::XPathKey;
 
-pub(crate) use distribute::{Outer, check_size, distribute};
+pub(crate) use distribute::{Outer, check_size, distribute, is_in_form};
+pub(crate) use json::{write_string, write_value};
 pub(crate) use predicate::shorten;
 pub(crate) use xpath::is_satisfied;

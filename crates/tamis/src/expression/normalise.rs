@@ -17,7 +17,7 @@ use std::sync::Arc;
 use super::predicate::Test;
 use super::tree::{Expression, Node};
 use crate::truth::Truth;
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 
 /// A predicate with its sign.
 #[derive(Debug, Clone)]
@@ -34,6 +34,18 @@ pub struct Literal {
 }
 
 impl Literal {
+    /// What a value that satisfies the test is worth.
+    pub fn weight(&self, value: ValueRef<'_>) -> f64 {
+        match (&self.weights, &self.test) {
+            (None, _) => 1.0,
+            (Some(weights), Test::In(values)) => {
+                let found = values.binary_search_by(|known| known.as_ref().canonical_order(value));
+                found.map_or(0.0, |position| weights[position])
+            }
+            (Some(weights), _) => weights[0],
+        }
+    }
+
     fn compare(&self, other: &Literal) -> Ordering {
         let weights = |literal: &Literal| -> Vec<u64> {
             literal.weights.iter().flatten().map(|weight| weight.to_bits()).collect()

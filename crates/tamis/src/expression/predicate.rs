@@ -314,6 +314,13 @@ impl Predicate {
         self.weights.as_deref()
     }
 
+    /// The predicate with other weights, as many as it takes, which are finite and not negative.
+    pub(super) fn with_weights(&self, weights: Vec<f64>) -> Predicate {
+        let weights = weights.into_iter().map(|weight| weight + 0.0).collect::<Box<[f64]>>();
+        let weights = weights.iter().any(|&weight| weight != 1.0).then_some(weights);
+        Predicate { weights, ..self.clone() }
+    }
+
     /// The operator in its positive form.
     pub fn operator(&self) -> Operator {
         match self.test {

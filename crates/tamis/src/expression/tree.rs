@@ -96,6 +96,15 @@ impl Expression {
         })
     }
 
+    /// The expression with other predicates, or rather leaves, in the place of its own.
+    pub(super) fn map_predicates(&self, mut map: impl FnMut(&Arc<Predicate>) -> Node) -> Expression {
+        let nodes = self.nodes.iter().map(|node| match node {
+            Node::Predicate(predicate) => map(predicate),
+            other => other.clone(),
+        });
+        Expression { nodes: nodes.collect() }
+    }
+
     /// The negation of `operand`.
     pub fn negate(operand: &Expression) -> Expression {
         let mut assembler = Assembler::default();

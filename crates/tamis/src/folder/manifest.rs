@@ -23,9 +23,22 @@ pub(crate) struct Entry {
 
 /// Writes a manifest of settings and lists of files. Neither holds a character that JSON escapes.
 pub(crate) fn write(format: i64, settings: &[(&str, &str)], lists: &[(&str, &[Entry])]) -> String {
+    write_with(format, settings, &[], lists)
+}
+
+/// The same with members that are JSON already.
+pub(crate) fn write_with(
+    format: i64,
+    settings: &[(&str, &str)],
+    members: &[(&str, &str)],
+    lists: &[(&str, &[Entry])],
+) -> String {
     let mut text = format!("{{\n\"format\": {format}");
     for (key, value) in settings {
         let _ = write!(text, ",\n\"{key}\": \"{value}\"");
+    }
+    for (key, json) in members {
+        let _ = write!(text, ",\n\"{key}\": {json}");
     }
     for (key, entries) in lists {
         let _ = write!(text, ",\n\"{key}\": [");
@@ -82,6 +95,11 @@ impl Manifest {
     /// A setting.
     pub fn setting(&self, key: &str) -> Result<&str> {
         self.text(&self.members, key)
+    }
+
+    /// A member as it is.
+    pub fn json(&self, key: &str) -> Option<&JsonValue<'static>> {
+        member(&self.members, key)
     }
 
     /// The entries of a list; none where it is absent.

@@ -1,4 +1,4 @@
-//! Which subscriptions do the events of an Arrow batch match?
+//! Which subscriptions do the events of an Arrow batch match, and which of them best?
 //!
 //! Rows are handed out in blocks to as many threads as are wanted; the matches of a block are one
 //! record batch, and the blocks come out in the order of the rows.
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::builder::{Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::snapshot::{MatchScratch, Snapshot};
@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::{ArrowEvents, Event};
 use crate::id::IdRef;
 use crate::limits::Limits;
+use crate::rank::EventWeights;
 
 /// Events that are matched by one thread, one behind the other.
 const BLOCK: usize = 1024;
@@ -22,7 +23,8 @@ const BLOCK: usize = 1024;
 /// The matches of a batch: pairs of an event's row and a subscription's id.
 #[derive(Debug)]
 pub struct ArrowMatches {
-    /// `event` (the row) and `subscription` (the id, a string or an integer).
+    /// `event` (the row) and `subscription` (the id, a string or an integer); of a ranking also `score`
+    /// and `rank`, from 1.
     pub schema: SchemaRef,
     /// One batch per block of rows, in their order.
     pub batches: Vec<RecordBatch>,
@@ -41,12 +43,43 @@ impl Snapshot {
         threads: usize,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
+        self.answer_arrow(events, first, None, limits, threads, stop)
+    }
+
+    /// The `most` matches of every row that score best, in the order of the rows and best first; the
+    /// weights are those of every event.
+    #[expect(clippy::too_many_arguments, reason = "those of match_arrow, and what a ranking takes")]
+    pub fn top_arrow(
+        &self,
+        events: &ArrowEvents,
+        first: u64,
+        most: usize,
+        weights: &EventWeights,
+        limits: &Limits,
+        threads: usize,
+        stop: &AtomicBool,
+    ) -> Result<ArrowMatches> {
+        self.answer_arrow(events, first, Some((most, weights)), limits, threads, stop)
+    }
+
+    fn answer_arrow(
+        &self,
+        events: &ArrowEvents,
+        first: u64,
+        ranking: Option<(usize, &EventWeights)>,
+        limits: &Limits,
+        threads: usize,
+        stop: &AtomicBool,
+    ) -> Result<ArrowMatches> {
         let strings = self.has_string_ids()?;
         let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
-        let schema = Arc::new(Schema::new(vec![
-            Field::new("event", DataType::UInt64, false),
-            Field::new("subscription", kind, false),
-        ]));
+        let mut fields =
+            vec![Field::new("event", DataType::UInt64, false), Field::new("subscription", kind, false)];
+        if ranking.is_some() {
+            fields.push(Field::new("score", DataType::Float64, false));
+            fields.push(Field::new("rank", DataType::UInt32, false));
+        }
+        let schema = Arc::new(Schema::new(fields));
         let blocks = events.len().div_ceil(BLOCK);
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<(usize, Result<Vec<RecordBatch>>)>> = Mutex::default();
@@ -62,7 +95,18 @@ impl Snapshot {
                 let rows = block * BLOCK..events.len().min((block + 1) * BLOCK);
                 let mut found = Found::new(strings, &schema);
                 let matched = rows.clone().take_while(|_| !stopped()).try_for_each(|row| {
-                    self.match_row(events, row, first, limits, &mut event, &mut scratch, &mut found)
+                    let number = first + row as u64;
+                    let decoded = events.decode(row, &mut event, self.attributes(), limits);
+                    let read = decoded.and_then(|()| match events.document(row) {
+                        Some(document) => self.read_document(document, &mut event),
+                        None => Ok(()),
+                    });
+                    read.map_err(|cause| Error::Item {
+                        position: number as usize,
+                        name: "event".to_owned(),
+                        cause: Box::new(cause),
+                    })?;
+                    self.answer_row(number, &event, ranking, &mut scratch, &mut found)
                 });
                 let batches = matched.and_then(|()| found.finish());
                 failed.fetch_or(batches.is_err(), Ordering::Relaxed);
@@ -82,28 +126,23 @@ impl Snapshot {
         Ok(ArrowMatches { schema, batches: batches.concat() })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the working memory of a loop's body")]
-    fn match_row(
+    fn answer_row(
         &self,
-        events: &ArrowEvents,
-        row: usize,
-        first: u64,
-        limits: &Limits,
-        event: &mut Event,
+        number: u64,
+        event: &Event,
+        ranking: Option<(usize, &EventWeights)>,
         scratch: &mut MatchScratch,
         found: &mut Found<'_>,
     ) -> Result<()> {
-        let number = first + row as u64;
-        let decoded = events.decode(row, event, self.attributes(), limits);
-        let read = decoded.and_then(|()| match events.document(row) {
-            Some(document) => self.read_document(document, event),
-            None => Ok(()),
-        });
-        read.map_err(|cause| Error::Item {
-            position: number as usize,
-            name: "event".to_owned(),
-            cause: Box::new(cause),
-        })?;
+        if let Some((most, weights)) = ranking {
+            let ranked = self.top(event, most, weights, scratch)?;
+            for ((id, score), rank) in ranked.into_iter().zip(1..) {
+                found.push(number, id)?;
+                found.scores.push(score);
+                found.ranks.push(rank);
+            }
+            return Ok(());
+        }
         let mut pushed = Ok(());
         self.matches(event, scratch, |id| {
             if pushed.is_ok() {
@@ -139,6 +178,9 @@ struct Found<'a> {
     complete: Vec<RecordBatch>,
     rows: Vec<u64>,
     ids: Ids,
+    /// Of a ranking only.
+    scores: Vec<f64>,
+    ranks: Vec<u32>,
 }
 
 enum Ids {
@@ -152,7 +194,7 @@ impl<'a> Found<'a> {
             true => Ids::Strings(StringBuilder::new(), 0),
             false => Ids::Integers(Int64Builder::new()),
         };
-        Found { schema, complete: Vec::new(), rows: Vec::new(), ids }
+        Found { schema, complete: Vec::new(), rows: Vec::new(), ids, scores: Vec::new(), ranks: Vec::new() }
     }
 
     fn push(&mut self, row: u64, id: IdRef<'_>) -> Result<()> {
@@ -185,7 +227,12 @@ impl<'a> Found<'a> {
             Ids::Integers(builder) => Arc::new(builder.finish()),
         };
         let rows = UInt64Array::from(std::mem::take(&mut self.rows));
-        let batch = RecordBatch::try_new(Arc::clone(self.schema), vec![Arc::new(rows), ids]);
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(rows), ids];
+        if self.schema.fields().len() > columns.len() {
+            columns.push(Arc::new(Float64Array::from(std::mem::take(&mut self.scores))));
+            columns.push(Arc::new(UInt32Array::from(std::mem::take(&mut self.ranks))));
+        }
+        let batch = RecordBatch::try_new(Arc::clone(self.schema), columns);
         self.complete.push(batch.map_err(|error| Error::event(error.to_string()))?);
         Ok(())
     }

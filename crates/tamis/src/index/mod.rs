@@ -8,6 +8,8 @@
 
 mod batch;
 mod documents;
+mod hierarchies;
+mod ranking;
 mod records;
 mod sample;
 mod segment;
@@ -27,11 +29,12 @@ pub use snapshot::{MatchScratch, Snapshot, Stats};
 pub use subscription::Subscription;
 
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Event, Hierarchy};
 use crate::explain::{Explanation, explain};
 use crate::expression::Expression;
 use crate::id::Id;
 use crate::limits::Limits;
+use crate::rank::check_weight;
 use crate::truth::Missing;
 use documents::Documents;
 use segment::{Segment, Settings};
@@ -117,14 +120,19 @@ impl Index {
 
     /// Adds a subscription; one of the same id is replaced and loses its place in the order.
     pub fn add(&self, id: Id, expression: Expression, metadata: Option<Arc<str>>) -> Result<()> {
-        self.check(&expression)?;
-        self.insert(&[Subscription { id, expression, metadata }])
+        self.add_subscription(Subscription { metadata, ..Subscription::new(id, expression) })
+    }
+
+    /// Adds a subscription with all that belongs to it.
+    pub fn add_subscription(&self, subscription: Subscription) -> Result<()> {
+        self.check(&subscription)?;
+        self.insert(&[subscription])
     }
 
     /// Adds all subscriptions, or none if one exceeds a limit; of equal ids the last counts.
     pub fn add_many(&self, mut subscriptions: Vec<Subscription>) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
-            self.check(&subscription.expression).map_err(|cause| Error::Item {
+            self.check(subscription).map_err(|cause| Error::Item {
                 position,
                 name: format!("id {}", subscription.id),
                 cause: Box::new(cause),
@@ -144,9 +152,10 @@ impl Index {
         self.insert(&subscriptions)
     }
 
-    fn check(&self, expression: &Expression) -> Result<()> {
-        expression.check(&self.shared.limits)?;
-        self.shared.algorithm.check(expression, &self.shared.limits)
+    fn check(&self, subscription: &Subscription) -> Result<()> {
+        subscription.expression.check(&self.shared.limits)?;
+        check_weight("the boost", subscription.boost)?;
+        self.shared.algorithm.check(&subscription.expression, &self.shared.limits)
     }
 
     fn insert(&self, subscriptions: &[Subscription]) -> Result<()> {
@@ -192,6 +201,16 @@ impl Index {
         }
         self.merge_in_background();
         true
+    }
+
+    /// Says what lies above the values of an attribute, so that an event that has a value has those above
+    /// it too; `None` takes it back. It holds for events that are decoded from now on.
+    pub fn set_hierarchy(&self, attribute: &str, hierarchy: Option<Hierarchy>) -> Result<()> {
+        if attribute.is_empty() {
+            return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
+        }
+        self.shared.load().attributes.set_hierarchy(&attribute.into(), hierarchy);
+        Ok(())
     }
 
     /// The index at this moment.
@@ -441,7 +460,7 @@ mod tests {
         let index = index();
         let item = |id: i64, text: &str| {
             let expression = parse(text, index.limits()).unwrap();
-            Subscription { id: id.into(), expression, metadata: None }
+            Subscription::new(id, expression)
         };
         index.add_many(vec![item(1, "false"), item(2, "true"), item(1, "true")]).unwrap();
         assert_eq!(index.match_json(b"{}").unwrap(), [2.into(), 1.into()]);

@@ -24,6 +24,8 @@ pub(super) struct Records {
     kinds: Column<u64>,
     /// Empty where no subscription has metadata.
     metadata: Strings,
+    /// What scores are multiplied by; empty where that is 1 for all.
+    boosts: Column<f64>,
     /// Open addressing with linear probing; a slot plus one, or 0 for nothing.
     table: Column<u32>,
 }
@@ -43,6 +45,8 @@ impl Records {
         }
         let with_metadata = subscriptions.iter().any(|subscription| subscription.metadata.is_some());
         let metadata = subscriptions.iter().take(if with_metadata { usize::MAX } else { 0 });
+        let boosted = subscriptions.iter().any(|subscription| subscription.boost != 1.0);
+        let boosts = subscriptions.iter().take(if boosted { usize::MAX } else { 0 });
         let is_string = |subscription: &&Subscription| matches!(subscription.id, Id::String(_));
         let strings = subscriptions.iter().filter(is_string).count();
         let integers = subscriptions.iter().filter_map(|subscription| match subscription.id {
@@ -55,6 +59,7 @@ impl Records {
             ids: ids.iter().take(if strings == 0 { 0 } else { usize::MAX }).collect(),
             texts: subscriptions.iter().map(|subscription| subscription.expression.to_string()).collect(),
             metadata: metadata.map(|subscription| subscription.metadata.as_deref().unwrap_or("")).collect(),
+            boosts: boosts.map(|subscription| subscription.boost).collect(),
             table: table.into(),
         }
     }
@@ -103,12 +108,18 @@ impl Records {
         self.metadata.get(slot as usize).filter(|metadata| !metadata.is_empty())
     }
 
+    /// What the score of a slot is multiplied by.
+    pub fn boost(&self, slot: Slot) -> f64 {
+        self.boosts.get(slot as usize).copied().unwrap_or(1.0)
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         8 * self.integers.len()
             + self.ids.bytes()
             + self.texts.bytes()
             + self.metadata.bytes()
+            + 8 * self.boosts.len()
             + 4 * self.table.len()
     }
 
@@ -118,6 +129,7 @@ impl Records {
         self.ids.write(sections);
         self.texts.write(sections);
         self.metadata.write(sections);
+        sections.push(&self.boosts);
         sections.push(&self.table);
     }
 
@@ -128,10 +140,13 @@ impl Records {
             ids: Strings::read(reader)?,
             texts: Strings::read(reader)?,
             metadata: Strings::read(reader)?,
+            boosts: reader.next()?,
             table: reader.next()?,
         };
         let whole = records.kinds.len() == 2
             && records.kinds[0].checked_add(records.kinds[1]) == Some(records.len() as u64)
+            && (records.boosts.is_empty() || records.boosts.len() == records.len())
+            && records.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
             && records.integers.len().max(records.ids.len()) == records.len()
             && records.table.len().is_power_of_two()
             && records.table.len() > records.len();

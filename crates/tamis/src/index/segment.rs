@@ -5,8 +5,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
 use super::records::Records;
@@ -17,9 +17,10 @@ use crate::expression::{Expression, Outer, check_size, normalise, parse};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::matcher::{
-    ATree, ATreeOptions, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher, Scan,
-    Scratch, Slot,
+    ATree, ATreeOptions, Cnf, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher,
+    Scan, Scratch, Slot,
 };
+use crate::rank::{Scores, is_coarse};
 use crate::sections::{SectionReader, Sections};
 use crate::truth::Missing;
 
@@ -40,6 +41,8 @@ pub enum Algorithm {
     Compiled,
     /// The K-index over the conjunctions of disjunctive normal forms.
     KIndex,
+    /// Posting lists over the clauses of conjunctive normal forms.
+    Cnf,
     /// Expressions from the Dewey IDs of their true conjunctions.
     Dewey,
     /// Expressions from intervals of their true conjunctions.
@@ -51,6 +54,7 @@ impl Algorithm {
     pub(super) fn check(self, expression: &Expression, limits: &Limits) -> Result<()> {
         let outer = match self {
             Algorithm::KIndex => Outer::Or,
+            Algorithm::Cnf => Outer::And,
             _ => return Ok(()),
         };
         check_size(&normalise(expression), outer, limits.normal_form)
@@ -60,7 +64,7 @@ impl Algorithm {
 /// What building a segment takes besides subscriptions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings<'a> {
-    pub attributes: &'a Attributes,
+    pub attributes: &'a Arc<Attributes>,
     pub missing: Missing,
     pub algorithm: Algorithm,
     /// The most literals of a normal form that is made.
@@ -70,17 +74,18 @@ pub(super) struct Settings<'a> {
 }
 
 #[derive(Debug)]
-enum Engine {
+pub(super) enum Engine {
     Scan(Scan),
     ATree(Box<ATree>),
     Compiled(Box<Compiled>),
     KIndex(Box<KIndex>),
+    Cnf(Box<Cnf>),
     Dewey(Box<Dewey>),
     Interval(Box<Interval>),
 }
 
 impl Engine {
-    fn new<'a, I>(expressions: I, settings: Settings<'_>) -> Engine
+    fn new<'a, I>(expressions: I, boost: impl Fn(Slot) -> f64, settings: Settings<'_>) -> Engine
     where
         I: ExactSizeIterator<Item = &'a Expression> + Clone,
     {
@@ -102,7 +107,12 @@ impl Engine {
             }
             Algorithm::KIndex => {
                 let options = KIndexOptions { normal_form, ..KIndexOptions::default() };
-                Engine::KIndex(Box::new(KIndex::new(expressions, attributes, missing, options)))
+                let index = KIndex::with_boosts(expressions, boost, attributes, missing, options);
+                Engine::KIndex(Box::new(index))
+            }
+            Algorithm::Cnf => {
+                let index = Cnf::with_boosts(expressions, boost, attributes, missing, normal_form);
+                Engine::Cnf(Box::new(index))
             }
             Algorithm::Dewey => Engine::Dewey(Box::new(Dewey::new(expressions, attributes, missing))),
             Algorithm::Interval => {
@@ -119,6 +129,10 @@ impl Engine {
 pub(super) struct Segment {
     records: Records,
     engine: Engine,
+    /// What its expressions score; made when someone asks for a ranking.
+    scores: OnceLock<(Scores, bool)>,
+    names: Arc<Attributes>,
+    missing: Missing,
     /// For every slot the version that removed it, 0 while none did; made for the first removal.
     removed: OnceLock<Box<[AtomicU64]>>,
     removals: AtomicUsize,
@@ -135,7 +149,10 @@ impl Segment {
         let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
         Segment {
             records: Records::new(subscriptions),
-            engine: Engine::new(expressions, settings),
+            engine: Engine::new(expressions, |slot| subscriptions[slot as usize].boost, settings),
+            scores: OnceLock::new(),
+            names: settings.attributes.clone(),
+            missing: settings.missing,
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
             file: OnceLock::new(),
@@ -158,6 +175,7 @@ impl Segment {
             Engine::ATree(tree) => &**tree,
             Engine::Compiled(compiled) => &**compiled,
             Engine::KIndex(index) => &**index,
+            Engine::Cnf(index) => &**index,
             Engine::Dewey(dewey) => &**dewey,
             Engine::Interval(interval) => &**interval,
         }
@@ -219,7 +237,33 @@ impl Segment {
             id: self.id(slot)?.to_id(),
             expression: self.expression(slot)?,
             metadata: self.records.metadata(slot).map(Into::into),
+            boost: self.boost(slot),
         })
+    }
+
+    /// What the score of a slot is multiplied by.
+    pub fn boost(&self, slot: Slot) -> f64 {
+        self.records.boost(slot)
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// What the expressions score, and whether sums of weights and boosts are exact.
+    pub fn scores(&self) -> Result<(&Scores, bool)> {
+        if let Some((scores, coarse)) = self.scores.get() {
+            return Ok((scores, *coarse));
+        }
+        let slots = 0..self.len() as Slot;
+        let expressions = slots.map(|slot| self.expression(slot)).collect::<Result<Vec<_>>>()?;
+        let (scores, coarse) = self.scores.get_or_init(|| {
+            let scores = Scores::new(&expressions, &self.names, self.missing);
+            let coarse =
+                scores.is_coarse() && (0..self.len() as Slot).all(|slot| is_coarse(self.boost(slot)));
+            (scores, coarse)
+        });
+        Ok((scores, *coarse))
     }
 
     fn expression(&self, slot: Slot) -> Result<Expression> {
@@ -287,6 +331,9 @@ impl Segment {
         let mut segment = Segment {
             records,
             engine: Engine::Scan(Scan::new([], attributes, missing)),
+            scores: OnceLock::new(),
+            names: attributes.clone(),
+            missing,
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
             file: OnceLock::from(path.to_owned()),
@@ -302,7 +349,7 @@ impl Segment {
         } else {
             let slots = 0..segment.len() as Slot;
             let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
-            Engine::new(expressions.iter(), settings)
+            Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)
         };
         Ok((segment, checksum))
     }

@@ -4,6 +4,7 @@
 //! later carries the version of its removal, which older snapshots ignore: a reader sees all or
 //! nothing of a change, without a lock and without a copy.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::documents::Documents;
@@ -14,6 +15,7 @@ use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::id::{Id, IdRef};
 use crate::matcher::{Scratch, Slot};
+use crate::rank::ScoreScratch;
 use crate::xml::FilterSnapshot;
 
 /// An index at one moment.
@@ -30,12 +32,14 @@ pub struct Snapshot {
     pub(super) filters: Arc<FilterSnapshot>,
 }
 
-/// Working memory of [`Snapshot::matches`], one per thread.
+/// Working memory of [`Snapshot::matches`] and [`Snapshot::top`], one per thread.
 #[derive(Debug, Default)]
 pub struct MatchScratch {
-    scratch: Scratch,
-    slots: Vec<Slot>,
-    events: u32,
+    pub(super) scratch: Scratch,
+    pub(super) slots: Vec<Slot>,
+    pub(super) events: u32,
+    pub(super) scores: ScoreScratch,
+    pub(super) visited: HashSet<Slot, ahash::RandomState>,
 }
 
 impl Snapshot {

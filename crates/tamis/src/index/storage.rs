@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::documents::{Documents, XPATHS};
+use super::hierarchies;
 use super::segment::{Algorithm, Segment, Settings};
 use super::snapshot::Snapshot;
 use super::{Index, Limits};
@@ -20,7 +21,7 @@ use crate::truth::Missing;
 const MANIFEST: &str = "index.json";
 /// What the names of segment files begin with.
 const SEGMENT: &str = "segment";
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 impl Index {
     /// Saves the index as it is now into a folder, which is made if it is not there. What the folder
@@ -41,7 +42,8 @@ impl Index {
         }
         let missing = if self.missing() == Missing::False { "false" } else { "unknown" };
         let lists: [(&str, &[Entry]); 2] = [("segments", &entries), ("xpaths", xpaths.as_slice())];
-        let text = manifest::write(FORMAT, &[("missing", missing)], &lists);
+        let named = hierarchies::write(&snapshot.attributes.named_hierarchies());
+        let text = manifest::write_with(FORMAT, &[("missing", missing)], &[("hierarchies", &named)], &lists);
         folder.publish(MANIFEST, &text, &[SEGMENT, XPATHS], &manifest::files(&lists))
     }
 
@@ -69,6 +71,10 @@ impl Index {
         };
         let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
         let attributes = Arc::new(Attributes::default());
+        let hierarchies = manifest.json("hierarchies").and_then(hierarchies::read);
+        for (name, hierarchy) in hierarchies.ok_or_else(|| manifest.damaged())? {
+            attributes.set_hierarchy(&name, Some(hierarchy));
+        }
         let normal_form = limits.normal_form;
         let settings = Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[] };
         let (mut segments, mut live) = (Vec::new(), 0);

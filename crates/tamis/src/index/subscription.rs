@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::expression::Expression;
 use crate::id::Id;
 
-/// An id with an expression and, optionally, metadata.
+/// An id with an expression and, optionally, metadata and a boost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subscription {
     /// What the user calls it.
@@ -14,4 +14,13 @@ pub struct Subscription {
     pub expression: Expression,
     /// The user's own data, as JSON that the index keeps unread.
     pub metadata: Option<Arc<str>>,
+    /// What its score is multiplied by, such as a bid; 1 for one like any other.
+    pub boost: f64,
+}
+
+impl Subscription {
+    /// A subscription without metadata and with a boost of 1.
+    pub fn new(id: impl Into<Id>, expression: Expression) -> Subscription {
+        Subscription { id: id.into(), expression, metadata: None, boost: 1.0 }
+    }
 }

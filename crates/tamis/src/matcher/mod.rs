@@ -4,10 +4,11 @@
 //! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
 //! everything and is the judge of every other matcher; [`ATree`] evaluates what expressions share once,
 //! and only what the true predicates lead to; [`Compiled`] is its flat, immutable form; [`KIndex`]
-//! intersects the posting lists of an event's keys; [`Dewey`] and [`Interval`] find true conjunctions so,
-//! and evaluate expressions from their labels.
+//! and [`Cnf`] intersect the posting lists of an event's keys; [`Dewey`] and [`Interval`] find true
+//! conjunctions so, and evaluate expressions from their labels.
 
 mod atree;
+mod cnf;
 mod compiled;
 mod conjunction;
 mod dewey;
@@ -15,14 +16,18 @@ mod forest;
 mod interval;
 mod kindex;
 mod postings;
+mod ranked;
 mod scan;
 
 pub use atree::{ATree, ATreeOptions, ATreeStats};
+pub use cnf::Cnf;
 pub use compiled::Compiled;
 pub use dewey::Dewey;
 pub use interval::{Interval, IntervalOptions};
 pub use kindex::{Cursor, KIndex, KIndexOptions};
 pub use postings::Counters;
+pub use ranked::Pruning;
+pub(crate) use ranked::{Ranked, Visit};
 pub use scan::Scan;
 
 use crate::event::Event;
@@ -60,6 +65,8 @@ pub struct Scratch {
     conjunction: conjunction::ConjunctionScratch,
     dewey: dewey::DeweyScratch,
     interval: interval::IntervalScratch,
+    cnf: cnf::CnfScratch,
+    pruning: Pruning,
 }
 
 impl Scratch {
@@ -72,6 +79,15 @@ impl Scratch {
     /// entry for comparison.
     pub fn set_skipping(&mut self, skipping: bool) {
         self.conjunction.postings.without_skipping = !skipping;
+    }
+
+    /// How a ranking is pruned.
+    pub fn set_pruning(&mut self, pruning: Pruning) {
+        self.pruning = pruning;
+    }
+
+    pub(crate) fn pruning(&self) -> Pruning {
+        self.pruning
     }
 
     /// Makes room for the truths of `predicates` predicates and forgets those of the last event.

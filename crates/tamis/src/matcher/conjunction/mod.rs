@@ -42,10 +42,9 @@ impl<'a> ConjunctionBuilder<'a> {
         self.postings.literals(form)
     }
 
-    /// The number of the conjunction of these literals, each given once, in any order. The conjunction
-    /// of none is always true.
-    pub fn insert(&mut self, mut factors: Vec<Factor>) -> ConjunctionId {
-        factors.sort_unstable();
+    /// The number of the conjunction of these literals, each given once, in the order of their normal
+    /// form, which is the same for equal ones. The conjunction of none is always true.
+    pub fn insert(&mut self, factors: Vec<Factor>) -> ConjunctionId {
         let id = self.next;
         if let Some(ids) = &mut self.ids {
             if let Some(&known) = ids.get(&factors[..]) {
@@ -113,6 +112,8 @@ pub(super) struct ConjunctionScratch {
     /// By number of a predicate: the last candidate that had it.
     named: Vec<u32>,
     stamp: u32,
+    /// By number of a predicate: its best entry.
+    best: Vec<f64>,
 }
 
 impl ConjunctionIndex {
@@ -133,7 +134,7 @@ impl ConjunctionIndex {
         scratch: &mut ConjunctionScratch,
         mut found: impl FnMut(ConjunctionId),
     ) {
-        self.postings.begin(event, &mut scratch.postings, |_| 1.0);
+        self.postings.begin(event, &mut scratch.postings);
         for rank in (0..self.postings.sizes()).rev() {
             let mut least = 0;
             while let Some(id) = self.next(rank, least, 0.0, scratch) {
@@ -152,7 +153,7 @@ impl ConjunctionIndex {
         threshold: f64,
         scratch: &mut ConjunctionScratch,
     ) -> Option<ConjunctionId> {
-        let ConjunctionScratch { postings, named, stamp } = scratch;
+        let ConjunctionScratch { postings, named, stamp, .. } = scratch;
         let PostingScratch { walks, hits, counters, without_skipping, .. } = postings;
         let walk = &mut walks[rank];
         let needed = walk.needed();
@@ -183,6 +184,21 @@ impl ConjunctionIndex {
             }
         }
         count == needed
+    }
+}
+
+impl ConjunctionIndex {
+    /// At least the score of the conjunction that was found last: the sum of the best entries of its
+    /// predicates, in the order in which a score is summed.
+    pub fn worth(&self, scratch: &mut ConjunctionScratch) -> f64 {
+        let ConjunctionScratch { postings, best, .. } = scratch;
+        best.clear();
+        for &hit in &postings.hits {
+            let number = self.postings.entry(hit.entry).role.number();
+            best.resize(best.len().max(number + 1), 0.0);
+            best[number] = self.postings.worth(hit).max(best[number]);
+        }
+        best.iter().sum()
     }
 }
 

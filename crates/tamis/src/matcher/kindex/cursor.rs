@@ -37,7 +37,7 @@ impl KIndex {
         } else {
             self.scan(event, scratch, &mut known);
             let postings = self.conjunctions.postings();
-            postings.begin(event, &mut scratch.conjunction.postings, |_| 1.0);
+            postings.begin(event, &mut scratch.conjunction.postings);
             pending.resize(postings.sizes(), Pending::Unknown);
         }
         known.reverse();

@@ -12,10 +12,12 @@ mod tests;
 pub use cursor::Cursor;
 
 use super::conjunction::{ConjunctionBuilder, ConjunctionIndex};
+use super::ranked::{Pruning, Ranked, Visit};
 use super::{Matcher, Scan, Scratch, Slot};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Outer, distribute, normalise};
+use crate::expression::{Expression, Outer, distribute, is_in_form, normalise};
 use crate::limits::Limits;
+use crate::rank::{EventWeights, is_coarse, with_slack};
 use crate::truth::Missing;
 
 /// How a [`KIndex`] is built.
@@ -42,6 +44,13 @@ pub struct KIndex {
     /// Where the slots of each conjunction begin.
     starts: Vec<u32>,
     slots: Vec<Slot>,
+    /// By conjunction: the highest boost of its slots; empty where all are 1.
+    boosts: Vec<f64>,
+    /// Whether sums of weights are exact in any order.
+    coarse: bool,
+    /// Whether every expression was in disjunctive form: what a conjunction is worth is then summed as
+    /// its score is, and not lower.
+    native: bool,
     /// By slot: its first conjunction, where conjunctions are not shared.
     firsts: Vec<u32>,
     /// The slots of expressions that are evaluated, and a scan over them.
@@ -57,10 +66,21 @@ impl KIndex {
         missing: Missing,
         options: KIndexOptions,
     ) -> KIndex {
+        KIndex::with_boosts(expressions, |_| 1.0, attributes, missing, options)
+    }
+
+    /// The same, for expressions whose scores are multiplied.
+    pub(crate) fn with_boosts<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        boost: impl Fn(Slot) -> f64,
+        attributes: &Attributes,
+        missing: Missing,
+        options: KIndexOptions,
+    ) -> KIndex {
         let mut builder = ConjunctionBuilder::new(attributes, missing, options.share);
         let (mut pairs, mut firsts) = (Vec::new(), Vec::new());
         let (mut scanned, mut refused) = (Vec::new(), Vec::new());
-        let mut conjunctions = 0;
+        let (mut conjunctions, mut native) = (0, true);
         for (slot, expression) in (0..).zip(expressions) {
             firsts.push(conjunctions);
             let form = normalise(expression);
@@ -69,6 +89,7 @@ impl KIndex {
                 refused.push(expression);
                 continue;
             };
+            native &= is_in_form(&form, Outer::Or);
             let literals = builder.literals(&form);
             for part in parts {
                 let factors = part.iter().map(|term| (literals[term.literal as usize], term.times));
@@ -85,11 +106,20 @@ impl KIndex {
         for conjunction in 1..starts.len() {
             starts[conjunction] += starts[conjunction - 1];
         }
+        let mut boosts = vec![0.0f64; conjunctions as usize];
+        for &(conjunction, slot) in &pairs {
+            let most = &mut boosts[conjunction as usize];
+            *most = most.max(boost(slot));
+        }
+        let conjunctions = builder.finish(|conjunction| boosts[conjunction as usize]);
         KIndex {
-            conjunctions: builder.finish(|_| 1.0),
+            native,
+            coarse: conjunctions.postings().is_coarse() && boosts.iter().copied().all(is_coarse),
+            conjunctions,
             share: options.share,
             starts,
             slots: pairs.into_iter().map(|(_, slot)| slot).collect(),
+            boosts: if boosts.iter().all(|boost| *boost == 1.0) { Vec::new() } else { boosts },
             firsts: if options.share { Vec::new() } else { firsts },
             scanned,
             scan: Scan::new(refused, attributes, missing),
@@ -137,5 +167,48 @@ impl Matcher for KIndex {
     fn bytes(&self) -> usize {
         let words = self.starts.len() + self.slots.len() + self.firsts.len() + self.scanned.len();
         self.conjunctions.postings().bytes() + 4 * words + self.scan.bytes()
+    }
+}
+
+impl Ranked for KIndex {
+    fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
+        let mut scanned = Vec::new();
+        self.scan(event, scratch, &mut scanned);
+        scanned.into_iter().for_each(|slot| visit.visit(slot));
+        let pruning = scratch.pruning;
+        let coarse = self.coarse && weights.is_coarse();
+        let threshold = |visit: &dyn Visit, slot: Slot| match pruning {
+            Pruning::None => 0.0,
+            _ => with_slack(visit.threshold(slot), coarse),
+        };
+        let (conjunctions, scratch) = (&self.conjunctions, &mut scratch.conjunction);
+        conjunctions.postings().begin_ranking(event, weights, pruning, &mut scratch.postings);
+        for rank in (0..conjunctions.postings().sizes()).rev() {
+            let (mut least, mut least_score) = (0, threshold(visit, 0));
+            // The second rule: nothing of this size can be among the best.
+            if scratch.postings.walks[rank].bound() < least_score {
+                scratch.counters().sizes_skipped += 1;
+                continue;
+            }
+            while let Some(conjunction) = conjunctions.next(rank, least, least_score, scratch) {
+                least = conjunction + 1;
+                let boost = self.boosts.get(conjunction as usize).copied().unwrap_or(1.0);
+                let worth = match pruning {
+                    Pruning::Tight => conjunctions.worth(scratch) * boost,
+                    _ => f64::INFINITY,
+                };
+                for &slot in self.slots_of(conjunction) {
+                    // What is kept from a slot is kept from those behind it.
+                    let bar = if self.native { visit.threshold(slot) } else { threshold(visit, slot) };
+                    if worth < bar {
+                        break;
+                    }
+                    visit.visit(slot);
+                }
+                // Conjunctions are numbered in the order of their first slots.
+                let next = self.slots.get(self.starts[least as usize] as usize).copied();
+                least_score = threshold(visit, next.unwrap_or(Slot::MAX));
+            }
+        }
     }
 }

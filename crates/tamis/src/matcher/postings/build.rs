@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 
 use super::keys::{Key, Keys};
+use super::ladder::{is_range, is_text};
 use super::{Entry, List, Postings};
-use crate::event::Attributes;
+use crate::event::{AttributeId, Attributes};
 use crate::expression::{Literal, NormalForm, NormalNode, Test};
 use crate::truth::Missing;
 
 /// A set of more values is one key: a set that many expressions share would fill a list per value.
 const MOST_VALUES: usize = 32;
+/// From so many distinct ranges on one attribute on, they are parts of a ladder instead of keys.
+const MANY_RANGES: usize = 32;
 
 /// The number of a distinct literal.
 pub(in crate::matcher) type LiteralId = u32;
@@ -27,6 +30,8 @@ pub(in crate::matcher) enum Kind {
     Negative,
     /// The attribute of the negated predicate of this number has a value.
     Guard,
+    /// Nothing.
+    Always,
 }
 
 impl Role {
@@ -38,12 +43,23 @@ impl Role {
         match self.0 & 3 {
             0 => Kind::Positive,
             1 => Kind::Negative,
-            _ => Kind::Guard,
+            2 => Kind::Guard,
+            _ => Kind::Always,
         }
     }
 
     pub fn number(self) -> usize {
         (self.0 >> 2) as usize
+    }
+
+    #[cfg(test)]
+    pub fn sign(self) -> String {
+        match self.kind() {
+            Kind::Positive => format!("in, {}", self.number()),
+            Kind::Negative => format!("not in, {}", self.number()),
+            Kind::Guard => format!("guard, {}", self.number()),
+            Kind::Always => "in, -1".to_owned(),
+        }
     }
 }
 
@@ -64,12 +80,20 @@ pub(in crate::matcher) struct Interned {
     pub sense: Sense,
     /// The attribute that has a value wherever the literal is true.
     pub implies: Option<u32>,
-    keys: Box<[(Key, f64)]>,
+    keys: Box<[(Place, f64)]>,
+}
+
+/// Where an entry goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Key(Key),
+    /// The keys of a range, once all ranges are known.
+    Range(u32),
 }
 
 #[derive(Debug)]
-struct Draft {
-    key: Key,
+struct Draft<P = Place> {
+    key: P,
     size: u32,
     id: u32,
     role: Role,
@@ -85,6 +109,8 @@ pub(in crate::matcher) struct PostingsBuilder<'a> {
     literals: HashMap<Literal, LiteralId, ahash::RandomState>,
     interned: Vec<Interned>,
     drafts: Vec<Draft>,
+    ranges: Vec<(AttributeId, Test)>,
+    range_numbers: HashMap<(AttributeId, Test), u32, ahash::RandomState>,
     weights: Vec<f64>,
     weight_numbers: HashMap<u64, u32, ahash::RandomState>,
 }
@@ -98,6 +124,8 @@ impl<'a> PostingsBuilder<'a> {
             literals: HashMap::default(),
             interned: Vec::new(),
             drafts: Vec::new(),
+            ranges: Vec::new(),
+            range_numbers: HashMap::default(),
             weights: Vec::new(),
             weight_numbers: HashMap::default(),
         }
@@ -135,17 +163,29 @@ impl<'a> PostingsBuilder<'a> {
         let keys = &mut self.keys;
         let (sense, keys) = match (&literal.test, literal.negated) {
             // What is not null has a value; like every negated predicate it scores nothing.
-            (Test::IsNull, true) => (Sense::Positive, [(keys.value(attribute), 0.0)].into()),
+            (Test::IsNull, true) => (Sense::Positive, [(Place::Key(keys.value(attribute)), 0.0)].into()),
             (Test::In(values), _) if values.len() <= MOST_VALUES => {
                 let pairs = values.iter().enumerate().map(|(position, value)| {
-                    (keys.predicate(attribute, &Test::Equal(value.clone())), weight(position))
+                    let key = keys.predicate(attribute, &Test::Equal(value.clone()));
+                    (Place::Key(key), weight(position))
                 });
                 (Sense::Positive, pairs.collect())
             }
             (test, _) => {
                 let best = literal.weights.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
                 let best = if best.is_finite() { best } else { 1.0 };
-                (Sense::Positive, [(keys.predicate(attribute, test), best)].into())
+                let place = match is_range(test) {
+                    false => Place::Key(keys.predicate(attribute, test)),
+                    true => {
+                        let next = self.ranges.len() as u32;
+                        let known = self.range_numbers.entry((attribute, test.clone()));
+                        Place::Range(*known.or_insert_with(|| {
+                            self.ranges.push((attribute, test.clone()));
+                            next
+                        }))
+                    }
+                };
+                (Sense::Positive, [(place, best)].into())
             }
         };
         let presence = matches!(literal.test, Test::Exists | Test::IsNull);
@@ -169,15 +209,15 @@ impl<'a> PostingsBuilder<'a> {
     /// Enters an id under an attribute's having a value.
     pub fn enter_value(&mut self, id: u32, size: u32, attribute: u32, role: Role) {
         let key = self.keys.value(attribute);
-        self.push(id, size, key, role, 0.0);
+        self.push(id, size, Place::Key(key), role, 0.0);
     }
 
     /// Enters an id in the zero list.
     pub fn enter_always(&mut self, id: u32, size: u32, role: Role) {
-        self.push(id, size, Key::Always, role, 0.0);
+        self.push(id, size, Place::Key(Key::Always), role, 0.0);
     }
 
-    fn push(&mut self, id: u32, size: u32, key: Key, role: Role, weight: f64) {
+    fn push(&mut self, id: u32, size: u32, key: Place, role: Role, weight: f64) {
         let next = self.weights.len() as u32;
         let weight = *self.weight_numbers.entry(weight.to_bits()).or_insert_with(|| {
             self.weights.push(weight.min(f64::MAX));
@@ -186,9 +226,43 @@ impl<'a> PostingsBuilder<'a> {
         self.drafts.push(Draft { key, size, id, role, weight });
     }
 
+    /// The keys of every range: many on one attribute are parts of a ladder.
+    fn cover_ranges(&mut self) -> Vec<Box<[Key]>> {
+        let mut covers: Vec<Box<[Key]>> = vec![Box::default(); self.ranges.len()];
+        let mut order: Vec<usize> = (0..self.ranges.len()).collect();
+        let kind = |number: usize| (self.ranges[number].0, is_text(&self.ranges[number].1));
+        order.sort_by_key(|&number| kind(number));
+        for group in order.chunk_by(|&a, &b| kind(a) == kind(b)) {
+            let attribute = self.ranges[group[0]].0;
+            if group.len() < MANY_RANGES {
+                for &number in group {
+                    covers[number] = [self.keys.predicate(attribute, &self.ranges[number].1)].into();
+                }
+                continue;
+            }
+            let tests: Vec<&Test> = group.iter().map(|&number| &self.ranges[number].1).collect();
+            for (&number, keys) in group.iter().zip(self.keys.ladder(attribute, &tests)) {
+                covers[number] = keys;
+            }
+        }
+        covers
+    }
+
     /// Lays the lists out; `boost` multiplies all weights of an id.
-    pub fn finish(self, boost: impl Fn(u32) -> f64) -> Postings {
-        let PostingsBuilder { keys, mut drafts, weights, .. } = self;
+    pub fn finish(mut self, boost: impl Fn(u32) -> f64) -> Postings {
+        let covers = self.cover_ranges();
+        let PostingsBuilder { keys, drafts, weights, .. } = self;
+        let mut placed: Vec<Draft<Key>> = Vec::with_capacity(drafts.len());
+        for Draft { key, size, id, role, weight } in drafts {
+            match key {
+                Place::Key(key) => placed.push(Draft { key, size, id, role, weight }),
+                Place::Range(range) => {
+                    let keys = covers[range as usize].iter();
+                    placed.extend(keys.map(|&key| Draft { key, size, id, role, weight }));
+                }
+            }
+        }
+        let mut drafts = placed;
         let mut sizes: Vec<u32> = drafts.iter().map(|draft| draft.size).collect();
         sizes.sort_unstable();
         sizes.dedup();

@@ -8,6 +8,7 @@
 //! | file | the question it answers |
 //! |---|---|
 //! | `keys` | which keys does an event have? |
+//! | `ladder` | how do many ranges on one attribute become few keys per event? |
 //! | `build` | how do entries become lists? |
 //! | `walk` | which ids stand in as many lists as they must? |
 //!
@@ -20,12 +21,14 @@
 
 mod build;
 mod keys;
+mod ladder;
 mod walk;
 
 pub(super) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};
 pub use walk::Counters;
 pub(super) use walk::{Hit, PostingScratch};
 
+use crate::rank::{COARSE_SUM, is_coarse};
 use keys::Keys;
 
 /// An id in a posting list.
@@ -84,9 +87,35 @@ impl Postings {
             + 8 * (self.weights.len() + self.bounds.len())
     }
 
-    /// The weight of an entry.
-    #[allow(dead_code)]
-    pub fn weight(&self, entry: u32) -> f64 {
-        self.weights[self.entries[entry as usize].weight as usize]
+    /// Every list as its size, its key, the key's bound and its entries with sign and weight.
+    #[cfg(test)]
+    pub fn describe(&self) -> Vec<String> {
+        let mut lists = Vec::new();
+        for key in 0..self.keys.len() as u32 {
+            for list in &self.lists[self.lists_of(key).start as usize..self.lists_of(key).end as usize] {
+                let entries = &self.entries[list.start as usize..list.end as usize];
+                let entries = entries.iter().map(|entry| {
+                    let (sign, weight) = (entry.role.sign(), self.weights[entry.weight as usize]);
+                    format!("({}, {sign}, {weight})", entry.id + 1)
+                });
+                let entries = entries.collect::<Vec<_>>().join(" ");
+                let (size, bound) = (self.sizes[list.rank as usize], self.bounds[key as usize]);
+                lists.push(format!("{size} {} {bound}: {entries}", self.keys.describe(key)));
+            }
+        }
+        lists.sort();
+        lists
+    }
+
+    /// Whether sums of weights are exact.
+    pub fn is_coarse(&self) -> bool {
+        // No weight is above 1024.
+        let low = self.sizes.last().is_none_or(|&size| f64::from(size) * 1024.0 <= COARSE_SUM);
+        low && self.weights.iter().copied().all(is_coarse)
+    }
+
+    /// At least what an entry adds to the score.
+    pub fn worth(&self, hit: Hit) -> f64 {
+        self.weights[self.entries[hit.entry as usize].weight as usize] * hit.weight
     }
 }

@@ -13,7 +13,9 @@ use std::collections::BinaryHeap;
 
 use super::{Entry, Postings};
 use crate::event::Event;
+use crate::matcher::Pruning;
 use crate::predicate::PredicateScratch;
+use crate::rank::EventWeights;
 
 /// How much work was done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,18 +55,17 @@ struct Current {
     end: u32,
     /// At least what an entry of it adds to the score.
     bound: f64,
-    /// What the event's weight of the key makes of the weights of its entries.
-    factor: f64,
+    /// At least the event's weight of the key.
+    weight: f64,
 }
 
-/// An entry of an id that was found.
+/// An entry of an id that was found. In what order the entries of an id come is left open.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::matcher) struct Hit {
     /// Its position among all entries.
     pub entry: u32,
-    /// What the event's weight of the key makes of its weight.
-    #[allow(dead_code)]
-    pub factor: f64,
+    /// At least the event's weight of its key.
+    pub weight: f64,
 }
 
 /// The lists of one size, on the way from their first entries to their last.
@@ -80,9 +81,19 @@ pub(in crate::matcher) struct Walk {
 }
 
 impl Postings {
-    /// Finds the lists of the keys that the event has; `factor` is what the event's weight of a key
-    /// makes of the weights of its entries.
-    pub fn begin(&self, event: &Event, scratch: &mut PostingScratch, factor: impl Fn(u32) -> f64) {
+    /// Finds the lists of the keys that the event has.
+    pub fn begin(&self, event: &Event, scratch: &mut PostingScratch) {
+        self.begin_ranking(event, &EventWeights::default(), Pruning::None, scratch);
+    }
+
+    /// The same, with bounds on what the lists add to a score.
+    pub fn begin_ranking(
+        &self,
+        event: &Event,
+        weights: &EventWeights,
+        pruning: Pruning,
+        scratch: &mut PostingScratch,
+    ) {
         let PostingScratch { predicates, walks, counters, .. } = scratch;
         if walks.len() < self.sizes.len() {
             walks.resize_with(self.sizes.len(), Walk::default);
@@ -99,13 +110,19 @@ impl Postings {
             if lists.is_empty() {
                 return;
             }
-            let factor = factor(key);
+            let weight = self.keys.weight(key, weights);
             for list in &self.lists[lists.start as usize..lists.end as usize] {
+                let bound = match pruning {
+                    // Entries of negated predicates alone are worth nothing, whatever the key.
+                    Pruning::Paper if list.bound > 0.0 => self.bounds[key as usize],
+                    _ => list.bound,
+                };
+                let bound = (bound * weight).min(f64::MAX);
                 walks[list.rank as usize].lists.push(Current {
                     entry: list.start,
                     end: list.end,
-                    bound: list.bound * factor,
-                    factor,
+                    bound,
+                    weight,
                 });
             }
         });
@@ -168,8 +185,8 @@ impl Walk {
                 hits.clear();
                 for position in 0..self.taken.len() {
                     let list = self.taken[position].1;
-                    let Current { entry, factor, .. } = self.lists[list as usize];
-                    hits.push(Hit { entry, factor });
+                    let Current { entry, weight, .. } = self.lists[list as usize];
+                    hits.push(Hit { entry, weight });
                     self.skip(postings, list, pivot.saturating_add(1), counters, skipping);
                 }
                 counters.candidates += 1;
@@ -185,10 +202,9 @@ impl Walk {
         }
     }
 
-    #[allow(dead_code)]
     /// At least the score of every id of this size: the best of as many lists as it needs (the second
     /// pruning rule of section 5).
-    pub fn bound(&mut self) -> f64 {
+    pub fn bound(&self) -> f64 {
         let mut bounds: Vec<f64> = self.lists.iter().map(|list| list.bound).collect();
         bounds.sort_unstable_by(|a, b| b.total_cmp(a));
         bounds.iter().take(self.needed).sum()

@@ -118,7 +118,6 @@ impl PredicateIndex {
     }
 
     /// The attribute of a predicate.
-    #[cfg_attr(not(test), allow(dead_code))]
     pub fn attribute(&self, id: PredicateId) -> AttributeId {
         self.entries[id as usize].attribute
     }

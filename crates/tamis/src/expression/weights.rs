@@ -1,0 +1,137 @@
+//! How do weights that are given beside an expression get into it?
+//!
+//! A weight belongs to an attribute, and then to every value that a positive predicate on it asks
+//! for, or to one pair. It replaces what the text gives. A weight that finds nothing to weigh is an
+//! error: it was meant for something that is not there.
+
+use std::sync::Arc;
+
+use super::predicate::{Predicate, Test, shorten};
+use super::tree::{Expression, Node};
+use crate::error::{Error, Result};
+use crate::value::Value;
+
+/// A weight of an attribute, or of one pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weight {
+    /// The attribute's name.
+    pub attribute: Arc<str>,
+    /// The value; all of them where there is none.
+    pub value: Option<Value>,
+    /// A finite number of at least 0.
+    pub weight: f64,
+}
+
+impl Expression {
+    /// The expression with these weights in place of its own.
+    pub fn weighted(&self, weights: &[Weight]) -> Result<Expression> {
+        for Weight { attribute, weight, .. } in weights {
+            if !weight.is_finite() || *weight < 0.0 {
+                return Err(Error::expression(format!(
+                    "the weight of `{}` is {weight}; it must be a finite number of at least 0",
+                    shorten(attribute)
+                )));
+            }
+        }
+        let mut used = vec![false; weights.len()];
+        let expression = self.map_predicates(|predicate| weigh(predicate, weights, &mut used));
+        match weights.iter().zip(used).find(|(_, used)| !used) {
+            None => Ok(expression),
+            Some((Weight { attribute, value, .. }, _)) => {
+                let name = shorten(attribute);
+                let what = match value {
+                    None => format!("a weight is given for `{name}`, about which nothing is asked"),
+                    Some(value) => {
+                        let value = shorten(&value.to_string());
+                        format!("a weight is given for `{name}` = {value}, which is not asked for")
+                    }
+                };
+                Err(Error::expression(format!("{what} that could be weighed")))
+            }
+        }
+    }
+}
+
+/// The predicate with the weights that concern it; negated predicates and those without an operand
+/// have none.
+fn weigh(predicate: &Arc<Predicate>, weights: &[Weight], used: &mut [bool]) -> Node {
+    if predicate.negated() || matches!(predicate.test(), Test::Exists | Test::IsNull) {
+        return Node::Predicate(Arc::clone(predicate));
+    }
+    let values: Vec<Option<&Value>> = match predicate.test() {
+        Test::In(values) => values.iter().map(Some).collect(),
+        Test::Equal(value) => vec![Some(value)],
+        _ => vec![None],
+    };
+    let mut own: Vec<f64> = match predicate.weights() {
+        Some(weights) => weights.to_vec(),
+        None => vec![1.0; values.len()],
+    };
+    for (position, given) in weights.iter().enumerate() {
+        if given.attribute != *predicate.attribute() {
+            continue;
+        }
+        for (weight, value) in own.iter_mut().zip(&values) {
+            let pair = given.value.is_some() && given.value.as_ref() == *value;
+            // A pair's own weight counts more than that of its attribute, whichever comes first.
+            let general = given.value.is_none()
+                && !weights.iter().any(|other| {
+                    other.value.is_some()
+                        && other.value.as_ref() == *value
+                        && other.attribute == given.attribute
+                });
+            if pair || general {
+                *weight = given.weight;
+            }
+            used[position] |= pair || given.value.is_none();
+        }
+    }
+    Node::Predicate(Arc::new(predicate.with_weights(own)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, parse};
+
+    fn weighted(text: &str, weights: &[(&str, Option<Value>, f64)]) -> Result<String> {
+        let weights: Vec<Weight> = weights
+            .iter()
+            .map(|(attribute, value, weight)| Weight {
+                attribute: (*attribute).into(),
+                value: value.clone(),
+                weight: *weight,
+            })
+            .collect();
+        parse(text, &Limits::default()).unwrap().weighted(&weights).map(|expression| expression.to_string())
+    }
+
+    #[test]
+    fn weights_join_the_text() {
+        let text = "a in (1, 2^5) and (b > 3 or not (a = 2)) and a != 7";
+        assert_eq!(
+            weighted(text, &[("a", Some(2.into()), 3.0), ("b", None, 0.5)]).unwrap(),
+            "a in (1, 2^3) and (b > 3^0.5 or not a = 2^3) and a != 7"
+        );
+        assert_eq!(
+            weighted(text, &[("a", Some(1.into()), 4.0), ("a", None, 2.0)]).unwrap(),
+            "a in (1^4, 2^2) and (b > 3 or not a = 2^2) and a != 7"
+        );
+        assert_eq!(weighted("a = 1^5", &[("a", None, 1.0)]).unwrap(), "a = 1");
+    }
+
+    #[test]
+    fn a_weight_for_nothing_is_an_error() {
+        for (text, weight) in [
+            ("a = 1", ("b", None, 1.0)),
+            ("a = 1", ("a", Some(2.into()), 1.0)),
+            ("a != 1", ("a", None, 1.0)),
+            ("exists(a)", ("a", None, 1.0)),
+            ("a > 1", ("a", Some(1.into()), 1.0)),
+        ] {
+            let refused = weighted(text, &[weight]).unwrap_err().to_string();
+            assert!(refused.contains("a weight is given for"), "{refused}");
+        }
+        assert!(weighted("a = 1", &[("a", None, -1.0)]).unwrap_err().to_string().contains("-1"));
+    }
+}

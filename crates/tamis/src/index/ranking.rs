@@ -1,0 +1,190 @@
+//! Which subscriptions does an event match best?
+//!
+//! Segments are ranked one behind the other into one list of the best, so that what was found in one
+//! is the bar for the next. A matcher over posting lists leaves out by itself what cannot reach the
+//! bar; of any other the matches are tried in the order of what they can score at most, until none
+//! of the rest can reach it.
+
+use std::collections::{BinaryHeap, HashSet};
+
+use super::segment::{Engine, Segment};
+use super::snapshot::{MatchScratch, Snapshot};
+
+use crate::error::Result;
+use crate::event::Event;
+use crate::id::IdRef;
+use crate::matcher::{Counters, Pruning, Ranked, Slot, Visit};
+use crate::rank::{EventWeights, ScoreScratch, Scores, Top};
+
+/// A segment and a slot in it.
+type Place = (usize, Slot);
+
+impl Snapshot {
+    /// The `most` subscriptions that the event matches best, with their scores, best first; of equal
+    /// scores the one that was added first.
+    ///
+    /// Fails only where a file that was opened without verification turns out to be damaged.
+    pub fn top(
+        &self,
+        event: &Event,
+        most: usize,
+        weights: &EventWeights,
+        scratch: &mut MatchScratch,
+    ) -> Result<Vec<(IdRef<'_>, f64)>> {
+        self.sample.observe(event, &mut scratch.events);
+        let mut top = Top::new(most);
+        if most > 0 {
+            for position in 0..self.segments.len() {
+                self.rank_segment(position, event, weights, scratch, &mut top)?;
+            }
+        }
+        let ids = top
+            .into_ranking()
+            .map(|((position, slot), score)| Ok((self.segments[position].id(slot)?, score)));
+        ids.collect()
+    }
+
+    fn rank_segment(
+        &self,
+        position: usize,
+        event: &Event,
+        weights: &EventWeights,
+        scratch: &mut MatchScratch,
+        top: &mut Top<Place>,
+    ) -> Result<()> {
+        let segment = &*self.segments[position];
+        let (scores, coarse) = segment.scores()?;
+        scores.begin(&mut scratch.scores);
+        if let Some(matcher) = segment.ranked() {
+            scratch.visited.clear();
+            let MatchScratch { scratch, scores: scoring, visited, .. } = scratch;
+            let mut ranking = Ranking {
+                segment,
+                position,
+                version: self.version,
+                event,
+                weights,
+                scores,
+                scoring,
+                visited,
+                top,
+            };
+            matcher.rank(event, weights, scratch, &mut ranking);
+            return Ok(());
+        }
+        scratch.slots.clear();
+        segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
+        scratch.slots.retain(|&slot| segment.is_live(slot, self.version));
+        let place = |slot: Slot| (position as u64) << 32 | u64::from(slot);
+        let score = |slot: Slot, scoring: &mut ScoreScratch| {
+            let score = scores.score(slot as usize, event, weights, scoring)?;
+            Some((score * segment.boost(slot)).min(f64::MAX))
+        };
+        if scratch.scratch.pruning() == Pruning::None {
+            for &slot in &scratch.slots {
+                if let Some(score) = score(slot, &mut scratch.scores) {
+                    top.offer(score, place(slot), (position, slot));
+                }
+            }
+            return Ok(());
+        }
+        // A bound is summed as a score is, but the highest weight of the event multiplies the sum, not its
+        // terms; rounding may bring it out lower.
+        let exact = weights.is_empty() || (coarse && weights.is_coarse());
+        let most = weights.most() * if exact { 1.0 } else { 1.0 + 1e-9 };
+        let bound = |slot: Slot| (scores.bound(slot as usize) * most * segment.boost(slot)).min(f64::MAX);
+        let mut waiting: BinaryHeap<Waiting> =
+            scratch.slots.iter().map(|&slot| Waiting { bound: bound(slot), slot }).collect();
+        while let Some(Waiting { bound, slot }) = waiting.pop() {
+            // What follows can score no more, or stands behind.
+            if !top.admits(bound, place(slot)) {
+                break;
+            }
+            if let Some(score) = score(slot, &mut scratch.scores) {
+                top.offer(score, place(slot), (position, slot));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A match that waits to be scored; the one that can score most comes first.
+#[derive(PartialEq)]
+struct Waiting {
+    bound: f64,
+    slot: Slot,
+}
+
+impl Eq for Waiting {}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.bound.total_cmp(&other.bound).then(other.slot.cmp(&self.slot))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Scores what a matcher finds.
+struct Ranking<'a> {
+    segment: &'a Segment,
+    position: usize,
+    version: u64,
+    event: &'a Event,
+    weights: &'a EventWeights,
+    scores: &'a Scores,
+    scoring: &'a mut ScoreScratch,
+    /// A subscription may be found by several of its conjunctions.
+    visited: &'a mut HashSet<Slot, ahash::RandomState>,
+    top: &'a mut Top<Place>,
+}
+
+impl Ranking<'_> {
+    fn place(&self, slot: Slot) -> u64 {
+        (self.position as u64) << 32 | u64::from(slot)
+    }
+}
+
+impl Visit for Ranking<'_> {
+    fn visit(&mut self, slot: Slot) {
+        if self.segment.is_live(slot, self.version) && self.visited.insert(slot) {
+            let score = self.scores.score(slot as usize, self.event, self.weights, self.scoring);
+            if let Some(score) = score {
+                let score = (score * self.segment.boost(slot)).min(f64::MAX);
+                self.top.offer(score, self.place(slot), (self.position, slot));
+            }
+        }
+    }
+
+    fn threshold(&self, slot: Slot) -> f64 {
+        self.top.threshold(self.place(slot))
+    }
+}
+
+impl Segment {
+    fn ranked(&self) -> Option<&dyn Ranked> {
+        match self.engine() {
+            Engine::KIndex(index) => Some(&**index),
+            Engine::Cnf(index) => Some(&**index),
+            _ => None,
+        }
+    }
+}
+
+impl MatchScratch {
+    /// How much work was done with this scratch since this was asked: what matchers over posting
+    /// lists read, and how many expressions were scored.
+    pub fn take_counters(&mut self) -> Counters {
+        let scored = std::mem::take(&mut self.scores.scored);
+        Counters { scored, ..self.scratch.take_counters() }
+    }
+
+    /// How rankings are pruned; tightly, unless told otherwise.
+    pub fn set_pruning(&mut self, pruning: Pruning) {
+        self.scratch.set_pruning(pruning);
+    }
+}

@@ -1,0 +1,46 @@
+//! How well does an event match an expression, and which match best?
+//!
+//! One score for all shapes of expressions, defined on the normal form: a positive predicate scores
+//! the best product of its own weight and the event's weight among the values that satisfy it, a
+//! negated one nothing, `and` adds its operands and `or` takes the best of those that are true. For
+//! disjunctive and conjunctive forms that is the score of Whang et al. 2009, section 2.4. Nothing here
+//! knows how matches are found.
+//!
+//! | file | the question it answers |
+//! |---|---|
+//! | `weights` | how much does the event weigh an attribute or a pair? |
+//! | `score` | what does an expression score, and what at most? |
+//! | `top` | which are the best so far, and what must a better one reach? |
+
+mod score;
+mod top;
+mod weights;
+
+pub use score::{ScoreScratch, Scores};
+pub(crate) use top::Top;
+pub use weights::EventWeights;
+
+use crate::error::{Error, Result};
+
+/// Whether sums of products of such numbers come out the same in any order: they have few digits.
+/// What bounds and scores are then compared by is exact, and of equal scores only the first are looked
+/// at; otherwise a bound is trusted to nine digits.
+pub(crate) fn is_coarse(weight: f64) -> bool {
+    weight <= 1024.0 && (weight * 16.0).fract() == 0.0
+}
+
+/// The highest sum of weights for that to hold, before event and boost multiply it.
+pub(crate) const COARSE_SUM: f64 = (1u64 << 21) as f64;
+
+/// A threshold for bounds that were summed in another order than the scores.
+pub(crate) fn with_slack(threshold: f64, coarse: bool) -> f64 {
+    if coarse { threshold } else { threshold * (1.0 - 1e-9) }
+}
+
+/// Weights and boosts are finite numbers of at least 0.
+pub(crate) fn check_weight(what: &str, weight: f64) -> Result<()> {
+    if weight.is_finite() && weight >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::expression(format!("{what} is {weight}; it must be a finite number of at least 0")))
+}

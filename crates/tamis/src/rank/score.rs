@@ -1,0 +1,220 @@
+//! What does an expression score on an event, and what can it score at most?
+
+use std::collections::HashMap;
+
+use super::weights::EventWeights;
+use super::{COARSE_SUM, is_coarse};
+use crate::event::{AttributeId, Attributes, Event, Presence};
+use crate::expression::{Expression, Literal, NormalNode, Test, normalise};
+use crate::predicate::Check;
+use crate::truth::{Missing, Truth};
+use crate::value::ValueRef;
+
+/// What is not true scores less than nothing.
+const NOT_TRUE: f64 = -1.0;
+
+const CONSTANT: u32 = 0;
+const LITERAL: u32 = 1;
+const AND: u32 = 2;
+const OR: u32 = 3;
+
+/// Normal forms ready to be scored.
+#[derive(Debug)]
+pub struct Scores {
+    missing: Missing,
+    literals: Vec<Scored>,
+    /// All normal forms, one behind the other. A node is a head, of a kind and a number, which is the
+    /// literal's, or counts the operands that follow by their position among the nodes.
+    words: Vec<u32>,
+    /// Where each expression begins in `words`.
+    starts: Vec<u32>,
+    /// What each expression can score at most while every weight of the event is 1.
+    bounds: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct Scored {
+    attribute: AttributeId,
+    check: Check,
+    literal: Literal,
+}
+
+/// Working memory of scoring, one per thread.
+#[derive(Debug, Default)]
+pub struct ScoreScratch {
+    /// By literal: the last event it was looked at for, and its score there.
+    memo: Vec<(u32, f64)>,
+    stamp: u32,
+    nodes: Vec<f64>,
+    /// How many expressions were scored.
+    pub(crate) scored: u64,
+}
+
+impl ScoreScratch {
+    fn begin(&mut self, literals: usize) {
+        if self.stamp == u32::MAX {
+            self.memo.clear();
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+        if self.memo.len() < literals {
+            self.memo.resize(literals, (0, NOT_TRUE));
+        }
+    }
+}
+
+impl Scores {
+    /// Prepares expressions, which are called by their positions.
+    pub fn new<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+    ) -> Scores {
+        #[expect(clippy::mutable_key_type, reason = "what a pattern caches is no part of its identity")]
+        let mut numbers: HashMap<Literal, u32, ahash::RandomState> = HashMap::default();
+        let (mut words, mut starts, mut bounds) = (Vec::new(), vec![0], Vec::new());
+        let mut literals: Vec<Scored> = Vec::new();
+        let mut nodes: Vec<f64> = Vec::new();
+        for expression in expressions {
+            nodes.clear();
+            for node in normalise(expression).nodes() {
+                let bound = match node {
+                    NormalNode::Constant(value) => {
+                        words.push(CONSTANT | u32::from(*value) << 2);
+                        0.0
+                    }
+                    NormalNode::Literal(literal) => {
+                        let number = *numbers.entry(literal.clone()).or_insert_with(|| {
+                            let attribute = attributes.intern(&literal.attribute);
+                            let check = Check::new(&literal.test);
+                            literals.push(Scored { attribute, check, literal: literal.clone() });
+                            literals.len() as u32 - 1
+                        });
+                        words.push(LITERAL | number << 2);
+                        literal_bound(literal)
+                    }
+                    NormalNode::And(children) => {
+                        words.push(AND | (children.len() as u32) << 2);
+                        words.extend_from_slice(children);
+                        children.iter().map(|&child| nodes[child as usize]).fold(0.0, add)
+                    }
+                    NormalNode::Or(children) => {
+                        words.push(OR | (children.len() as u32) << 2);
+                        words.extend_from_slice(children);
+                        children.iter().map(|&child| nodes[child as usize]).fold(0.0, f64::max)
+                    }
+                };
+                nodes.push(bound);
+            }
+            bounds.push(nodes.last().copied().unwrap_or(0.0));
+            starts.push(words.len() as u32);
+        }
+        Scores { missing, literals, words, starts, bounds }
+    }
+
+    /// Begins with an event: what was found out about the last one is forgotten.
+    pub fn begin(&self, scratch: &mut ScoreScratch) {
+        scratch.begin(self.literals.len());
+    }
+
+    /// What an expression scores on the event that was begun with; `None` where it is not true.
+    pub fn score(
+        &self,
+        expression: usize,
+        event: &Event,
+        weights: &EventWeights,
+        scratch: &mut ScoreScratch,
+    ) -> Option<f64> {
+        scratch.scored += 1;
+        scratch.nodes.clear();
+        let (mut position, end) = (self.starts[expression] as usize, self.starts[expression + 1] as usize);
+        while position < end {
+            let (kind, number) = (self.words[position] & 3, self.words[position] >> 2);
+            position += 1;
+            let score = match kind {
+                CONSTANT => {
+                    if number == 1 {
+                        0.0
+                    } else {
+                        NOT_TRUE
+                    }
+                }
+                LITERAL => {
+                    let (stamp, known) = scratch.memo[number as usize];
+                    if stamp == scratch.stamp {
+                        known
+                    } else {
+                        let score = self.literals[number as usize].score(event, weights, self.missing);
+                        scratch.memo[number as usize] = (scratch.stamp, score);
+                        score
+                    }
+                }
+                _ => {
+                    let operands = &self.words[position..position + number as usize];
+                    position += operands.len();
+                    let mut scores = operands.iter().map(|&operand| scratch.nodes[operand as usize]);
+                    match kind {
+                        AND => scores.try_fold(0.0, |sum, score| (score >= 0.0).then(|| add(sum, score))),
+                        _ => Some(scores.fold(NOT_TRUE, f64::max)),
+                    }
+                    .unwrap_or(NOT_TRUE)
+                }
+            };
+            scratch.nodes.push(score);
+        }
+        scratch.nodes.last().copied().filter(|score| *score >= 0.0)
+    }
+
+    /// What an expression can score at most while no weight of the event is above 1.
+    pub fn bound(&self, expression: usize) -> f64 {
+        self.bounds[expression]
+    }
+
+    /// Whether sums of the weights are exact.
+    pub(crate) fn is_coarse(&self) -> bool {
+        let weights = self.literals.iter().flat_map(|scored| scored.literal.weights.iter().flatten());
+        self.bounds.iter().all(|bound| *bound <= COARSE_SUM) && weights.copied().all(is_coarse)
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        4 * (self.words.len() + self.starts.len())
+            + 8 * self.bounds.len()
+            + size_of::<Scored>() * self.literals.len()
+    }
+}
+
+/// Sums stay finite, so that a boost of 0 makes them 0.
+fn add(sum: f64, score: f64) -> f64 {
+    (sum + score).min(f64::MAX)
+}
+
+fn literal_bound(literal: &Literal) -> f64 {
+    match &literal.weights {
+        _ if literal.negated => 0.0,
+        None => 1.0,
+        Some(weights) => weights.iter().copied().fold(0.0, f64::max),
+    }
+}
+
+impl Scored {
+    fn score(&self, event: &Event, weights: &EventWeights, missing: Missing) -> f64 {
+        let Scored { attribute, check, literal } = self;
+        let presence = event.get(*attribute);
+        if literal.negated {
+            return if !check.truth(presence, missing) == Truth::True { 0.0 } else { NOT_TRUE };
+        }
+        let pair = |value: ValueRef<'_>| weights.of_pair(*attribute, value);
+        match (&literal.test, presence) {
+            (Test::Exists, Presence::Values(values)) => values.map(pair).fold(0.0, f64::max),
+            (Test::Exists, Presence::Null) => weights.of_attribute(*attribute),
+            (Test::IsNull, Presence::Null | Presence::Missing) => weights.of_attribute(*attribute),
+            (_, Presence::Values(values)) => {
+                let satisfying = values.filter(|value| check.holds(*value));
+                let scores = satisfying.map(|value| (literal.weight(value) * pair(value)).min(f64::MAX));
+                scores.fold(NOT_TRUE, f64::max)
+            }
+            _ => NOT_TRUE,
+        }
+    }
+}
