@@ -306,6 +306,41 @@ class TestMatch:
         assert [line["matches"] for line in result.json] == index.match_batch(events)
 
 
+class TestTop:
+    def test_writes_the_best_of_every_event(self, run: Run) -> None:
+        best = [
+            {"line": 1, "top": [{"id": "young-west", "score": 2.0}]},
+            {"line": 2, "top": [{"id": "members", "score": 1.0}]},
+            {"line": 4, "top": [{"id": 7, "score": 0.0}]},
+        ]
+        result = run("top", "subscriptions.jsonl", "events.jsonl")
+        assert (result.code, result.json, result.err) == (0, best, "")
+        assert [
+            line["top"] for line in run("top", "-n0", "subscriptions.jsonl", "events.jsonl").json
+        ] == [[]] * 3
+
+    def test_boosts(self, run: Run) -> None:
+        boosted = '{"id": 8, "expression": "state = \'CA\'^2", "boost": 1.5}\n'
+        Path("boosted.jsonl").write_text(SUBSCRIPTIONS + boosted, encoding="utf-8")
+        result = run("top", "boosted.jsonl", "-", "-n", "1", stdin=EVENTS)
+        assert result.json[0] == {"line": 1, "top": [{"id": 8, "score": 3.0}]}
+        for boost in ("-1", "true", '"much"'):
+            line = f'{{"id": 8, "expression": "a", "boost": {boost}}}'
+            result = run("top", "-", "events.jsonl", stdin=line)
+            assert result.code == 1
+            assert "boost" in result.err
+
+    def test_invalid_events(self, run: Run) -> None:
+        result = run(
+            "top", "subscriptions.jsonl", "-", "--on-error=skip", stdin='{"age": }\n' + EVENTS
+        )
+        assert (result.code, len(result.json)) == (1, 3)
+        assert "<stdin>:1:" in result.err
+        assert run("top", "subscriptions.jsonl", "-", stdin='{"age": }').code == 1
+        assert run("top", "-", "-").code == 2
+        assert run("top", "subscriptions.jsonl", "events.jsonl", "-n", "-1").code == 2
+
+
 class TestExplain:
     def test_a_subscription(self, run: Run) -> None:
         event = '{"age": 30, "state": "CA"}'
