@@ -514,6 +514,18 @@ def test_hostile_documents_end_at_a_limit(tmp_path: Path) -> None:
         assert caught.value.limit == limit
 
 
+def test_declared_attributes_cost_what_they_hold() -> None:
+    filters = xml.Filter()
+    filters.add("q", "//a[@b7 = 'x']")
+    declared = "".join(f" b{n} CDATA #IMPLIED" for n in range(100_000))
+    many = "<a/>" * 100_000
+    assert filters.match(f"<!DOCTYPE r [<!ATTLIST a{declared}>]><r>{many}</r>") == []
+    assert filters.match("<!DOCTYPE a [<!ATTLIST a b7 CDATA 'x'>]><a/>") == ["q"]
+    with pytest.raises(tamis.LimitError) as caught:
+        filters.match(f"<!DOCTYPE r [<!ATTLIST a b CDATA '{'x' * 1000}'>]><r>{many}</r>")
+    assert caught.value.limit == "expansion"
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_recursive_documents_take_polynomial_time(engine: Engine) -> None:
     filters = xml.Filter(engine=engine)

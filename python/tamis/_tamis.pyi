@@ -21,6 +21,7 @@ __all__ = [
     "Subscription",
     "XmlExplanation",
     "XmlLimits",
+    "XmlStream",
 ]
 
 _Json = str | bytes | bytearray | memoryview
@@ -464,6 +465,27 @@ class XmlExplanation:
         """
 
 @final
+class XmlStream:
+    """A document that is matched while it arrives; made by `Filter.stream`."""
+
+    def feed(self, piece: bytes | bytearray) -> list[Any]:
+        """Take the next bytes of the document.
+
+        Returns:
+            The ids of the filters that they make certain: whatever well-formed document this
+            becomes, it satisfies them. What depends on all of the document comes with `close`.
+
+        Raises:
+            DocumentError: The document is not well formed; what was told before is void.
+        """
+    def close(self) -> list[Any]:
+        """End the document.
+
+        Returns:
+            The ids of all filters that it satisfies, in insertion order, as `match` gives them.
+        """
+
+@final
 class FilterSubscription:
     """An id with an XPath expression."""
 
@@ -539,6 +561,8 @@ class Filter:
         Args:
             documents: An iterable of documents, all matched against the filters of one moment.
         """
+    def stream(self) -> XmlStream:
+        """Begin a document that arrives in pieces, matched against the filters of this moment."""
     def explain(self, id: _Id, document: _Document) -> XmlExplanation:
         """Why a filter is true of a document, or not."""
     def save(self, path: str | PathLike[str]) -> None:

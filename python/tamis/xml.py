@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from tamis._tamis import Filter, FilterSubscription
 from tamis._tamis import XmlExplanation as Explanation
 from tamis._tamis import XmlLimits as Limits
+from tamis._tamis import XmlStream as Stream
 
 Engine: TypeAlias = Literal[
     "auto", "yfilter", "yfilter-unsorted", "yfilter-inline", "hybrid", "xfilter", "scan"
@@ -22,4 +23,4 @@ Engine: TypeAlias = Literal[
 
 open = Filter.open
 
-__all__ = ["Engine", "Explanation", "Filter", "FilterSubscription", "Limits", "open"]
+__all__ = ["Engine", "Explanation", "Filter", "FilterSubscription", "Limits", "Stream", "open"]

@@ -27,5 +27,5 @@ mod _tamis {
     #[pymodule_export]
     use crate::limits::Limits;
     #[pymodule_export]
-    use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits};
+    use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits, XmlStream};
 }

@@ -1,7 +1,7 @@
 //! `tamis.xml`: XPath filters over XML documents.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -186,7 +186,7 @@ impl Failure {
 /// A set of XPath filters that can be matched while it changes.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct Filter {
-    filter: tamis::xml::Filter,
+    filter: Arc<tamis::xml::Filter>,
 }
 
 #[pymethods]
@@ -194,7 +194,8 @@ impl Filter {
     #[new]
     #[pyo3(signature = (*, engine="auto", limits=None))]
     fn new(engine: &str, limits: Option<&Bound<'_, XmlLimits>>) -> PyResult<Self> {
-        Ok(Filter { filter: tamis::xml::Filter::new(read_engine(engine)?, or_default(limits)) })
+        let filter = tamis::xml::Filter::new(read_engine(engine)?, or_default(limits));
+        Ok(Filter { filter: Arc::new(filter) })
     }
 
     /// Add a filter, replacing the one of the same id.
@@ -304,6 +305,12 @@ impl Filter {
         }
     }
 
+    /// Begin a document that arrives in pieces, and is matched against the filters of this moment.
+    fn stream(&self, py: Python<'_>) -> XmlStream {
+        let stream = py.detach(|| tamis::xml::FilterStream::new(Arc::clone(&self.filter)));
+        XmlStream(Mutex::new(Some(stream)))
+    }
+
     /// Why a filter is true of a document, or not.
     fn explain(
         &self,
@@ -334,7 +341,8 @@ impl Filter {
     ) -> PyResult<Self> {
         let (engine, limits) = (engine.map(read_engine).transpose()?, or_default(limits));
         let filter = py.detach(|| tamis::xml::Filter::open(&path, engine, limits));
-        Ok(Filter { filter: filter.map_err(|failure| error::raise(py, &failure))? })
+        let filter = filter.map_err(|failure| error::raise(py, &failure))?;
+        Ok(Filter { filter: Arc::new(filter) })
     }
 
     /// Figures about the filters.
@@ -380,6 +388,44 @@ impl Filter {
     fn __repr__(&self) -> String {
         format!("<Filter of {} subscriptions>", self.filter.snapshot().len())
     }
+}
+
+/// A document that is matched while it arrives.
+#[pyclass(module = "tamis.xml", frozen)]
+pub struct XmlStream(Mutex<Option<tamis::xml::FilterStream>>);
+
+#[pymethods]
+impl XmlStream {
+    /// Take the next bytes of the document, and tell the ids of the filters that they make certain.
+    fn feed<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let Ok(bytes) = piece.extract::<PyBackedBytes>() else {
+            let message = format!("a piece of a document is bytes, not {}", error::type_name(piece));
+            return Err(PyTypeError::new_err(message));
+        };
+        let mut found = Vec::new();
+        let fed = py.detach(|| {
+            let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let stream = stream.as_mut()?;
+            Some(stream.feed(&bytes, |subscription| found.push(Arc::clone(subscription))))
+        });
+        fed.ok_or_else(closed)?.map_err(|failure| error::raise(py, &failure))?;
+        write_ids(py, &found.iter().collect::<Vec<_>>())
+    }
+
+    /// End the document, and tell the ids of all filters that it satisfies, in insertion order.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut found = Vec::new();
+        let ended = py.detach(|| {
+            let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+            Some(stream.close(|subscription| found.push(Arc::clone(subscription))))
+        });
+        ended.ok_or_else(closed)?.map_err(|failure| error::raise(py, &failure))?;
+        write_ids(py, &found.iter().collect::<Vec<_>>())
+    }
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("the document has ended; begin another with Filter.stream()")
 }
 
 type Found<'s> = Vec<&'s Arc<tamis::xml::FilterSubscription>>;

@@ -17,7 +17,7 @@ use super::engine::Engine;
 use super::evaluate::EvaluationScratch;
 use super::explain::{Explanation, explain};
 use super::limits::Limits;
-use super::segment::{Segment, SegmentScratch};
+use super::segment::{Early, Segment, SegmentScratch};
 use super::storage::OpenedPart;
 use super::xpath::XPath;
 use crate::error::Result;
@@ -280,11 +280,22 @@ impl Filter {
         input: Input<'_>,
         found: impl FnMut(&'s Arc<FilterSubscription>),
     ) -> Result<()> {
-        let mut scratch = lock(&self.spare).pop().unwrap_or_default();
+        let mut scratch = self.take_scratch();
         let read = input.read(&mut scratch.document, &self.limits);
         if read.is_ok() {
             snapshot.matches(&mut scratch, &self.limits, found);
         }
+        self.give_scratch(scratch);
+        read
+    }
+
+    /// Working memory, used before if there is any.
+    pub(super) fn take_scratch(&self) -> FilterScratch {
+        lock(&self.spare).pop().unwrap_or_default()
+    }
+
+    /// Keeps working memory for later.
+    pub(super) fn give_scratch(&self, mut scratch: FilterScratch) {
         if scratch.document.is_large() {
             scratch.document = Document::default();
         }
@@ -292,7 +303,6 @@ impl Filter {
         if spare.len() < SPARE {
             spare.push(scratch);
         }
-        read
     }
 
     /// Why a subscription's expression is true of a document, or not.
@@ -330,8 +340,43 @@ pub fn read_file(path: &std::path::Path, limits: &Limits) -> std::io::Result<Vec
     Ok(content)
 }
 
+impl FilterScratch {
+    pub(super) fn document_mut(&mut self) -> &mut Document {
+        &mut self.document
+    }
+}
+
 impl FilterSnapshot {
-    fn matches<'s>(
+    /// Prepares to tell what is certain while a document arrives.
+    pub(super) fn begin_early(&self, scratch: &mut FilterScratch, limits: &Limits) -> Vec<Early> {
+        let FilterScratch { document, segments, .. } = scratch;
+        let begin = |part: &Arc<Part>| {
+            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
+            part.segment.begin_early(document, memory)
+        };
+        self.parts.iter().map(begin).collect()
+    }
+
+    /// Calls `found` with the subscriptions that are certain and were not before.
+    pub(super) fn tell_early(
+        &self,
+        scratch: &mut FilterScratch,
+        early: &mut [Early],
+        mut found: impl FnMut(&Arc<FilterSubscription>),
+    ) {
+        let FilterScratch { document, segments, .. } = scratch;
+        for (part, early) in self.parts.iter().zip(early) {
+            let Some(memory) = segments.get_mut(&part.number) else { continue };
+            part.segment.tell_early(document, memory, early, |slot| {
+                let subscription = &part.subscriptions[slot as usize];
+                if subscription.is_live(self.version) {
+                    found(subscription);
+                }
+            });
+        }
+    }
+
+    pub(super) fn matches<'s>(
         &'s self,
         scratch: &mut FilterScratch,
         limits: &Limits,

@@ -24,6 +24,7 @@
 //! | `engine` | which structural paths does a document contain? |
 //! | `values`, `access` | do elements pass tests of values, and which filters may a value decide? |
 //! | `segment` | which filters of a compiled set does a document satisfy? |
+//! | `stream` | what is certain about a document of which more is to come? |
 //! | `filter`, `storage` | how does all of it change while it is being read, and live on disk? |
 
 mod access;
@@ -37,6 +38,7 @@ mod limits;
 mod plan;
 mod segment;
 mod storage;
+mod stream;
 mod symbols;
 mod values;
 mod xpath;
@@ -48,4 +50,5 @@ pub use evaluate::{EvaluationScratch, is_true};
 pub use explain::{Explanation, Line};
 pub use filter::{Filter, FilterScratch, FilterSnapshot, FilterSubscription, Input, read_file};
 pub use limits::Limits;
+pub use stream::FilterStream;
 pub use xpath::XPath;

@@ -70,6 +70,18 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
     normalise(text)
 }
 
+/// Whether bytes that begin a document say that it is UTF-8; `None` where they are too few to say.
+pub fn is_utf8(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        [] | [_] | [0xEF, 0xBB] => None,
+        [0xEF, 0xBB, 0xBF, ..] => Some(true),
+        [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] | [0x00, ..] | [_, 0x00, ..] => Some(false),
+        _ if !b"<?xml".starts_with(&bytes[..bytes.len().min(5)]) => Some(true),
+        _ if bytes.len() < 205 && !bytes.contains(&b'>') => None,
+        _ => Some(matches!(declared(bytes), None | Some("utf-8" | "utf8"))),
+    }
+}
+
 /// Text that is decoded already, as [`decode`] gives it; its declaration of an encoding means nothing.
 pub fn normalise(text: Cow<'_, str>) -> Result<Cow<'_, str>> {
     let bytes = text.as_bytes();

@@ -11,7 +11,9 @@ mod names;
 mod read;
 mod tags;
 
+pub use encoding::{decode, is_utf8, normalise};
 pub use names::{NameId, Names};
+pub use read::{Progress, check_size};
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -80,6 +82,29 @@ impl Document {
         read::check_size(text.len(), limits)?;
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         read::read(self, &encoding::normalise(text.into())?, limits)
+    }
+
+    /// Prepares to read a document that comes in pieces, replacing what was read before.
+    pub(super) fn begin(&mut self, limits: &Limits) -> Progress {
+        read::begin(self, limits)
+    }
+
+    /// Reads on up to `end` in the text so far, decoded and normalised; what lies before `end` is made
+    /// of whole tags and the text between them. The `last` time, all that was promised must be there.
+    pub(super) fn read_on(
+        &mut self,
+        progress: &mut Progress,
+        text: &str,
+        end: usize,
+        last: bool,
+        limits: &Limits,
+    ) -> Result<()> {
+        read::read_up_to(self, progress, text, end, last, limits)
+    }
+
+    /// Whether an element has ended, as far as the document has been read.
+    pub(super) fn is_closed(&self, index: NodeIndex) -> bool {
+        self.reading.open.binary_search_by_key(&index, |open| open.node).is_err()
     }
 
     /// Makes this a document of no content at all, for which every path is empty.

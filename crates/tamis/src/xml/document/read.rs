@@ -46,22 +46,62 @@ pub(super) struct Open {
     pub last: NodeIndex,
 }
 
+/// How far a document has been read.
+#[derive(Debug)]
+pub struct Progress {
+    /// Where in the text.
+    offset: usize,
+    /// What stands before the root element says this, once it has been read.
+    dtd: Option<Dtd>,
+    /// Whether the root element has begun.
+    rooted: bool,
+    /// How many names were known before.
+    names: usize,
+    /// What entities may still expand to.
+    budget: usize,
+}
+
 pub fn read(document: &mut Document, text: &str, limits: &Limits) -> Result<()> {
-    check_size(text.len(), limits)?;
+    let mut progress = begin(document, limits);
+    read_up_to(document, &mut progress, text, text.len(), true, limits)
+}
+
+/// Prepares for a document.
+pub fn begin(document: &mut Document, limits: &Limits) -> Progress {
     if document.names.len() > limits.names {
         document.names.clear();
     }
     read_nothing(document);
     let names = document.names.len();
+    Progress { offset: 0, dtd: None, rooted: false, names, budget: limits.expansion }
+}
+
+/// Reads on up to `end` in a text of which more may come unless this is the `last` time. What lies
+/// before `end` is made of whole tags and the text between them.
+pub fn read_up_to(
+    document: &mut Document,
+    progress: &mut Progress,
+    text: &str,
+    end: usize,
+    last: bool,
+    limits: &Limits,
+) -> Result<()> {
+    check_size(text.len(), limits)?;
+    let read = &text.as_bytes()[progress.offset..end];
+    let has_section_end = memchr::memmem::find(read, b"]]>").is_some();
     let mut session = Session {
         document,
         limits,
         text,
-        names,
-        budget: limits.expansion,
-        has_section_end: memchr::memmem::find(text.as_bytes(), b"]]>").is_some(),
+        base: progress.offset,
+        last,
+        names: progress.names,
+        budget: progress.budget,
+        has_section_end,
     };
-    let result = session.document();
+    let result = session.document(progress, end);
+    progress.offset = end;
+    progress.budget = session.budget;
     if result.is_err() {
         document.nodes.clear();
     }
@@ -85,7 +125,6 @@ pub fn read_nothing(document: &mut Document) {
 /// A text being read: the document's, or an entity's replacement.
 struct Frame<'t> {
     reader: Reader<&'t [u8]>,
-    text: &'t str,
     /// The entity's name, empty for the document.
     name: &'t str,
     /// How many elements were open where the text began.
@@ -99,7 +138,7 @@ impl<'t> Frame<'t> {
         // End tags are compared here, against the nodes, across entities.
         config.check_end_names = false;
         config.allow_unmatched_ends = true;
-        Frame { reader, text, name, open }
+        Frame { reader, name, open }
     }
 
     fn position(&self) -> usize {
@@ -107,10 +146,19 @@ impl<'t> Frame<'t> {
     }
 }
 
+/// Byte order marks that begin a text. There they are characters, which quick-xml would drop.
+fn leading_marks(text: &str) -> &str {
+    &text[..text.len() - text.trim_start_matches('\u{FEFF}').len()]
+}
+
 pub(super) struct Session<'s> {
     pub document: &'s mut Document,
     pub limits: &'s Limits,
     pub text: &'s str,
+    /// Where in the text reading began this time.
+    base: usize,
+    /// Whether nothing will come behind what is read this time.
+    last: bool,
     /// How many names were known before.
     pub names: usize,
     /// What entities may still expand to.
@@ -183,10 +231,25 @@ impl Document {
 }
 
 impl<'s> Session<'s> {
-    fn document(&mut self) -> Result<()> {
-        let mut frame = Frame::new(self.text, "", 0);
-        let dtd = self.prolog(&mut frame)?;
-        self.content(frame, &dtd)?;
+    fn document(&mut self, progress: &mut Progress, end: usize) -> Result<()> {
+        let text = self.text;
+        let marks = leading_marks(&text[self.base..end]);
+        if !marks.is_empty() {
+            if self.document.reading.open.is_empty() {
+                return self.fail(self.base, "text outside the root element");
+            }
+            self.document.push_text(marks);
+            self.base += marks.len();
+        }
+        let mut frame = Frame::new(&text[self.base..end], "", 0);
+        if !progress.rooted {
+            let arrived = self.prolog(&mut frame, &mut progress.dtd)?;
+            if !arrived {
+                return Ok(());
+            }
+        }
+        let dtd = progress.dtd.get_or_insert_default();
+        self.content(frame, dtd, &mut progress.rooted)?;
         let nodes = self.document.nodes.len() as NodeIndex;
         let text = self.document.text.len() as u32;
         let root = &mut self.document.nodes[0];
@@ -214,17 +277,16 @@ impl<'s> Session<'s> {
         let event = frame.reader.read_event();
         event.or_else(|error| {
             let inside = frame.reader.error_position() as usize;
-            let offset = if frame.name.is_empty() { inside } else { offset };
+            let offset = if frame.name.is_empty() { self.base + inside } else { offset };
             self.fail(offset, &error.to_string())
         })
     }
 
-    /// Reads up to the root element, whose start tag is the next event.
-    fn prolog(&mut self, frame: &mut Frame<'s>) -> Result<Dtd> {
-        let mut dtd = None;
+    /// Reads up to the root element, whose start tag is the next event; whether it is there.
+    fn prolog(&mut self, frame: &mut Frame<'s>, dtd: &mut Option<Dtd>) -> Result<bool> {
         loop {
             let before = frame.reader.clone();
-            let start = frame.position();
+            let start = self.base + frame.position();
             match self.next(frame, start)? {
                 Event::Decl(declaration) => {
                     if start != 0 {
@@ -244,16 +306,17 @@ impl<'s> Session<'s> {
                     {
                         return self.fail(start, "`<!DOCTYPE` and a name are expected here");
                     }
-                    let inside = frame.position() - 1 - content.len();
+                    let inside = self.base + frame.position() - 1 - content.len();
                     match Dtd::read(&content) {
-                        Ok(read) => dtd = Some(read),
+                        Ok(read) => *dtd = Some(read),
                         Err((at, message)) => return self.fail(inside + at, &message),
                     }
                 }
                 Event::Start(_) | Event::Empty(_) => {
                     frame.reader = before;
-                    return Ok(dtd.unwrap_or_default());
+                    return Ok(true);
                 }
+                Event::Eof if !self.last => return Ok(false),
                 Event::Eof => return self.fail(self.text.len(), "a document without an element"),
                 event => self.outside(&event, start)?,
             }
@@ -283,22 +346,21 @@ impl<'s> Session<'s> {
     }
 
     /// Reads the root element and what follows it.
-    fn content<'t>(&mut self, main: Frame<'t>, dtd: &'t Dtd) -> Result<()> {
+    fn content<'t>(&mut self, main: Frame<'t>, dtd: &'t Dtd, rooted: &mut bool) -> Result<()> {
         let mut frames: Vec<Frame<'t>> = vec![main];
         let mut attributes = Vec::new();
-        let mut rooted = false;
         // Where the document's own text is; what an entity holds is reported at its reference.
         let mut place = 0;
         while let Some(frame) = frames.last_mut() {
             if frame.name.is_empty() {
-                place = frame.position();
+                place = self.base + frame.position();
             }
             let start = place;
             let event = self.next(frame, start)?;
             let depth = self.document.reading.open.len();
             if depth == 0
                 && frame.name.is_empty()
-                && (rooted || !matches!(event, Event::Start(_) | Event::Empty(_)))
+                && (*rooted || !matches!(event, Event::Start(_) | Event::Empty(_)))
             {
                 if matches!(event, Event::Eof) {
                     return Ok(());
@@ -308,12 +370,12 @@ impl<'s> Session<'s> {
             }
             match event {
                 Event::Start(tag) => {
-                    rooted = true;
+                    *rooted = true;
                     self.start_tag(&tag, dtd, start, &mut attributes)?;
                     check("nesting of a document", "document_depth", depth + 1, self.limits.document_depth)?;
                 }
                 Event::Empty(tag) => {
-                    rooted = true;
+                    *rooted = true;
                     self.start_tag(&tag, dtd, start, &mut attributes)?;
                     check("nesting of a document", "document_depth", depth + 1, self.limits.document_depth)?;
                     self.document.close();
@@ -347,12 +409,15 @@ impl<'s> Session<'s> {
                     if frames.len() > ENTITY_DEPTH || frames.iter().any(|frame| frame.name == name) {
                         return self.fail(start, &too_deep(name));
                     }
-                    frames.push(Frame::new(replacement, name, depth));
+                    let marks = leading_marks(replacement);
+                    self.document.push_text(marks);
+                    frames.push(Frame::new(&replacement[marks.len()..], name, depth));
                 }
+                Event::Eof if frame.name.is_empty() && !self.last => return Ok(()),
                 Event::Eof if frame.name.is_empty() => {
                     let open = self.document.reading.open.last().map_or(0, |open| open.node);
                     let name = self.document.names.name(self.document.node(open).name).qualified.clone();
-                    return self.fail(frame.text.len(), &format!("the element `{name}` is not closed"));
+                    return self.fail(self.text.len(), &format!("the element `{name}` is not closed"));
                 }
                 Event::Eof => {
                     if depth != frame.open {
@@ -504,6 +569,8 @@ mod tests {
             ),
             ("<!DOCTYPE a SYSTEM 'file:///etc/passwd'><a/>", "<a"),
             ("<é ä='ü'/>", "<é @ä=\"ü\""),
+            ("\u{FEFF}<a/>", "<a"),
+            ("<!DOCTYPE a [<!ENTITY e '&#xFEFF;'>]><a>&e;x</a>", "<a \"\\u{feff}x\""),
             ("<a><!----><b></b\n></a>", "<a #\"\" <b"),
         ] {
             assert_eq!(show(text), expected, "{text}");
@@ -561,6 +628,7 @@ mod tests {
             ("<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><a>&e;</a>", "never read"),
             ("<!DOCTYPE a [<!ENTITY e '<'>]><a b='&e;'/>", "brings `<`"),
             ("<![CDATA[x]]><a/>", "character data outside"),
+            ("\u{FEFF}\u{FEFF}<a/>", "line 1, column 1: text outside"),
             ("<a", "line 1, column 1"),
             ("<a><![CDATA[x</a>", "column 4"),
             ("<a><!--x</a>", "column 4"),

@@ -6,10 +6,12 @@
 
 mod answers;
 mod build;
+mod early;
 mod postponed;
 
 use answers::{Answers, Bits, EVALUATED};
 use build::{Builder, Lists, NONE};
+pub use early::Early;
 use postponed::{Passed, Postponed};
 
 use crate::xml::access::{Access, AccessIndex};

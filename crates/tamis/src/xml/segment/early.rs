@@ -1,0 +1,170 @@
+//! Which filters are certain while a document arrives?
+//!
+//! A walk of its own over the elements that have arrived. Paths and tests of attributes are certain
+//! where an element begins, tests of its content where it ends. Filters that ask for more, such as for
+//! the content of an element above, are not told early.
+
+use std::collections::HashMap;
+
+use super::answers::Bits;
+use super::{ACTIVE, FAILURES, Finder, Segment, SegmentScratch, Shared, Slot};
+use crate::xml::document::{Document, NodeIndex, NodeKind};
+use crate::xml::engine::{Hit, SetId};
+use crate::xml::values::{Key, ValueFilter, Verdict, any_value};
+
+/// How far a segment has walked through a document that arrives.
+#[derive(Debug)]
+pub struct Early {
+    /// The first node that it has not seen.
+    next: NodeIndex,
+    open: Vec<(NodeIndex, SetId)>,
+    start: SetId,
+    /// What open elements have passed whose filters wait for the rest of their paths, each with how
+    /// many elements were open then.
+    active: Vec<(Hit, usize)>,
+    told: Bits,
+    /// Filters to be looked at, where an element begins or ends.
+    look: Vec<Slot>,
+    /// How often filters were looked at in vain; those that are too often are left to the end.
+    failures: HashMap<Slot, usize, ahash::RandomState>,
+}
+
+impl Segment {
+    /// Prepares for a document.
+    pub fn begin_early(&self, document: &Document, scratch: &mut SegmentScratch) -> Early {
+        let start = match &self.finder {
+            Finder::Memo(shared) => scratch.memo.start(&shared.nfa, &shared.uses),
+            _ => 0,
+        };
+        scratch.walk.labels.start(document);
+        let told = Bits::new(self.filters.len());
+        Early {
+            next: 0,
+            open: Vec::new(),
+            start,
+            active: Vec::new(),
+            told,
+            look: Vec::new(),
+            failures: HashMap::default(),
+        }
+    }
+
+    /// Goes on to the end of what has been read, and calls `found` with the filters that are certain
+    /// and were not before.
+    pub fn tell_early(
+        &self,
+        document: &Document,
+        scratch: &mut SegmentScratch,
+        early: &mut Early,
+        found: impl FnMut(Slot),
+    ) {
+        let Finder::Memo(shared) = &self.finder else { return };
+        let mut walk = Walk { segment: self, shared, document, scratch, early, found };
+        let end = document.nodes().len() as NodeIndex;
+        for index in walk.early.next..end {
+            let node = document.node(index);
+            if node.kind == NodeKind::Element {
+                while walk.early.open.last().is_some_and(|(element, _)| *element != node.parent) {
+                    walk.leave();
+                }
+                walk.enter(index);
+            }
+        }
+        walk.early.next = end;
+        while walk.early.open.last().is_some_and(|(element, _)| document.is_closed(*element)) {
+            walk.leave();
+        }
+    }
+}
+
+struct Walk<'w, F> {
+    segment: &'w Segment,
+    shared: &'w Shared,
+    document: &'w Document,
+    scratch: &'w mut SegmentScratch,
+    early: &'w mut Early,
+    found: F,
+}
+
+impl<F: FnMut(Slot)> Walk<'_, F> {
+    fn enter(&mut self, element: NodeIndex) {
+        let Walk { segment, shared, document, scratch, early, .. } = self;
+        let around = early.open.last().map_or(early.start, |(_, set)| *set);
+        let label = scratch.walk.labels.of(&segment.symbols, document, element);
+        let set = scratch.memo.enter(&shared.nfa, &shared.uses, around, label);
+        early.open.push((element, set));
+        let state = scratch.memo.set(set);
+        let many = state.fires.iter().flat_map(|path| segment.exact.get(*path));
+        for &slot in state.slots.iter().chain(many) {
+            early.told.tell(slot, &mut self.found);
+        }
+        self.look(element, set, false);
+    }
+
+    fn leave(&mut self) {
+        if let Some((element, set)) = self.early.open.pop() {
+            self.look(element, set, true);
+            let open = self.early.open.len();
+            let active = self.early.active.iter().rposition(|(_, depth)| *depth <= open);
+            self.early.active.truncate(active.map_or(0, |last| last + 1));
+            self.scratch.memo.leave(set);
+        }
+    }
+
+    /// Looks at the filters that an element may decide, where it begins or where it `ended`.
+    fn look(&mut self, element: NodeIndex, set: SetId, ended: bool) {
+        let Walk { segment, shared, document, scratch, early, .. } = self;
+        let SegmentScratch { memo, walk, found: accesses, .. } = &mut **scratch;
+        let Early { open, active, told, look, failures, .. } = &mut **early;
+        if !memo.set(set).awaited.is_empty() {
+            for (hit, _) in active.iter() {
+                look.extend(memo.join(*hit, set, accesses).iter().map(|access| access.slot));
+            }
+        }
+        for key in 0..memo.set(set).keys.len() {
+            let source = memo.set(set).keys[key].0;
+            let attribute = matches!(source, Key::Attribute(_));
+            if !attribute && !ended {
+                continue;
+            }
+            any_value(document, &segment.symbols, &mut walk.labels, element, source, |value| {
+                let hit = memo.hit(&shared.access, set, key, value, accesses);
+                let complete = hit.map_or(accesses.as_slice(), |hit| memo.complete(hit));
+                look.extend(complete.iter().filter(|access| access.last).map(|access| access.slot));
+                let waits = hit.filter(|hit| attribute && !ended && hit.waits().is_some());
+                if let Some(hit) = waits.filter(|_| active.len() < ACTIVE) {
+                    active.push((hit, open.len()));
+                }
+                false
+            });
+        }
+        for slot in look.drain(..) {
+            let Some(filter) = segment.value_filter(slot).filter(|filter| is_decidable(filter, ended)) else {
+                continue;
+            };
+            if told.is_set(slot) || failures.get(&slot).is_some_and(|failures| *failures >= FAILURES) {
+                continue;
+            }
+            match filter.check(document, &segment.symbols, &mut walk.labels, element) {
+                Verdict::Passed => told.tell(slot, &mut self.found),
+                Verdict::Failed | Verdict::TooDeep => *failures.entry(slot).or_default() += 1,
+            }
+        }
+    }
+}
+
+/// Whether what a filter tests is known where its last element begins, or where it `ended`: of the
+/// elements above only attributes are.
+fn is_decidable(filter: &ValueFilter, ended: bool) -> bool {
+    let last = filter.steps.len() - 1;
+    filter.tests.iter().all(|test| matches!(test.key, Key::Attribute(_)) || ended && test.step == last)
+}
+
+impl Bits {
+    fn tell(&mut self, slot: Slot, found: &mut impl FnMut(Slot)) {
+        if !self.is_set(slot) {
+            self.set(slot);
+            found(slot);
+        }
+    }
+}
