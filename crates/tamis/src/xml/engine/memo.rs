@@ -69,7 +69,19 @@ struct Hits {
     list: Vec<Access>,
     /// By where the accesses of a hit that wait begin, and a set below: those that the set completes.
     joins: HashMap<(u32, SetId), (u32, u32), ahash::RandomState>,
+    /// The same by the names on the way to an element below, and where on it the hit was: those that
+    /// are complete for certain, then those to be checked.
+    completions: HashMap<(u32, LabelPath, u32), Hit, ahash::RandomState>,
+    /// The paths of names that elements were found at, by the path around and the name.
+    label_paths: HashMap<(LabelPath, u32), LabelPath, ahash::RandomState>,
 }
+
+/// Number of a path of names from the root to an element.
+pub type LabelPath = u32;
+
+/// The path to the root, and any that is not remembered.
+pub const ROOT: LabelPath = 0;
+pub const LOST: LabelPath = u32::MAX;
 
 /// Accesses that a value passes: those of a path that is complete, then those that wait for the rest
 /// of theirs.
@@ -202,7 +214,7 @@ impl Memo {
 
     fn has_room(&self, more: usize) -> bool {
         let hits = &self.hits;
-        hits.list.len() + hits.ranges.len() + hits.joins.len() + more
+        hits.list.len() + hits.ranges.len() + hits.joins.len() + hits.completions.len() + more
             <= self.bound.saturating_mul(STATES_PER_SET)
     }
 
@@ -232,6 +244,39 @@ impl Memo {
             self.hits.joins.insert((hit.middle, set), (start, self.hits.list.len() as u32));
         }
         found
+    }
+
+    /// The path of names to an element, given that around it; [`LOST`] beyond the bound.
+    pub fn label_path(&mut self, around: LabelPath, label: Label) -> LabelPath {
+        let paths = &mut self.hits.label_paths;
+        if let Some(&known) = paths.get(&(around, label.number())) {
+            return known;
+        }
+        if around == LOST || paths.len() >= self.bound {
+            return LOST;
+        }
+        let new = paths.len() as LabelPath + 1;
+        paths.insert((around, label.number()), new);
+        new
+    }
+
+    /// The accesses of a hit `depth` elements below the root that wait for the path of an element
+    /// below: those known to be complete, and those to be checked. `None` where it is not known yet.
+    pub fn completion(&self, hit: Hit, path: LabelPath, depth: usize) -> Option<(&[Access], &[Access])> {
+        let known = *self.hits.completions.get(&(hit.middle, path, depth as u32))?;
+        Some((self.complete(known), self.waiting(known)))
+    }
+
+    /// Remembers them, if there is room.
+    pub fn remember(&mut self, hit: Hit, path: LabelPath, depth: usize, known: &[Access], check: &[Access]) {
+        if path != LOST && self.has_room(known.len() + check.len() + 1) {
+            let start = self.hits.list.len() as u32;
+            self.hits.list.extend_from_slice(known);
+            let middle = self.hits.list.len() as u32;
+            self.hits.list.extend_from_slice(check);
+            let end = self.hits.list.len() as u32;
+            self.hits.completions.insert((hit.middle, path, depth as u32), Hit { start, middle, end });
+        }
     }
 
     /// Gives up a set beyond the bound, when its element ends. Elements end in reverse order.

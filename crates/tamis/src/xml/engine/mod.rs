@@ -15,7 +15,7 @@ use std::fmt::Debug;
 use super::document::{Document, NodeIndex};
 use super::symbols::{Labels, SymbolTest, Symbols};
 pub use hybrid::Hybrid;
-pub use memo::{Hit, Memo, PathUse, SetId};
+pub use memo::{Hit, LabelPath, Memo, PathUse, ROOT, SetId};
 pub use nfa::Nfa;
 pub use xfilter::XFilter;
 pub use yfilter::YFilter;

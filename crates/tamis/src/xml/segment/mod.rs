@@ -17,7 +17,8 @@ use postponed::{Passed, Postponed};
 use crate::xml::access::{Access, AccessIndex};
 use crate::xml::document::{Document, NodeIndex, NodeKind};
 use crate::xml::engine::{
-    Engine, Hit, Hybrid, Memo, Nfa, PathId, PathUse, SetId, Structure, WalkScratch, XFilter, YFilter,
+    Engine, Hit, Hybrid, LabelPath, Memo, Nfa, PathId, PathUse, ROOT, SetId, Structure, WalkScratch, XFilter,
+    YFilter,
 };
 use crate::xml::evaluate::{EvaluationScratch, is_true};
 use crate::xml::plan::Plan;
@@ -75,6 +76,8 @@ struct Shared {
     nfa: Nfa,
     uses: Vec<PathUse>,
     access: AccessIndex,
+    /// Whether filters may wait for the rest of their paths.
+    waits: bool,
 }
 
 /// Working memory of [`Segment::matches`], for one segment.
@@ -88,6 +91,9 @@ pub struct SegmentScratch {
     /// The labels of the open elements.
     labels: Vec<Label>,
     found: Vec<Access>,
+    /// Accesses below that are complete for certain, and those to be checked.
+    certain: Vec<Access>,
+    uncertain: Vec<Access>,
     /// Filters to be checked at an element.
     check: Vec<Slot>,
     passed: Passed,
@@ -97,6 +103,7 @@ pub struct SegmentScratch {
 struct Open {
     end: NodeIndex,
     set: SetId,
+    path: LabelPath,
     /// How many accesses were active outside.
     active: usize,
 }
@@ -135,6 +142,7 @@ impl Segment {
                 let uses = builder.uses();
                 Finder::Memo(Box::new(Shared {
                     nfa,
+                    waits: !builder.awaited.is_empty(),
                     uses,
                     access: AccessIndex::new(std::mem::take(&mut builder.access)),
                 }))
@@ -179,6 +187,8 @@ impl Segment {
             active: Vec::new(),
             labels: Vec::new(),
             found: Vec::new(),
+            certain: Vec::new(),
+            uncertain: Vec::new(),
             check: Vec::new(),
             passed: Passed::default(),
         }
@@ -233,8 +243,9 @@ impl Segment {
 
     /// The default engine: state sets met before, and values looked up.
     fn run(&self, shared: &Shared, document: &Document, scratch: &mut SegmentScratch) {
-        let Shared { nfa, uses, access } = shared;
+        let Shared { nfa, uses, access, waits } = shared;
         let SegmentScratch { walk, memo, open, answers, active, labels: chain, found, check, .. } = scratch;
+        let (certain, uncertain) = (&mut scratch.certain, &mut scratch.uncertain);
         let labels = &mut walk.labels;
         labels.start(document);
         open.clear();
@@ -253,11 +264,12 @@ impl Segment {
                     chain.pop();
                 }
             }
-            let around = open.last().map_or(start, |open| open.set);
+            let (around, path) = open.last().map_or((start, ROOT), |open| (open.set, open.path));
             let label = labels.of(&self.symbols, document, index);
             let set = memo.enter(nfa, uses, around, label);
+            let path = if *waits { memo.label_path(path, label) } else { ROOT };
             let depth = open.len();
-            open.push(Open { end: node.end, set, active: active.len() });
+            open.push(Open { end: node.end, set, path, active: active.len() });
             chain.push(label);
             let state = memo.set(set);
             if state.seen != answers.document {
@@ -272,28 +284,50 @@ impl Segment {
             let keys = state.keys.len();
             if !state.awaited.is_empty() {
                 for above in active.iter() {
-                    for access in memo.join(above.hit, set, found) {
+                    if above.repeated {
+                        let waiting = memo.join(above.hit, set, found).iter();
+                        check.extend(waiting.map(|access| access.slot));
+                        continue;
+                    }
+                    if let Some((known, rest)) = memo.completion(above.hit, path, above.depth) {
+                        known.iter().for_each(|access| answers.matched.set(access.slot));
+                        uncertain.clear();
+                        uncertain.extend_from_slice(rest);
+                    } else {
+                        certain.clear();
+                        uncertain.clear();
+                        for access in memo.join(above.hit, set, found) {
+                            match self.completes(access, &chain[above.depth..]) {
+                                Some(true) if access.alone => certain.push(*access),
+                                Some(false) if access.together => {}
+                                _ => uncertain.push(*access),
+                            }
+                        }
+                        certain.iter().for_each(|access| answers.matched.set(access.slot));
+                        memo.remember(above.hit, path, above.depth, certain, uncertain);
+                    }
+                    for access in uncertain.iter() {
                         if answers.matched.is_set(access.slot) {
                             continue;
                         }
-                        let known = match self.value_filter(access.slot) {
-                            Some(filter) if access.together && !above.repeated => {
+                        match self.value_filter(access.slot) {
+                            Some(filter) if access.together => {
                                 let step = access.step as usize;
-                                if !access.alone
-                                    && !filter.passes(step, document, &self.symbols, labels, above.element)
-                                {
+                                if !filter.passes(step, document, &self.symbols, labels, above.element) {
                                     continue;
                                 }
-                                filter.completes(step, &chain[above.depth..])
+                                match filter.completes(step, &chain[above.depth..]) {
+                                    Some(true) => answers.matched.set(access.slot),
+                                    Some(false) => {}
+                                    None => check.push(access.slot),
+                                }
                             }
-                            _ => None,
-                        };
-                        match known {
-                            Some(true) => answers.matched.set(access.slot),
-                            Some(false) => {}
-                            None => self.check(access.slot, index, document, labels, answers),
+                            _ => check.push(access.slot),
                         }
                     }
+                }
+                for slot in check.drain(..) {
+                    self.check(slot, index, document, labels, answers);
                 }
             }
             for key in 0..keys {
@@ -337,6 +371,12 @@ impl Segment {
 
     fn value_filter(&self, slot: Slot) -> Option<&ValueFilter> {
         self.values.get(self.value_positions[slot as usize] as usize)
+    }
+
+    /// Whether the rest of a filter's path leads from the first element of a chain to its last;
+    /// `None` where that is not known.
+    fn completes(&self, access: &Access, chain: &[Label]) -> Option<bool> {
+        self.value_filter(access.slot)?.completes(access.step as usize, chain)
     }
 
     /// Notes that a path has been reached.
