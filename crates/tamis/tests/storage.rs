@@ -197,9 +197,11 @@ fn torn_missing_and_foreign_files_are_errors() {
         "",
         "{}",
         "[]",
-        "{\"format\": 1}",
+        "{\"format\": 2}",
         "not JSON",
-        "{\"format\": 1, \"missing\": \"unknown\", \"segments\": [3]}",
+        "{\"format\": 2, \"missing\": \"unknown\", \"segments\": []}",
+        "{\"format\": 2, \"missing\": \"unknown\", \"hierarchies\": {\"a\": 3}, \"segments\": []}",
+        "{\"format\": 2, \"missing\": \"unknown\", \"hierarchies\": {}, \"segments\": [3]}",
     ] {
         std::fs::write(&manifest, text).unwrap();
         assert!(reason(&folder.0).contains("manifest"), "{text}: {}", reason(&folder.0));
