@@ -13,8 +13,8 @@ false      age between 18 and 25    -- age is 30
 true       state in ('CA', 'OR', 'WA')    -- state is 'CA'
 
 An `Index` holds subscriptions: an id with an `Expression`, written as text, put together with
-`attr`, or read from JSON. Events are mappings, or JSON as text or bytes. What goes wrong is a
-`TamisError`.
+`attr`, or read from JSON. Events are mappings, or JSON as text or bytes. A `Graph` connects
+them. What goes wrong is a `TamisError`.
 """
 
 from tamis._tamis import Explanation, Expression, Index, Limits, Subscription
@@ -24,12 +24,14 @@ from tamis.errors import (
     EventError,
     ExpressionError,
     ExpressionSyntaxError,
+    GraphError,
     LimitError,
     StorageError,
     SubscriptionError,
     TamisError,
     UnknownIdError,
 )
+from tamis.graph import Graph
 from tamis.ranking import Match
 
 open = Index.open
@@ -42,6 +44,8 @@ __all__ = [
     "Expression",
     "ExpressionError",
     "ExpressionSyntaxError",
+    "Graph",
+    "GraphError",
     "Index",
     "LimitError",
     "Limits",

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, final, overload
+
+from typing_extensions import disjoint_base
 
 from tamis.builder import Scalar
+from tamis.graph import Strategy
 from tamis.ranking import Match
 from tamis.xml import Engine
 
@@ -16,6 +19,9 @@ __all__ = [
     "Expression",
     "Filter",
     "FilterSubscription",
+    "Graph",
+    "GraphExplanation",
+    "GraphMatches",
     "Index",
     "Limits",
     "Subscription",
@@ -596,3 +602,163 @@ class Filter:
     def __contains__(self, id: object, /) -> bool: ...
     def __getitem__(self, id: _Id, /) -> FilterSubscription: ...
     def __iter__(self) -> Iterator[Any]: ...
+
+_Node = _Id | tuple[_Id] | tuple[_Id, _Expression | None]
+_Edge = (
+    tuple[_Id, _Id]
+    | tuple[_Id, _Id, _Expression | None]
+    | tuple[_Id, _Id, _Expression | None, float | None]
+)
+
+@disjoint_base
+class Graph:
+    """A graph of nodes and edges with expressions, which can be searched while it changes."""
+
+    def __new__(
+        cls,
+        *,
+        missing: Literal["unknown", "false"] = "unknown",
+        limits: Limits | None = None,
+        path: str | PathLike[str] | None = None,
+        verify: bool = True,
+    ) -> Self: ...
+    def add_node(self, id: _Id, expression: _Expression | None = None) -> None:
+        """Add a node, or replace the expression of one that is there, which keeps its edges.
+
+        Args:
+            id: What it is called: a string or a 64-bit integer.
+            expression: What it asks of events; without one it takes them all.
+        """
+    def add_edge(
+        self,
+        source: _Id,
+        target: _Id,
+        *,
+        expression: _Expression | None = None,
+        cost: float = 1.0,
+    ) -> None:
+        """Add an edge, beside others between the same nodes.
+
+        Args:
+            source: The node it leaves; added without an expression if it is not there.
+            target: The node it leads to; likewise.
+            expression: What it asks of events; without one it lets them all pass.
+            cost: What passing it costs: a finite number from 0.
+        """
+    def add_many(
+        self,
+        nodes: Iterable[_Node] | Mapping[_Id, _Expression | None] | None = None,
+        edges: Iterable[_Edge] | None = None,
+    ) -> None:
+        """Add nodes and edges together; where one fails, none is added.
+
+        Args:
+            nodes: Ids, or (id, expression) pairs, or a mapping of ids to expressions.
+            edges: (source, target), (source, target, expression) or (source, target, expression,
+                cost).
+        """
+    def remove_node(self, id: _Id) -> None:
+        """Remove a node with all its edges.
+
+        Raises:
+            UnknownIdError: No node has this id.
+        """
+    def remove_edge(self, source: _Id, target: _Id) -> None:
+        """Remove all edges from one node to another.
+
+        Raises:
+            UnknownIdError: There is no such edge.
+        """
+    def match(
+        self,
+        event: _Event,
+        source: _Id,
+        *,
+        sinks_only: bool = False,
+        strategy: Strategy = "auto",
+    ) -> GraphMatches:
+        """The ids of the nodes that an event reaches, each as soon as it is found.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            source: The node it starts from, which is not asked.
+            sinks_only: Whether only nodes that no edge leads on from are wanted.
+            strategy: How the search is driven; all find the same nodes, not in the same order.
+
+        Raises:
+            UnknownIdError: No node has the source's id.
+        """
+    def match_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        source: _Id | Iterable[_Id],
+        *,
+        sinks_only: bool = False,
+        strategy: Strategy = "auto",
+    ) -> list[list[_Id]]:
+        """The ids of the nodes that each event reaches: one list per event.
+
+        All events are matched against the graph of one moment.
+
+        Args:
+            events: An iterable of events, or JSON lines in one text.
+            source: The node that all events start from, or one for each event.
+            sinks_only: Whether only nodes that no edge leads on from are wanted.
+            strategy: How the searches are driven.
+        """
+    def explain(self, event: _Event, source: _Id, target: _Id) -> GraphExplanation:
+        """Over which path an event reaches a target from a source, or who is in the way."""
+    def edges(self, source: _Id | None = None) -> list[tuple[_Id, _Id, Expression | None, float]]:
+        """The edges of a node, or of all nodes: source, target, expression and cost.
+
+        Of edges between two nodes without an expression, the cheapest stands for all.
+        """
+    def expression(self, id: _Id) -> Expression | None:
+        """The expression of a node; None where it takes every event."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the graph into a folder, which is made if it is not there."""
+    def settle(self) -> None:
+        """Wait until nothing is left to be compiled in the background."""
+    def stats(self) -> dict[str, int]:
+        """Figures about the graph: nodes, edges, components, bytes and more."""
+    @property
+    def missing(self) -> Literal["unknown", "false"]:
+        """What a predicate is on an attribute without a value."""
+    @property
+    def limits(self) -> Limits:
+        """The bounds on expressions and events."""
+    def __len__(self) -> int: ...
+    def __contains__(self, id: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[_Id]: ...
+
+@final
+class GraphMatches:
+    """The ids of the nodes that an event reaches, as they are found."""
+
+    def __iter__(self) -> GraphMatches: ...
+    def __next__(self) -> _Id: ...
+    @property
+    def counts(self) -> dict[str, int]:
+        """What finding them took so far.
+
+        `retrieved`: nodes that the index gave; `evaluated`: expressions evaluated by themselves;
+        `edges`: edges followed.
+        """
+
+@final
+class GraphExplanation:
+    """Over which path an event reaches a node, or who is in the way."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the event reaches the target."""
+    @property
+    def path(self) -> list[_Id] | None:
+        """A valid path with the fewest edges, from the source to the target; None without one."""
+    @property
+    def cut(self) -> list[tuple[_Id | tuple[_Id, _Id], Explanation]]:
+        """What refuses the event and stands on every path, each with why.
+
+        A node is given by its id, an edge by its two ids. Empty where the target is reached, or
+        where no path leads there whatever the event.
+        """

@@ -109,12 +109,16 @@ class DocumentError(TamisError, ValueError):
         self.column = column
 
 
+class GraphError(TamisError, ValueError):
+    """A node or edge that cannot be used, such as one with a negative cost."""
+
+
 class SubscriptionError(TamisError, ValueError):
     """An id or metadata that cannot be used, or a batch of the wrong shape."""
 
 
 class UnknownIdError(TamisError, KeyError):
-    """An id that no subscription has."""
+    """An id that no subscription, node or edge has."""
 
 
 class StorageError(TamisError, OSError):

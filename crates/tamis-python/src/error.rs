@@ -35,6 +35,7 @@ fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict
             "DocumentError"
         }
         tamis::Error::Event(_) => "EventError",
+        tamis::Error::Graph(_) => "GraphError",
         tamis::Error::Storage { path, .. } => {
             details.set_item("path", path)?;
             "StorageError"
@@ -76,8 +77,27 @@ pub fn subscription(py: Python<'_>, message: &str) -> PyErr {
 
 /// An id that no subscription has.
 pub fn unknown_id(py: Python<'_>, id: &Bound<'_, PyAny>) -> PyErr {
-    let shown = id.repr().map_or_else(|_| "?".to_owned(), |text| shorten(&text.to_string()));
-    named(py, "UnknownIdError", &format!("no subscription has the id {shown}"))
+    named(py, "UnknownIdError", &format!("no subscription has the id {}", shown(id)))
+}
+
+/// A node or edge that cannot be used.
+pub fn graph(py: Python<'_>, message: &str) -> PyErr {
+    named(py, "GraphError", message)
+}
+
+/// An id that no node has.
+pub fn unknown_node(py: Python<'_>, id: &Bound<'_, PyAny>) -> PyErr {
+    named(py, "UnknownIdError", &format!("no node has the id {}", shown(id)))
+}
+
+/// An edge that is not there.
+pub fn unknown_edge(py: Python<'_>, source: &Bound<'_, PyAny>, target: &Bound<'_, PyAny>) -> PyErr {
+    let message = format!("no edge leads from {} to {}", shown(source), shown(target));
+    named(py, "UnknownIdError", &message)
+}
+
+fn shown(id: &Bound<'_, PyAny>) -> String {
+    id.repr().map_or_else(|_| "?".to_owned(), |text| shorten(&text.to_string_lossy()))
 }
 
 /// The name of an object's type.

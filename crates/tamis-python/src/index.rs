@@ -56,14 +56,7 @@ impl Index {
     #[pyo3(signature = (*, matcher="auto", missing="unknown", limits=None))]
     fn new(matcher: &str, missing: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
         let algorithm = read_algorithm(matcher)?;
-        let missing = match missing {
-            "unknown" => Missing::Unknown,
-            "false" => Missing::False,
-            other => {
-                let message = format!("missing is \"unknown\" or \"false\", not {other:?}");
-                return Err(PyValueError::new_err(message));
-            }
-        };
+        let missing = read_missing(missing)?;
         Ok(Index { index: tamis::Index::with_algorithm(missing, or_default(limits), algorithm) })
     }
 
@@ -277,10 +270,7 @@ impl Index {
     /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
     #[getter]
     fn missing(&self) -> &'static str {
-        match self.index.missing() {
-            Missing::Unknown => "unknown",
-            Missing::False => "false",
-        }
+        write_missing(self.index.missing())
     }
 
     /// The bounds on expressions and events.
@@ -658,7 +648,7 @@ fn at_id(py: Python<'_>, failure: PyErr, position: usize, id: &Bound<'_, PyAny>)
 /// The longest that matching keeps the interpreter from noticing an interrupt.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, PyList>> {
+pub fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, PyList>> {
     let ids = found.iter().map(|&id| id::write(py, id));
     PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }
@@ -675,6 +665,24 @@ const MATCHERS: [(&str, Algorithm); 8] = [
     ("scan", Algorithm::Scan),
 ];
 
+pub fn read_missing(missing: &str) -> PyResult<Missing> {
+    match missing {
+        "unknown" => Ok(Missing::Unknown),
+        "false" => Ok(Missing::False),
+        other => {
+            let message = format!("missing is \"unknown\" or \"false\", not {other:?}");
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
+pub fn write_missing(missing: Missing) -> &'static str {
+    match missing {
+        Missing::Unknown => "unknown",
+        Missing::False => "false",
+    }
+}
+
 fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
     let known = MATCHERS.iter().find(|(name, _)| *name == matcher);
     known.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
@@ -684,7 +692,7 @@ fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
     })
 }
 
-fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
+pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
     if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
         return Err(error::subscription(object.py(), &format!("{expected}, not text")));
     }

@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod explanation;
 mod expression;
+mod graph;
 mod hierarchy;
 mod id;
 mod index;
@@ -22,6 +23,8 @@ mod _tamis {
     use crate::explanation::Explanation;
     #[pymodule_export]
     use crate::expression::Expression;
+    #[pymodule_export]
+    use crate::graph::{Graph, GraphExplanation, GraphMatches};
     #[pymodule_export]
     use crate::index::{Index, Subscription};
     #[pymodule_export]

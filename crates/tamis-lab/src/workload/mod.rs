@@ -8,6 +8,7 @@ mod abe_gen;
 mod ads_like;
 mod choice;
 mod conjunctive;
+mod exchange;
 mod fontoura;
 mod random;
 mod statistics;
@@ -17,6 +18,7 @@ mod whang;
 pub use abe_gen::{AbeGen, AbeGenParameters};
 pub use ads_like::{AdsLike, AdsLikeParameters};
 pub use conjunctive::{Conjunctive, ConjunctiveParameters, Disjunction, Pair, SetPredicate};
+pub use exchange::{Exchange, ExchangeParameters};
 pub use fontoura::{Fontoura, FontouraParameters};
 pub use statistics::{Figure, Level, Statistics, count_matches};
 pub use whang::{Form, Whang, WhangParameters};
@@ -32,6 +34,9 @@ mod kind {
     pub const SET: u64 = 4;
     /// The weights of an expression.
     pub const WEIGHT: u64 = 5;
+    /// An edge of a graph, and where an event enters it.
+    pub const EDGE: u64 = 6;
+    pub const SOURCE: u64 = 7;
     /// A subexpression of a pool; its level is added.
     pub const SUBEXPRESSION: u64 = 16;
 }
@@ -74,8 +79,8 @@ pub trait Workload: Send + Sync {
 }
 
 /// The names of all workloads.
-pub const NAMES: [&str; 7] =
-    ["conjunctive", "dense", "abe-gen", "ads-like", "whang", "whang-cnf", "fontoura"];
+pub const NAMES: [&str; 8] =
+    ["conjunctive", "dense", "abe-gen", "ads-like", "whang", "whang-cnf", "fontoura", "exchange"];
 
 /// The workload of that name, with its defaults for so many expressions.
 pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
@@ -89,6 +94,7 @@ pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
             Box::new(Whang::new(WhangParameters { form: Form::Conjunctive, ..Default::default() }))
         }
         "fontoura" => Box::new(Fontoura::new(FontouraParameters::default())),
+        "exchange" => Box::new(Exchange::new(ExchangeParameters::default())),
         _ => return None,
     })
 }
@@ -120,6 +126,7 @@ mod tests {
             ("whang", 0xd4ec_11f3_7dde_0251),
             ("whang-cnf", 0xb2dd_3c3a_3a27_b3d9),
             ("fontoura", 0x12d8_f98b_d8e0_9bc5),
+            ("exchange", 0x3127_3c69_3803_667b),
         ];
         assert_eq!(golden.map(|(name, _)| name), NAMES);
         for (name, wanted) in golden {

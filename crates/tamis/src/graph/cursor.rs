@@ -3,10 +3,79 @@
 //! The papers' `getNextEntity`: an index that gives the nodes an event makes valid in the order of
 //! their numbers, and can be told to skip.
 
+use super::snapshot::GraphSnapshot;
+use super::tail::Patch;
+use crate::event::Event;
+use crate::matcher::{self, Scratch};
+
 /// Valid nodes in ascending order.
 pub(super) trait Cursor {
     /// The first valid node whose number is at least this one; never asked for less than before.
     fn next(&mut self, at_least: u32) -> Option<u32>;
+}
+
+/// The valid nodes of a graph: those the K-index finds, those without an expression, and those that
+/// changed since the graph was compiled, which were asked before.
+pub(super) struct GraphCursor<'a> {
+    index: matcher::Cursor<'a>,
+    /// The nodes of the index's slots, and how many of them are behind.
+    constrained: &'a [u32],
+    passed: usize,
+    free: ListCursor<'a>,
+    changed: ListCursor<'a>,
+    patches: &'a imbl::HashMap<u32, Patch>,
+}
+
+impl<'a> GraphCursor<'a> {
+    /// `changed` has the valid ones among the nodes with a patch, ascending.
+    pub fn new(
+        snapshot: &'a GraphSnapshot,
+        event: &Event,
+        changed: &'a [u32],
+        scratch: &'a mut Scratch,
+    ) -> Self {
+        let segment = &snapshot.segment;
+        GraphCursor {
+            index: segment.kindex(&snapshot.attributes).cursor(event, scratch),
+            constrained: &segment.constrained,
+            passed: 0,
+            free: ListCursor::new(&segment.free),
+            changed: ListCursor::new(changed),
+            patches: &snapshot.tail.patches,
+        }
+    }
+
+    fn next_constrained(&mut self, at_least: u32) -> Option<u32> {
+        let mut rest = ListCursor::new(&self.constrained[self.passed..]);
+        rest.next(at_least)?;
+        self.passed = self.constrained.len() - rest.rest.len();
+        loop {
+            let slot = self.index.next(self.passed as u32)? as usize;
+            let node = self.constrained[slot];
+            if !self.patches.contains_key(&node) {
+                self.passed = slot;
+                return Some(node);
+            }
+            self.passed = slot + 1;
+        }
+    }
+
+    fn next_free(&mut self, mut at_least: u32) -> Option<u32> {
+        loop {
+            let node = self.free.next(at_least)?;
+            if !self.patches.contains_key(&node) {
+                return Some(node);
+            }
+            at_least = node + 1;
+        }
+    }
+}
+
+impl Cursor for GraphCursor<'_> {
+    fn next(&mut self, at_least: u32) -> Option<u32> {
+        let found = [self.next_constrained(at_least), self.next_free(at_least), self.changed.next(at_least)];
+        found.into_iter().flatten().min()
+    }
 }
 
 /// A list that is already there.

@@ -32,6 +32,7 @@ mod change;
 mod cursor;
 mod draft;
 mod evaluate;
+mod explain;
 mod order;
 mod programs;
 mod segment;
@@ -51,7 +52,8 @@ use arc_swap::ArcSwap;
 pub use batch::Batch;
 pub use change::Change;
 pub use evaluate::{Search, Strategy};
-pub use snapshot::{GraphSnapshot, GraphStats, NodeNumber};
+pub use explain::{Place, Refusal, Route};
+pub use snapshot::{GraphEdge, GraphSnapshot, GraphStats, NodeNumber};
 pub use working::{Counts, Working};
 
 use crate::error::Result;

@@ -105,14 +105,15 @@ fn components(rows: Rows<'_>) -> Vec<u32> {
     // The order of discovery, and the earliest node still open that is reached from below.
     let (mut found, mut low) = (vec![UNSEEN; count], vec![0u32; count]);
     let mut open: Vec<u32> = Vec::new();
-    // The path being walked: a node and its next edge.
+    // The path being walked: a node and the end of its edges still to be followed. Nodes and edges are
+    // taken from the last one on, because components are completed in the reverse of their order.
     let mut path: Vec<(u32, u32)> = Vec::new();
     let (mut discovered, mut completed) = (0, 0);
-    for root in 0..count as u32 {
+    for root in (0..count as u32).rev() {
         if found[root as usize] != UNSEEN {
             continue;
         }
-        path.push((root, rows.starts[root as usize]));
+        path.push((root, rows.starts[root as usize + 1]));
         while let Some(top) = path.last_mut() {
             let (node, edge) = *top;
             if found[node as usize] == UNSEEN {
@@ -120,11 +121,11 @@ fn components(rows: Rows<'_>) -> Vec<u32> {
                 discovered += 1;
                 open.push(node);
             }
-            if edge < rows.starts[node as usize + 1] {
-                top.1 += 1;
-                let target = rows.targets[edge as usize];
+            if edge > rows.starts[node as usize] {
+                top.1 -= 1;
+                let target = rows.targets[edge as usize - 1];
                 if found[target as usize] == UNSEEN {
-                    path.push((target, rows.starts[target as usize]));
+                    path.push((target, rows.starts[target as usize + 1]));
                 } else if component[target as usize] == UNSEEN {
                     low[node as usize] = low[node as usize].min(found[target as usize]);
                 }

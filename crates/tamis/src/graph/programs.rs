@@ -106,6 +106,10 @@ impl Programs {
         }
     }
 
+    pub fn missing(&self) -> Missing {
+        self.missing
+    }
+
     /// Whether an expression is true on the event that the memo was begun for.
     pub fn holds(&self, expression: u32, event: &Event, attributes: &Attributes, memo: &mut Memo) -> bool {
         let mut at = self.entries[expression as usize];

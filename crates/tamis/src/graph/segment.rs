@@ -6,6 +6,8 @@
 //! that can be reached and have an expression are compiled into a matcher, whose slots follow the
 //! numbers of the nodes.
 
+use std::sync::OnceLock;
+
 use super::draft::{Draft, NONE};
 use super::order::{Order, Rows, order};
 use super::programs::Programs;
@@ -15,7 +17,7 @@ use crate::event::{Attributes, Event};
 use crate::expression::{Expression, parse};
 use crate::ids::Ids;
 use crate::limits::Limits;
-use crate::matcher::{Compiled, Matcher};
+use crate::matcher::{Compiled, KIndex, KIndexOptions, Matcher};
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::truth::Missing;
@@ -41,6 +43,8 @@ pub(super) struct Segment {
     /// The text of every expression.
     texts: Strings,
     pub matcher: Compiled,
+    /// The same as an index that can be skipped through, made when it is first asked for.
+    kindex: OnceLock<KIndex>,
     /// The nodes of the matcher's slots, ascending.
     pub constrained: Column<u32>,
     /// The nodes that can be reached and have no expression, ascending.
@@ -112,6 +116,7 @@ impl Segment {
             programs: Programs::new(&draft.expressions, attributes, missing),
             texts: draft.expressions.iter().map(|expression| expression.to_string()).collect(),
             matcher: Compiled::new(asked, attributes, missing, sample),
+            kindex: OnceLock::new(),
             free: with(false).into(),
             constrained: constrained.into(),
             firsts: firsts.into(),
@@ -165,6 +170,20 @@ impl Segment {
     pub fn expression(&self, number: u32) -> Option<Expression> {
         // It was within the limits when it was added.
         parse(self.texts.get(number as usize)?, &Limits::none()).ok()
+    }
+
+    /// The matcher's expressions as an index that can be skipped through.
+    pub fn kindex(&self, attributes: &Attributes) -> &KIndex {
+        self.kindex.get_or_init(|| {
+            let expressions: Vec<Expression> = self
+                .constrained
+                .iter()
+                .map(|&node| self.expression(self.expressions[node as usize]).expect("a damaged expression"))
+                .collect();
+            // Conjunctions must stand in the order of the nodes.
+            let options = KIndexOptions { share: false, ..KIndexOptions::default() };
+            KIndex::new(&expressions, attributes, self.programs.missing(), options)
+        })
     }
 
     /// How many distinct expressions there are.
@@ -250,6 +269,7 @@ impl Segment {
             programs,
             texts,
             matcher,
+            kindex: OnceLock::new(),
             constrained,
             free,
             acyclic,

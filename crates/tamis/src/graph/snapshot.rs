@@ -170,20 +170,23 @@ impl GraphSnapshot {
             valid.push(node);
         }
         valid.extend(constrained);
+        working.slots = slots;
         if !self.tail.is_empty() {
-            // What changed is asked about one by one.
-            let compiled = |node: &u32| !self.tail.patches.contains_key(node);
-            valid.retain(compiled);
-            let mut changed: Vec<u32> = self.tail.patches.keys().copied().collect();
-            changed.extend(segment.len() as u32..self.numbers() as u32);
-            changed.sort_unstable();
-            changed.dedup();
-            changed.retain(|&node| self.is_valid(node, event, working));
-            valid.extend(changed);
+            valid.retain(|node| !self.tail.patches.contains_key(node));
+            self.find_changed(event, working);
+            valid.append(&mut working.valid);
             valid.sort_unstable();
         }
         working.valid = valid;
-        working.slots = slots;
+    }
+
+    /// Writes the nodes that changed since the graph was compiled, and that the event makes valid, into
+    /// `working.valid`, ascending. They are asked one by one.
+    pub(super) fn find_changed(&self, event: &Event, working: &mut Working) {
+        let mut changed: Vec<u32> = self.tail.patches.keys().copied().collect();
+        changed.sort_unstable();
+        changed.retain(|&node| self.is_valid(node, event, working));
+        working.valid = changed;
     }
 
     /// Calls `follow` with the nodes that a node's edges lead to.
@@ -340,4 +343,37 @@ impl GraphSnapshot {
 
 pub(super) fn damaged() -> Error {
     Error::Graph("the graph's file is damaged; open it with verification to learn more".to_owned())
+}
+
+/// An edge as users know it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphEdge {
+    /// The node it leads to.
+    pub target: Id,
+    /// What it asks of events.
+    pub expression: Option<Expression>,
+    /// What passing it costs.
+    pub cost: f64,
+}
+
+impl GraphSnapshot {
+    /// The edges of a node. Of edges to one node without an expression, the cheapest stands for all.
+    pub fn edges(&self, node: NodeNumber) -> Result<Vec<GraphEdge>> {
+        let mut edges = Vec::new();
+        self.each_edge(node.0, |child, cost| edges.push((child, cost)));
+        let mut found = Vec::new();
+        for (child, cost) in edges {
+            let expression = if self.is_named(child) { None } else { self.expression(child)? };
+            let mut ends = Vec::new();
+            match self.is_named(child) {
+                true => ends.push(child),
+                false => self.each_child(child, |target| ends.push(target)),
+            }
+            for end in ends.into_iter().filter(|&end| !self.is_removed(end)) {
+                let target = self.id(end).ok_or_else(damaged)?.to_id();
+                found.push(GraphEdge { target, expression: expression.clone(), cost });
+            }
+        }
+        Ok(found)
+    }
 }

@@ -25,7 +25,7 @@ mod search;
 
 pub use search::Search;
 
-use super::cursor::{Cursor, ListCursor};
+use super::cursor::{Cursor, GraphCursor};
 use super::snapshot::GraphSnapshot;
 use super::working::{COMPONENT, REACHABLE, Working};
 use crate::event::Event;
@@ -149,14 +149,15 @@ impl Run {
             }
             _ => {
                 if !std::mem::replace(&mut self.indexed, true) {
-                    snapshot.find_valid(event, working);
+                    snapshot.find_changed(event, working);
                 }
-                let valid = std::mem::take(&mut working.valid);
-                let mut cursor = ListCursor::new(&valid);
+                let (changed, mut scratch) =
+                    (std::mem::take(&mut working.valid), std::mem::take(&mut working.scratch));
+                let mut cursor = GraphCursor::new(snapshot, event, &changed, &mut scratch);
                 while working.results.len() < wanted && !self.done {
                     self.done = self.step(snapshot, working, &mut cursor).is_none();
                 }
-                working.valid = valid;
+                (working.valid, working.scratch) = (changed, scratch);
             }
         }
     }

@@ -66,7 +66,11 @@ impl GraphSnapshot {
 
     /// Runs what reads columns that may be damaged: every read is checked, so damage ends in a panic at
     /// the worst.
-    fn guard<T>(&self, working: &mut Working, run: impl FnOnce(&mut Working) -> T) -> Result<T> {
+    pub(in crate::graph) fn guard<T>(
+        &self,
+        working: &mut Working,
+        run: impl FnOnce(&mut Working) -> T,
+    ) -> Result<T> {
         if self.segment.is_trusted() {
             return Ok(run(working));
         }
@@ -80,21 +84,44 @@ impl GraphSnapshot {
 impl Search {
     /// The id of the next node that the event reaches.
     pub fn next_id(&mut self) -> Result<Option<IdRef<'_>>> {
-        loop {
-            while let Some(&node) = self.working.results.get(self.taken) {
-                self.taken += 1;
-                if self.snapshot.is_wanted(node, self.sinks_only) {
-                    return self.snapshot.id(node).ok_or_else(damaged).map(Some);
-                }
-            }
-            if self.run.is_done() {
+        while !self.is_ready() {
+            if !self.advance()? {
                 return Ok(None);
             }
-            let wanted = self.working.results.len() + self.ahead;
-            let Search { snapshot, event, working, run, .. } = &mut *self;
-            snapshot.guard(working, |working| run.advance(snapshot, event, working, wanted))?;
-            self.ahead = MOST_AHEAD.min(2 * self.ahead);
         }
+        self.take().transpose()
+    }
+
+    /// Looks for a few more nodes; false where there are none.
+    pub fn advance(&mut self) -> Result<bool> {
+        if self.run.is_done() {
+            return Ok(false);
+        }
+        let wanted = self.working.results.len() + self.ahead;
+        let Search { snapshot, event, working, run, .. } = &mut *self;
+        snapshot.guard(working, |working| run.advance(snapshot, event, working, wanted))?;
+        self.ahead = MOST_AHEAD.min(2 * self.ahead);
+        Ok(true)
+    }
+
+    /// Whether a node that was found waits to be taken.
+    pub fn is_ready(&mut self) -> bool {
+        while let Some(&node) = self.working.results.get(self.taken) {
+            if self.snapshot.is_wanted(node, self.sinks_only) {
+                return true;
+            }
+            self.taken += 1;
+        }
+        false
+    }
+
+    /// The id of a node that was found and not yet taken.
+    pub fn take(&mut self) -> Option<Result<IdRef<'_>>> {
+        if !self.is_ready() {
+            return None;
+        }
+        self.taken += 1;
+        Some(self.snapshot.id(self.working.results[self.taken - 1]).ok_or_else(damaged))
     }
 
     /// How much was done so far.

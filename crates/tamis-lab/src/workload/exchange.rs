@@ -1,0 +1,311 @@
+//! *exchange*: publishers, advertising networks and advertisers, after Broder et al. 2011, section 4.1.
+//!
+//! The graph has the numbers of Table 1. Its averages fix how many edges lead from publishers to networks,
+//! from publishers to advertisers (about 17,000), among networks, and from networks to advertisers; the
+//! counts below satisfy all of them. A large part of the networks is one strongly connected component, four
+//! are another, and the rest lead into the large one, are led to from it, or lie apart, so that the whole
+//! has the shape of a bow tie. A larger graph has more of everything and the same averages (section 4.3).
+//!
+//! Every network and advertiser has an expression over six attributes: one to three conjunctions of a set
+//! and a range, wide enough that the expression is true of an event with the selectivity asked for. With
+//! selectivity 1 there are no expressions. An event starts at some publisher and has all six attributes.
+//!
+//! The paper does not say how edges are spread. Half of what networks lead to are different advertisers,
+//! the rest drawn, so that a publisher reaches about 4,800 nodes, as in Table 1.
+
+use std::fmt::Write;
+
+use tamis::Missing;
+
+use super::random::Random;
+use super::statistics::Figure;
+use super::{Workload, kind};
+
+/// Nodes of Table 1.
+const PUBLISHERS: u64 = 60_011;
+const NETWORKS: u64 = 282;
+const ADVERTISERS: u64 = 10_804;
+/// Networks that are one component, are led to from it, and lead into it.
+const CORE: u64 = 126;
+const BEHIND: u64 = 60;
+const BEFORE: u64 = 50;
+/// The networks of the small component.
+const RING: u64 = 4;
+/// Edges out of publishers, and those of them that lead to advertisers.
+const PUBLISHED: u64 = 75_927;
+const DIRECT: u64 = 17_000;
+/// Edges among networks, and from networks to advertisers.
+const AMONG: u64 = 4_354;
+const ADVERTISED: u64 = 7_518;
+
+/// The attributes with the number of their values; the last is asked for by ranges.
+const ATTRIBUTES: [(&str, u32); 6] =
+    [("topic", 16), ("geo", 16), ("adsize", 8), ("device", 4), ("gender", 2), ("age", 64)];
+
+/// What can be asked of the workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExchangeParameters {
+    /// Decides everything that chance decides.
+    pub seed: u64,
+    /// How many times the nodes and edges of Table 1 there are.
+    pub scale: u64,
+    /// The part of the events that an expression is true of.
+    pub selectivity: f64,
+}
+
+impl Default for ExchangeParameters {
+    fn default() -> Self {
+        ExchangeParameters { seed: 0, scale: 1, selectivity: 0.25 }
+    }
+}
+
+/// The workload *exchange*.
+#[derive(Debug)]
+pub struct Exchange {
+    parameters: ExchangeParameters,
+}
+
+impl Exchange {
+    /// The workload with these parameters.
+    pub fn new(parameters: ExchangeParameters) -> Exchange {
+        Exchange { parameters }
+    }
+
+    /// What was asked for.
+    pub fn parameters(&self) -> &ExchangeParameters {
+        &self.parameters
+    }
+
+    fn scaled(&self, count: u64) -> u64 {
+        count * self.parameters.scale
+    }
+
+    /// How many nodes there are: publishers first, then networks, then advertisers.
+    pub fn nodes(&self) -> u64 {
+        self.scaled(PUBLISHERS + NETWORKS + ADVERTISERS)
+    }
+
+    /// How many edges there are; a few may connect the same nodes.
+    pub fn edges(&self) -> u64 {
+        self.scaled(PUBLISHED + AMONG + ADVERTISED)
+    }
+
+    /// How many nodes have no expression: the publishers, or all.
+    pub fn free(&self) -> u64 {
+        if self.parameters.selectivity >= 1.0 { self.nodes() } else { self.scaled(PUBLISHERS) }
+    }
+
+    /// What a node is called.
+    pub fn write_node(&self, node: u64, text: &mut String) {
+        let (publishers, networks) = (self.scaled(PUBLISHERS), self.scaled(NETWORKS));
+        let (kind, number) = match node.checked_sub(publishers) {
+            None => ("pub", node),
+            Some(network) if network < networks => ("net", network),
+            Some(other) => ("adv", other - networks),
+        };
+        let _ = write!(text, "{kind}{number}");
+    }
+
+    /// The name of a node.
+    pub fn node(&self, node: u64) -> String {
+        let mut text = String::new();
+        self.write_node(node, &mut text);
+        text
+    }
+
+    /// The text of a node's expression.
+    pub fn condition(&self, node: u64) -> Option<String> {
+        (node >= self.free()).then(|| self.expression_text(node - self.scaled(PUBLISHERS)))
+    }
+
+    /// The two ends of an edge.
+    pub fn edge(&self, number: u64) -> (u64, u64) {
+        let mut random = Random::new(self.parameters.seed, kind::EDGE, number);
+        let (networks, advertisers) = (self.scaled(PUBLISHERS), self.scaled(PUBLISHERS + NETWORKS));
+        let mut below = |count: u64| u64::from(random.below(count as u32));
+        let mut within = |first: u64, count: u64| networks + first + below(count);
+        let [core, behind, before] = [CORE, BEHIND, BEFORE].map(|count| self.scaled(count));
+        if number < self.scaled(PUBLISHED) {
+            let publishers = self.scaled(PUBLISHERS);
+            // Every publisher has an edge; direct ones come at even distances.
+            let source = if number < publishers { number } else { below(publishers) };
+            if (number + 1) * DIRECT / PUBLISHED > number * DIRECT / PUBLISHED {
+                return (source, advertisers + below(self.scaled(ADVERTISERS)));
+            }
+            let mut within = |first: u64, count: u64| networks + first + below(count);
+            let target = match within(0, 100) - networks {
+                0..92 => within(0, core),
+                92..95 => within(core + behind, before),
+                95..97 => within(core, behind),
+                _ => within(0, self.scaled(NETWORKS)),
+            };
+            return (source, target);
+        }
+        let number = number - self.scaled(PUBLISHED);
+        if number < self.scaled(AMONG) {
+            let ring = core + behind + before;
+            if number < core {
+                // A ring through the whole component.
+                return (networks + number, networks + (number + 1) % core);
+            }
+            if number < core + RING {
+                let place = number - core;
+                return (networks + ring + place, networks + ring + (place + 1) % RING);
+            }
+            return match within(0, 100) - networks {
+                0..80 => (within(0, core), within(0, core)),
+                80..90 => (within(core + behind, before), within(0, core)),
+                _ => (within(0, core), within(core, behind)),
+            };
+        }
+        let number = number - self.scaled(AMONG);
+        let source = match within(0, 100) - networks {
+            0..94 => within(0, core + behind),
+            _ => within(0, self.scaled(NETWORKS)),
+        };
+        let all = self.scaled(ADVERTISERS);
+        let distinct = self.scaled(ADVERTISED) / 2;
+        (source, advertisers + if number < distinct { number * all / distinct } else { below(all) })
+    }
+
+    /// The publisher that an event starts from.
+    pub fn source(&self, event: u64) -> u64 {
+        let mut random = Random::new(self.parameters.seed, kind::SOURCE, event);
+        u64::from(random.below(self.scaled(PUBLISHERS) as u32))
+    }
+}
+
+impl Workload for Exchange {
+    fn name(&self) -> &'static str {
+        "exchange"
+    }
+
+    fn missing(&self) -> Missing {
+        Missing::Unknown
+    }
+
+    fn requested(&self) -> Vec<Figure> {
+        vec![
+            Figure::new("predicates per expression", 4.0),
+            Figure::new("attributes", ATTRIBUTES.len() as f64),
+            Figure::new("pairs per event", ATTRIBUTES.len() as f64),
+        ]
+    }
+
+    fn write_expression(&self, number: u64, text: &mut String) {
+        let mut random = Random::new(self.parameters.seed, kind::EXPRESSION, number);
+        let conjunctions = random.between(1, 3);
+        // As if conjunctions were true independently of each other.
+        let part = 1.0 - root(1.0 - self.parameters.selectivity, conjunctions);
+        for conjunction in 0..conjunctions {
+            if conjunction > 0 {
+                text.push_str(" or ");
+            }
+            let (attribute, values) = ATTRIBUTES[random.below(ATTRIBUTES.len() as u32 - 1) as usize];
+            let least = (part * f64::from(values)).ceil() as u32;
+            let taken = random.between(least.clamp(1, values), values);
+            let first = random.below(values);
+            let _ = write!(text, "{attribute} in (");
+            for value in 0..taken {
+                let comma = if value > 0 { ", " } else { "" };
+                let _ = write!(text, "{comma}'{attribute}{}'", (first + value) % values);
+            }
+            let (range, values_of_range) = ATTRIBUTES[ATTRIBUTES.len() - 1];
+            let wide = part * f64::from(values) / f64::from(taken) * f64::from(values_of_range);
+            let wide = (wide.round() as u32).clamp(1, values_of_range);
+            let low = random.between(0, values_of_range - wide);
+            let _ = write!(text, ") and {range} between {low} and {}", low + wide - 1);
+        }
+    }
+
+    fn write_event(&self, number: u64, json: &mut String) -> usize {
+        let mut random = Random::new(self.parameters.seed, kind::EVENT, number);
+        for (position, (attribute, values)) in ATTRIBUTES.into_iter().enumerate() {
+            json.push_str(if position > 0 { ", " } else { "{" });
+            let value = random.below(values);
+            let _ = match attribute {
+                "age" => write!(json, "\"{attribute}\": {value}"),
+                _ => write!(json, "\"{attribute}\": \"{attribute}{value}\""),
+            };
+        }
+        json.push('}');
+        ATTRIBUTES.len()
+    }
+}
+
+/// A root of a number from 0 to 1, by operations that give the same bits on every machine.
+fn root(number: f64, degree: u32) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        let power = (0..degree).fold(1.0, |power, _| power * middle);
+        if power < number {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use tamis::graph::{Batch, Graph, Strategy, Working};
+    use tamis::{Event, Limits, parse};
+
+    fn build(exchange: &Exchange) -> Graph {
+        let graph = Graph::new(exchange.missing(), Limits::default());
+        let mut batch = Batch::default();
+        let id = |node| exchange.node(node).as_str().into();
+        for node in 0..exchange.nodes() {
+            let expression = exchange.condition(node).map(|text| parse(&text, graph.limits()).unwrap());
+            batch.add_node(id(node), expression, graph.limits()).unwrap();
+        }
+        for edge in 0..exchange.edges() {
+            let (source, target) = exchange.edge(edge);
+            batch.add_edge(id(source), id(target), None, 1.0, graph.limits()).unwrap();
+        }
+        graph.add_batch(batch).unwrap();
+        graph
+    }
+
+    #[test]
+    fn the_graph_has_the_numbers_of_table_1() {
+        let exchange = Exchange::new(ExchangeParameters { selectivity: 1.0, ..Default::default() });
+        assert_eq!((exchange.nodes(), exchange.edges()), (71_097, 87_799));
+        let graph = build(&exchange);
+        let stats = graph.snapshot().stats();
+        assert_eq!((stats.nodes, stats.largest_component), (71_097, 126));
+        assert_eq!(stats.components, 70_969);
+        assert!((87_000..=87_799).contains(&stats.edges), "{}", stats.edges);
+        let snapshot = graph.snapshot();
+        let (mut reached, mut most, mut working) = (0, 0, Working::default());
+        for event in 0..300 {
+            let source = snapshot.find(&exchange.node(exchange.source(event)).as_str().into()).unwrap();
+            let mut count = 0;
+            snapshot
+                .matches(&Event::default(), source, Strategy::Bfs, false, &mut working, |_| count += 1)
+                .unwrap();
+            reached += count;
+            most = most.max(count);
+        }
+        // 4,802 and 5,998 in the paper.
+        assert!((4_500..5_100).contains(&(reached / 300)), "{}", reached / 300);
+        assert!((5_500..6_500).contains(&most), "{most}");
+        let networks: HashSet<u64> = (60_011..60_293).collect();
+        let into = (0..exchange.edges()).filter(|&edge| networks.contains(&exchange.edge(edge).1)).count();
+        assert!((62_000..64_500).contains(&into), "{into}");
+    }
+
+    #[test]
+    fn expressions_have_the_selectivity_asked_for() {
+        for selectivity in [1.0 / 16.0, 0.25, 0.5] {
+            let exchange = Exchange::new(ExchangeParameters { selectivity, ..Default::default() });
+            let counts = crate::workload::count_matches(&exchange, 0..2000, 0..50);
+            let part = counts.iter().sum::<u64>() as f64 / (2000.0 * 50.0);
+            assert!((0.85..1.2).contains(&(part / selectivity)), "{part} for {selectivity}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Over which path does an event reach a node, or who is in the way?
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use super::draft::NONE;
+use super::snapshot::{GraphSnapshot, NodeNumber, damaged};
+use super::working::{REACHABLE, RESULT, Working};
+use crate::error::Result;
+use crate::event::Event;
+use crate::explain::{Explanation, explain};
+use crate::id::Id;
+
+/// Why an event reaches a node, or does not.
+#[derive(Debug, Clone)]
+pub enum Route {
+    /// Over these nodes, from the source to the target: a valid path with the fewest edges.
+    Reached(Vec<Id>),
+    /// Not, because each of these refuses the event, and every path leads over one of them.
+    Refused(Vec<Refusal>),
+    /// Not, because no path leads there whatever the event.
+    Unconnected,
+}
+
+/// A node or edge that stands in the way, with its expression on the event.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The node, or the edge.
+    pub place: Place,
+    /// Why it refuses.
+    pub explanation: Explanation,
+}
+
+/// Something that can refuse an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A node.
+    Node(Id),
+    /// An edge, from the first node to the second.
+    Edge(Id, Id),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Node(id) => write!(f, "node {id}"),
+            Place::Edge(source, target) => write!(f, "edge {source} -> {target}"),
+        }
+    }
+}
+
+impl GraphSnapshot {
+    /// Why the event reaches `target` from `source`, or does not.
+    pub fn explain(&self, event: &Event, source: NodeNumber, target: NodeNumber) -> Result<Route> {
+        let mut working = Working::default();
+        self.guard(&mut working, |working| self.route(event, source.0, target.0, working))?
+    }
+
+    fn route(&self, event: &Event, source: u32, target: u32, working: &mut Working) -> Result<Route> {
+        working.begin(self.numbers());
+        working.memo.begin(&self.segment.programs);
+        let mut parents = vec![NONE; self.numbers()];
+        let mut open = VecDeque::from([source]);
+        while let Some(node) = open.pop_front() {
+            let mut children = Vec::new();
+            self.each_child(node, |child| children.push(child));
+            for child in children {
+                if !working.mark(child, REACHABLE) {
+                    continue;
+                }
+                parents[child as usize] = node;
+                if self.is_valid(child, event, working) {
+                    working.mark(child, RESULT);
+                    if child == target {
+                        return self.path(&parents, source, target).map(Route::Reached);
+                    }
+                    if child != source {
+                        open.push_back(child);
+                    }
+                }
+            }
+        }
+        let cut = self.cut(source, target, working);
+        if cut.is_empty() {
+            return Ok(Route::Unconnected);
+        }
+        let refusal = |node: u32| {
+            let expression = self.expression(node)?.ok_or_else(damaged)?;
+            let explanation = explain(&expression, event, &self.attributes, self.missing);
+            Ok(Refusal { place: self.place(node, parents[node as usize])?, explanation })
+        };
+        cut.into_iter().map(refusal).collect::<Result<_>>().map(Route::Refused)
+    }
+
+    fn path(&self, parents: &[u32], source: u32, target: u32) -> Result<Vec<Id>> {
+        let mut path = vec![target];
+        let mut node = parents[target as usize];
+        while node != source {
+            path.push(node);
+            node = parents[node as usize];
+        }
+        path.push(source);
+        let named = path.into_iter().rev().filter(|&node| self.is_named(node));
+        named.map(|node| Ok(self.id(node).ok_or_else(damaged)?.to_id())).collect()
+    }
+
+    fn place(&self, node: u32, parent: u32) -> Result<Place> {
+        let id = |node: u32| self.id(node).map(|id| id.to_id()).ok_or_else(damaged);
+        if self.is_named(node) {
+            return id(node).map(Place::Node);
+        }
+        let mut target = NONE;
+        self.each_child(node, |child| target = child);
+        Ok(Place::Edge(id(parent)?, id(target)?))
+    }
+
+    /// The nodes that were reached and refuse, and from which a path leads to the target that passes
+    /// neither another of them nor a node that was reached and takes the event. Every path from the
+    /// source leads over one: the last of its nodes that was reached.
+    fn cut(&self, source: u32, target: u32, working: &Working) -> Vec<u32> {
+        let count = self.numbers();
+        // Edges by their target.
+        let mut starts = vec![0usize; count + 1];
+        let each = |follow: &mut dyn FnMut(u32, u32)| {
+            for node in (0..count as u32).filter(|&node| !self.is_removed(node)) {
+                self.each_child(node, |child| follow(node, child));
+            }
+        };
+        each(&mut |_, child| starts[child as usize + 1] += 1);
+        (0..count).for_each(|node| starts[node + 1] += starts[node]);
+        let (mut free, mut sources) = (starts.clone(), vec![0u32; starts[count]]);
+        each(&mut |node, child| {
+            sources[free[child as usize]] = node;
+            free[child as usize] += 1;
+        });
+        let mut cut = Vec::new();
+        let mut seen = vec![false; count];
+        let mut open = VecDeque::from([target]);
+        seen[target as usize] = true;
+        while let Some(node) = open.pop_front() {
+            if working.has(node, REACHABLE) {
+                if !self.is_removed(node) && !working.has(node, RESULT) {
+                    cut.push(node);
+                }
+                continue;
+            }
+            for &parent in &sources[starts[node as usize]..starts[node as usize + 1]] {
+                let passable = parent != source && !self.is_removed(parent);
+                if passable && !std::mem::replace(&mut seen[parent as usize], true) {
+                    open.push_back(parent);
+                }
+            }
+        }
+        cut.sort_unstable();
+        cut
+    }
+}
