@@ -9,8 +9,8 @@ use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 use tamis::{ArrowEvents, ArrowMatches, Limits, Snapshot};
 
+use crate::batch::Ask;
 use crate::error;
-use crate::index::Ask;
 
 /// How often a long match looks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -15,8 +15,9 @@ use crate::event;
 use crate::explanation::Explanation;
 use crate::expression::{self, Expression};
 use crate::id;
-use crate::index::{iterate, read_missing, write_ids, write_missing};
+use crate::index::{read_missing, write_ids, write_missing};
 use crate::limits::{Limits, or_default};
+use crate::subscription::iterate;
 
 /// Events decoded before they are searched for together, without the interpreter's lock.
 const CHUNK: usize = 64;

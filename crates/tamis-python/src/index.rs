@@ -1,33 +1,28 @@
-//! `tamis.Index` and `tamis.Subscription`: what a user holds.
+//! `tamis.Index`: what a user holds.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
-use tamis::{Algorithm, Event, EventWeights, IdRef, MatchScratch, Missing, Snapshot};
+use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
+use tamis::{Algorithm, Event, IdRef, MatchScratch, Missing, Snapshot};
 
-use crate::arrow;
+use crate::batch::{Ask, Asked};
 use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
-use crate::expression::{self, Expression};
 use crate::hierarchy;
 use crate::id;
 use crate::limits::{Limits, or_default};
 use crate::rank;
+use crate::subscription::{Subscription, iterate, read_boost, write_metadata};
 use crate::xml::{Failure, Source};
 
-/// Events decoded before they are matched together, without the interpreter's lock.
-const CHUNK: usize = 256;
-
 #[derive(Default)]
-struct Working {
-    events: Vec<Event>,
-    scratch: MatchScratch,
+pub(crate) struct Working {
+    pub events: Vec<Event>,
+    pub scratch: MatchScratch,
 }
 
 thread_local! {
@@ -37,7 +32,7 @@ thread_local! {
 
 /// Runs `use_it` with this thread's working memory, or with new memory where Python code that
 /// decoding runs calls back into an index.
-fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
+pub(crate) fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
     WORKING.with(|working| match working.try_borrow_mut() {
         Ok(mut working) => use_it(&mut working),
         Err(_) => use_it(&mut Working::default()),
@@ -47,7 +42,7 @@ fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
 /// A set of subscriptions that can be matched while it changes.
 #[pyclass(module = "tamis", frozen)]
 pub struct Index {
-    index: tamis::Index,
+    pub(crate) index: tamis::Index,
 }
 
 #[pymethods]
@@ -306,13 +301,13 @@ impl Index {
 
 impl Index {
     /// The document that a Python object is, if it is one.
-    fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
+    pub(crate) fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
         let given = document.filter(|document| !document.is_none());
         given.map(|document| Source::read(document, &self.index.limits().xml)).transpose()
     }
 
     /// Adds a document to a decoded event.
-    fn read_document(
+    pub(crate) fn read_document(
         &self,
         snapshot: &Snapshot,
         document: &Option<Source>,
@@ -325,328 +320,11 @@ impl Index {
             None => Ok(()),
         }
     }
-
-    /// The documents of the next events.
-    fn next_documents<'py>(
-        &self,
-        documents: Option<&Bound<'py, PyIterator>>,
-        first: usize,
-        count: usize,
-    ) -> PyResult<Vec<Option<Source>>> {
-        let Some(documents) = documents else { return Ok(Vec::new()) };
-        let mut sources = Vec::with_capacity(count);
-        for position in first..first + count {
-            let Some(document) = documents.clone().next().transpose()? else {
-                let message = format!("there is no document for event {position}; give None for none");
-                return Err(error::event(documents.py(), &message));
-            };
-            let source = self.document(Some(&document));
-            sources.push(
-                source.map_err(|failure| error::at_item(documents.py(), failure, position, "document"))?,
-            );
-        }
-        Ok(sources)
-    }
-
-    fn batch<'py>(
-        &self,
-        py: Python<'py>,
-        asked: &Asked<'_>,
-        events: &Bound<'py, PyAny>,
-        documents: Option<&Bound<'py, PyAny>>,
-        column: Option<&str>,
-        threads: Option<usize>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let name = asked.name;
-        if arrow::is_arrow(events) {
-            let documents = documents.map(|documents| {
-                documents.extract::<&str>().map_err(|_| {
-                    PyTypeError::new_err(
-                        "with Arrow data, `documents` is the name of the column of documents",
-                    )
-                })
-            });
-            let Asked { snapshot, ask, .. } = asked;
-            let documents = documents.transpose()?;
-            return arrow::match_batch(
-                py,
-                snapshot,
-                self.index.limits(),
-                events,
-                ask,
-                column,
-                documents,
-                threads,
-            );
-        }
-        if column.is_some() || threads.is_some() {
-            let message = format!("{name} takes `column` and `threads` with Arrow data only");
-            return Err(PyValueError::new_err(message));
-        }
-        if events.is_instance_of::<PyDict>() || events.cast::<PyMapping>().is_ok() {
-            let one = name.trim_end_matches("_batch");
-            let message =
-                format!("{name} takes an iterable of events, not one event; call {one}, or give a list");
-            return Err(error::event(py, &message));
-        }
-        let documents = documents.map(|documents| iterate(documents, "`documents` is an iterable"));
-        self.match_events(py, asked, events, documents.transpose()?.as_ref()).map(Bound::into_any)
-    }
-
-    fn match_events<'py>(
-        &self,
-        py: Python<'py>,
-        asked: &Asked<'_>,
-        events: &Bound<'py, PyAny>,
-        documents: Option<&Bound<'py, PyIterator>>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let results = self.match_chunks(py, asked, events, documents)?;
-        if documents.and_then(|documents| documents.clone().next()).transpose()?.is_some() {
-            let message =
-                format!("there are more documents than events, of which there are {}", results.len());
-            return Err(error::event(py, &message));
-        }
-        Ok(results)
-    }
-
-    fn match_chunks<'py>(
-        &self,
-        py: Python<'py>,
-        asked: &Asked<'_>,
-        events: &Bound<'py, PyAny>,
-        documents: Option<&Bound<'py, PyIterator>>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let snapshot = asked.snapshot;
-        let results = PyList::empty(py);
-        if let Some(text) = event::json(events)? {
-            let lines = text.split(|&byte| byte == b'\n').enumerate();
-            let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-            loop {
-                let chunk: Vec<(usize, &[u8])> = lines.by_ref().take(CHUNK).collect();
-                if chunk.is_empty() {
-                    return Ok(results);
-                }
-                let sources = self.next_documents(documents, results.len(), chunk.len())?;
-                let decode = |working: &mut Working| {
-                    for (event, (line, json)) in working.events.iter_mut().zip(&chunk) {
-                        let decoded = event.decode_json(json, snapshot.attributes(), self.index.limits());
-                        decoded.map_err(|error| tamis::Error::Item {
-                            position: *line,
-                            name: format!("line {}", line + 1),
-                            cause: Box::new(error),
-                        })?;
-                    }
-                    Ok(())
-                };
-                with_working(|working| {
-                    working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
-                    py.detach(|| decode(working)).map_err(|error| error::raise(py, &error))?;
-                    self.match_all(py, asked, working, chunk.len(), &sources, &results)
-                })?;
-            }
-        }
-        let expected = format!("{} takes an iterable of events, or JSON lines", asked.name);
-        let mut events = iterate(events, &expected)?.enumerate();
-        loop {
-            let chunk = events.by_ref().take(CHUNK).map(|(_, event)| event).collect::<PyResult<Vec<_>>>()?;
-            if chunk.is_empty() {
-                return Ok(results);
-            }
-            let done = results.len();
-            let sources = self.next_documents(documents, done, chunk.len())?;
-            with_working(|working| {
-                working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
-                for (position, (event, object)) in working.events.iter_mut().zip(&chunk).enumerate() {
-                    event::decode(object, event, snapshot.attributes(), self.index.limits())
-                        .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
-                }
-                self.match_all(py, asked, working, chunk.len(), &sources, &results)
-            })?;
-        }
-    }
-
-    fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<tamis::Subscription> {
-        let found = id::try_read(id).map_or(Ok(None), |id| self.index.snapshot().get(&id));
-        found.map_err(|error| error::raise(py, &error))?.ok_or_else(|| error::unknown_id(py, id))
-    }
-
-    fn read_item(
-        &self,
-        py: Python<'_>,
-        position: usize,
-        item: &Bound<'_, PyAny>,
-    ) -> PyResult<tamis::Subscription> {
-        if let Ok(arguments) = item.cast::<PyDict>() {
-            return self.read_arguments(py, position, arguments);
-        }
-        let parts = item.cast::<PyTuple>().map(|tuple| tuple.iter().collect::<Vec<_>>());
-        let parts = parts.or_else(|_| item.cast::<PyList>().map(|list| list.iter().collect()));
-        let (id, expression, metadata) = match parts.as_deref() {
-            Ok([id, expression]) => (id, expression, None),
-            Ok([id, expression, metadata]) => (id, expression, Some(metadata)),
-            _ => {
-                let message =
-                    "an item is (id, expression), (id, expression, metadata), or a dict of arguments of add";
-                return Err(error::at_item(py, error::subscription(py, message), position, "item"));
-            }
-        };
-        let read = || {
-            let expression = expression::read(py, expression, self.index.limits())?;
-            let metadata = metadata.filter(|metadata| !metadata.is_none());
-            let metadata = metadata.map(write_metadata).transpose()?;
-            Ok(tamis::Subscription { id: id::read(id)?, expression, metadata, boost: 1.0 })
-        };
-        read().map_err(|failure: PyErr| at_id(py, failure, position, id))
-    }
-
-    /// An item that is a dict of the arguments of `add`.
-    fn read_arguments(
-        &self,
-        py: Python<'_>,
-        position: usize,
-        arguments: &Bound<'_, PyDict>,
-    ) -> PyResult<tamis::Subscription> {
-        const NAMES: [&str; 5] = ["id", "expression", "metadata", "weights", "boost"];
-        let wrong = |message: &str| error::at_item(py, error::subscription(py, message), position, "item");
-        for name in arguments.keys() {
-            if !NAMES.iter().any(|known| name.eq(known).unwrap_or(false)) {
-                let name = error::shorten(&name.str()?.to_string_lossy());
-                return Err(wrong(&format!("add has no argument `{name}`; it has {}", NAMES.join(", "))));
-            }
-        }
-        let given = |name: &str| Ok::<_, PyErr>(arguments.get_item(name)?.filter(|value| !value.is_none()));
-        let (Some(id), Some(expression)) = (arguments.get_item("id")?, arguments.get_item("expression")?)
-        else {
-            return Err(wrong("an item that is a dict needs an `id` and an `expression`"));
-        };
-        let read = || {
-            let weights = given("weights")?;
-            Ok(tamis::Subscription {
-                id: id::read(&id)?,
-                expression: self.read_expression(py, &expression, weights.as_ref())?,
-                metadata: given("metadata")?.as_ref().map(write_metadata).transpose()?,
-                boost: given("boost")?.map_or(Ok(1.0), |boost| read_boost(&boost))?,
-            })
-        };
-        read().map_err(|failure: PyErr| at_id(py, failure, position, &id))
-    }
-
-    fn read_expression(
-        &self,
-        py: Python<'_>,
-        expression: &Bound<'_, PyAny>,
-        weights: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<tamis::Expression> {
-        let expression = expression::read(py, expression, self.index.limits())?;
-        let Some(weights) = weights else { return Ok(expression) };
-        expression.weighted(&rank::read_weights(weights)?).map_err(|error| error::raise(py, &error))
-    }
-
-    /// Matches the first `count` decoded events without the interpreter's lock, and appends a list of
-    /// ids for each. There are as many documents as events, or none.
-    fn match_all<'py>(
-        &self,
-        py: Python<'py>,
-        asked: &Asked<'_>,
-        working: &mut Working,
-        count: usize,
-        documents: &[Option<Source>],
-        results: &Bound<'py, PyList>,
-    ) -> PyResult<()> {
-        let Asked { snapshot, ask, .. } = asked;
-        let Working { events, scratch } = working;
-        let (first, mut next) = (results.len(), 0);
-        while next < count {
-            let found = py.detach(|| {
-                let started = Instant::now();
-                let mut found = Vec::with_capacity(count - next);
-                while next < count && started.elapsed() < PATIENCE {
-                    let event = &mut events[next];
-                    if let Some(document) = documents.get(next) {
-                        let read = self.read_document(snapshot, document, event);
-                        read.map_err(|failure| (true, failure))?;
-                    }
-                    let answer = ask.answer(snapshot, event, scratch);
-                    found.push(answer.map_err(|error| (false, Failure::Engine(error)))?);
-                    next += 1;
-                }
-                Ok(found)
-            });
-            let found = found.map_err(|(document, failure)| match document {
-                true => error::at_item(py, failure.raise(py), first + next, "document"),
-                false => failure.raise(py),
-            })?;
-            for found in found {
-                results.append(ask.write(py, &found)?)?;
-            }
-            py.check_signals()?;
-        }
-        Ok(())
-    }
-}
-
-/// What is asked of every event of a batch.
-pub enum Ask<'a> {
-    /// All matches.
-    All,
-    /// The best matches, given the weights of all events.
-    Top(usize, &'a EventWeights),
 }
 
 fn read_count(n: i64) -> PyResult<usize> {
     usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n is at least 0, not {n}")))
 }
-
-fn read_boost(boost: &Bound<'_, PyAny>) -> PyResult<f64> {
-    rank::number(boost)?.ok_or_else(|| {
-        error::subscription(boost.py(), &format!("a boost is a number, not {}", error::type_name(boost)))
-    })
-}
-
-impl Ask<'_> {
-    /// What is found, with scores where there are any.
-    fn answer<'s>(
-        &self,
-        snapshot: &'s Snapshot,
-        event: &Event,
-        scratch: &mut MatchScratch,
-    ) -> tamis::Result<Vec<(IdRef<'s>, f64)>> {
-        match self {
-            Ask::Top(most, weights) => snapshot.top(event, *most, weights, scratch),
-            Ask::All => {
-                let mut ids = Vec::new();
-                snapshot.matches(event, scratch, |id| ids.push((id, 0.0)))?;
-                Ok(ids)
-            }
-        }
-    }
-
-    fn write<'py>(&self, py: Python<'py>, found: &[(IdRef<'_>, f64)]) -> PyResult<Bound<'py, PyList>> {
-        match self {
-            Ask::Top(..) => rank::write_ranking(py, found),
-            Ask::All => {
-                let ids = found.iter().map(|(id, _)| id::write(py, *id));
-                PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
-            }
-        }
-    }
-}
-
-/// A batch method at work.
-struct Asked<'a> {
-    name: &'static str,
-    snapshot: &'a Snapshot,
-    ask: Ask<'a>,
-}
-
-/// The failure of an item of a batch, with its id.
-fn at_id(py: Python<'_>, failure: PyErr, position: usize, id: &Bound<'_, PyAny>) -> PyErr {
-    let name = id.repr().map_or_else(|_| "?".to_owned(), |text| error::shorten(&text.to_string_lossy()));
-    error::at_item(py, failure, position, &format!("id {name}"))
-}
-
-/// The longest that matching keeps the interpreter from noticing an interrupt.
-const PATIENCE: Duration = Duration::from_millis(20);
 
 pub fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, PyList>> {
     let ids = found.iter().map(|&id| id::write(py, id));
@@ -690,63 +368,4 @@ fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
         let names: Vec<_> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
         PyValueError::new_err(format!("matcher is {} or {last:?}, not {matcher:?}", names.join(", ")))
     })
-}
-
-pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
-    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
-        return Err(error::subscription(object.py(), &format!("{expected}, not text")));
-    }
-    object.try_iter().map_err(|_| {
-        error::subscription(object.py(), &format!("{expected}, not {}", error::type_name(object)))
-    })
-}
-
-/// Metadata as the JSON that the index keeps.
-fn write_metadata(metadata: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
-    let py = metadata.py();
-    let options = PyDict::new(py);
-    options.set_item("allow_nan", false)?;
-    let text = py.import("json")?.getattr("dumps")?.call((metadata,), Some(&options));
-    let text = text.map_err(|failure| {
-        error::subscription(py, &format!("metadata is what JSON can hold: {}", failure.value(py)))
-    })?;
-    Ok(text.cast::<PyString>().map_err(PyErr::from)?.to_str()?.into())
-}
-
-/// An id with an expression and, optionally, metadata.
-#[pyclass(module = "tamis", frozen)]
-pub struct Subscription(tamis::Subscription);
-
-#[pymethods]
-impl Subscription {
-    /// What it is called: a string or an integer.
-    #[getter]
-    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        id::write(py, self.0.id.as_ref())
-    }
-
-    /// What it asks.
-    #[getter]
-    fn expression(&self) -> Expression {
-        Expression(self.0.expression.clone())
-    }
-
-    /// What was given as its metadata.
-    #[getter]
-    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.0.metadata {
-            None => Ok(py.None().into_bound(py)),
-            Some(text) => py.import("json")?.call_method1("loads", (&**text,)),
-        }
-    }
-
-    /// What its score is multiplied by.
-    #[getter]
-    fn boost(&self) -> f64 {
-        self.0.boost
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Subscription {}: {}>", self.0.id, self.0.expression)
-    }
 }

@@ -4,6 +4,7 @@
 //! the engine and converts back. `error` is the only place where engine errors become exceptions.
 
 mod arrow;
+mod batch;
 mod error;
 mod event;
 mod explanation;
@@ -14,6 +15,7 @@ mod id;
 mod index;
 mod limits;
 mod rank;
+mod subscription;
 mod value;
 mod xml;
 
@@ -26,9 +28,11 @@ mod _tamis {
     #[pymodule_export]
     use crate::graph::{Graph, GraphExplanation, GraphMatches};
     #[pymodule_export]
-    use crate::index::{Index, Subscription};
+    use crate::index::Index;
     #[pymodule_export]
     use crate::limits::Limits;
+    #[pymodule_export]
+    use crate::subscription::Subscription;
     #[pymodule_export]
     use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits, XmlStream};
 }
