@@ -11,11 +11,13 @@
 //! oracle before any time is reported. Events are decoded beforehand.
 
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tamis::{
-    Attributes, Compiled, Dewey, Event, Expression, Interval, IntervalOptions, KIndex, KIndexOptions, Limits,
-    Matcher, Missing, Scratch,
+    Algorithm, Attributes, Cnf, Compiled, Dewey, Event, EventWeights, Expression, Index, Interval,
+    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Missing, Pruning, Scratch,
+    Snapshot, Subscription,
 };
 use tamis_lab::comparator::{COMPARATORS, Input, Work};
 use tamis_lab::workload::{
@@ -35,6 +37,9 @@ const PASSES: usize = 3;
 
 /// The most that one expression may grow to for a comparator.
 const MOST: usize = 1 << 20;
+
+/// How many a ranking gives.
+const BEST: usize = 5;
 
 /// What is compared, and what is to be found.
 struct Experiment {
@@ -58,6 +63,8 @@ enum Figure {
     Time,
     Bytes,
     Entries,
+    /// Nodes, cells or scores.
+    Evaluated,
 }
 
 fn whang(months: u32, form: Form) -> Box<dyn Workload> {
@@ -68,7 +75,7 @@ fn fontoura(depth: u8) -> Box<dyn Workload> {
     Box::new(Fontoura::new(FontouraParameters { depth: (depth, depth), ..Default::default() }))
 }
 
-const EXPERIMENTS: [Experiment; 5] = [
+const EXPERIMENTS: [Experiment; 6] = [
     // Whang et al. 2009, Figure 14, at both ends.
     Experiment {
         name: "whang-rare",
@@ -84,12 +91,24 @@ const EXPERIMENTS: [Experiment; 5] = [
         matchers: &["kindex", "sift", "propagation", "compiled"],
         findings: &[],
     },
-    // Figure 18.
+    // Figure 19: a ranking scores fewer expressions than match, and takes no longer.
+    Experiment {
+        name: "whang-top",
+        workload: || Box::new(Whang::new(WhangParameters { weighted: true, ..Default::default() })),
+        expressions: 1_000_000,
+        matchers: &["match", "top-all", "top-paper", "top"],
+        findings: &[
+            Finding { less: "top-paper", more: "top-all", figure: Figure::Evaluated, times: 1.0 },
+            Finding { less: "top", more: "top-all", figure: Figure::Evaluated, times: 1.0 },
+            Finding { less: "top", more: "match", figure: Figure::Time, times: 1.0 },
+        ],
+    },
+    // Figure 18, and the time to build a million (1.5 hours in section 7).
     Experiment {
         name: "whang-cnf",
         workload: || whang(1, Form::Conjunctive),
-        expressions: 200_000,
-        matchers: &["pscan", "interval", "compiled"],
+        expressions: 1_000_000,
+        matchers: &["cnf", "pscan", "interval", "compiled"],
         findings: &[],
     },
     // Fontoura et al. 2010, Table 2 and Figures 8 and 10.
@@ -129,18 +148,20 @@ struct Done {
     evaluated: u64,
 }
 
-type Run = Box<dyn FnMut(&Event) -> Done>;
+type Run = Box<dyn FnMut(&Event, &EventWeights) -> Done>;
 
 struct Built {
     seconds: f64,
     bytes: usize,
     run: Run,
+    /// Whose attributes events are decoded with, where it has its own.
+    snapshot: Option<Arc<Snapshot>>,
 }
 
 fn matcher<M: Matcher + 'static>(seconds: f64, matcher: M) -> Built {
     let (mut scratch, mut found) = (Scratch::default(), Vec::new());
     let bytes = matcher.bytes();
-    let run = Box::new(move |event: &Event| {
+    let run = Box::new(move |event: &Event, _: &EventWeights| {
         found.clear();
         matcher.matches(event, &mut scratch, &mut found);
         let counters = scratch.take_counters();
@@ -151,7 +172,7 @@ fn matcher<M: Matcher + 'static>(seconds: f64, matcher: M) -> Built {
             evaluated: counters.probes,
         }
     });
-    Built { seconds, bytes, run }
+    Built { seconds, bytes, run, snapshot: None }
 }
 
 /// Builds a matcher of the engine or a comparator.
@@ -172,6 +193,11 @@ fn build(
             let index = KIndex::new(expressions, attributes, missing, KIndexOptions::default());
             matcher(seconds(), index)
         }
+        "cnf" => {
+            let index = Cnf::new(expressions, attributes, missing, Limits::default().normal_form);
+            matcher(seconds(), index)
+        }
+        "match" | "top-all" | "top-paper" | "top" => ranked(name, expressions, missing, begun)?,
         "dewey" => {
             let dewey = Dewey::new(expressions, attributes, missing);
             matcher(seconds(), dewey)
@@ -191,7 +217,7 @@ fn build(
             let comparator = build(&input).map_err(|refused| refused.to_string())?;
             let (mut work, mut found) = (Work::default(), Vec::new());
             let (seconds, bytes) = (seconds(), comparator.bytes());
-            let run = Box::new(move |event: &Event| {
+            let run = Box::new(move |event: &Event, _: &EventWeights| {
                 found.clear();
                 comparator.matches(event, &mut work, &mut found);
                 let counters = work.take_counters();
@@ -202,9 +228,61 @@ fn build(
                     evaluated: counters.nodes,
                 }
             });
-            Built { seconds, bytes, run }
+            Built { seconds, bytes, run, snapshot: None }
         }
     })
+}
+
+/// An index over the K-index, as users hold it, that matches or ranks.
+fn ranked(name: &str, expressions: &[Expression], missing: Missing, begun: Instant) -> Result<Built, String> {
+    let index = Index::with_algorithm(missing, Limits::default(), Algorithm::KIndex);
+    let subscriptions = (0i64..).zip(expressions);
+    let subscriptions =
+        subscriptions.map(|(number, expression)| Subscription::new(number, expression.clone())).collect();
+    index.add_many(subscriptions).map_err(|error| error.to_string())?;
+    index.settle();
+    let snapshot = index.snapshot();
+    let seconds = begun.elapsed().as_secs_f64();
+    let bytes = snapshot.stats().matching_bytes;
+    let pruning = match name {
+        "top-all" => Pruning::None,
+        "top-paper" => Pruning::Paper,
+        _ => Pruning::Tight,
+    };
+    let mut scratch = MatchScratch::default();
+    scratch.set_pruning(pruning);
+    let ranks = name != "match";
+    let held = Arc::clone(&snapshot);
+    let run = Box::new(move |event: &Event, weights: &EventWeights| {
+        let mut matches = 0;
+        if ranks {
+            let best = snapshot.top(event, BEST, weights, &mut scratch);
+            matches = best.expect("nothing is on disk").len() as u64;
+        } else {
+            snapshot.matches(event, &mut scratch, |_| matches += 1).expect("nothing is on disk");
+        }
+        let counters = scratch.take_counters();
+        Done {
+            matches,
+            entries: counters.entries,
+            candidates: counters.candidates,
+            evaluated: counters.scored,
+        }
+    });
+    Ok(Built { seconds, bytes, run, snapshot: Some(held) })
+}
+
+/// A weight from 0 to 1 for every attribute of an event, as section 7 of Whang et al. 2009 has it.
+fn weigh(event: &Event, number: u64, attributes: &Attributes) -> EventWeights {
+    let mut weights = EventWeights::default();
+    for (attribute, _) in event.iter() {
+        let mixed = (u64::from(attribute) << 20 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let weight = (mixed >> 54) as f64 / 1024.0;
+        weights
+            .set(attributes, &attributes.name(attribute), None, weight)
+            .expect("a weight is never negative");
+    }
+    weights
 }
 
 /// One row of the table.
@@ -226,6 +304,7 @@ impl Row {
             Figure::Time => self.best,
             Figure::Bytes => self.bytes,
             Figure::Entries => self.entries,
+            Figure::Evaluated => self.evaluated,
         }
     }
 
@@ -251,61 +330,85 @@ impl Row {
     }
 }
 
-/// Builds a matcher, compares its counts with those wanted, and measures it.
-fn measure(name: &str, workload: &dyn Workload, expressions: u32, wanted: &[u64]) -> Result<Row, String> {
-    let attributes = Attributes::default();
-    let parsed: Vec<Expression> = (0..expressions).map(|number| workload.expression(number.into())).collect();
-    for predicate in parsed.iter().flat_map(Expression::predicates) {
-        attributes.intern(predicate.attribute());
+/// A matcher whose match counts are right.
+struct Checked {
+    seconds: f64,
+    bytes: usize,
+    run: Run,
+    events: Vec<(Event, EventWeights)>,
+    /// What one event took, about.
+    each: f64,
+}
+
+impl Checked {
+    /// Builds a matcher and compares its counts with those wanted.
+    fn new(name: &str, workload: &dyn Workload, expressions: u32, wanted: &[u64]) -> Result<Checked, String> {
+        let attributes = Attributes::default();
+        let parsed: Vec<Expression> =
+            (0..expressions).map(|number| workload.expression(number.into())).collect();
+        for predicate in parsed.iter().flat_map(Expression::predicates) {
+            attributes.intern(predicate.attribute());
+        }
+        let decode = |number, attributes: &Attributes| {
+            let mut event = Event::default();
+            event
+                .decode_json(workload.event(number).as_bytes(), attributes, &Limits::none())
+                .expect("what a workload writes can be read");
+            event
+        };
+        let sample: Vec<Event> = STATISTICS.map(|number| decode(number, &attributes)).collect();
+        let built = build(name, &parsed, &attributes, workload.missing(), &sample)?;
+        let Built { seconds, bytes, mut run, snapshot } = built;
+        let attributes = snapshot.as_ref().map_or(&attributes, |snapshot| snapshot.attributes());
+        let events = (0..EVENTS).map(|number| {
+            let event = decode(number, attributes);
+            let weights = weigh(&event, number, attributes);
+            (event, weights)
+        });
+        let events: Vec<(Event, EventWeights)> = events.collect();
+        let begun = Instant::now();
+        for (number, (&wanted, (event, weights))) in wanted.iter().zip(&events).enumerate() {
+            let found = run(event, weights).matches;
+            let wanted = if name.starts_with("top") { wanted.min(BEST as u64) } else { wanted };
+            if found != wanted {
+                return Err(format!("{found} matches on event {number}, not {wanted}"));
+            }
+        }
+        let each = begun.elapsed().as_secs_f64() / wanted.len().max(1) as f64;
+        Ok(Checked { seconds, bytes, run, events, each })
     }
-    let decode = |number| {
-        let mut event = Event::default();
-        event
-            .decode_json(workload.event(number).as_bytes(), &attributes, &Limits::none())
-            .expect("what a workload writes can be read");
-        event
-    };
-    let sample: Vec<Event> = STATISTICS.map(decode).collect();
-    let events: Vec<Event> = (0..EVENTS).map(decode).collect();
-    let Built { seconds, bytes, mut run } = build(name, &parsed, &attributes, workload.missing(), &sample)?;
-    drop(parsed);
-    let begun = Instant::now();
-    for (number, &wanted) in wanted.iter().enumerate() {
-        let found = run(&events[number]).matches;
-        if found != wanted {
-            return Err(format!("{found} matches on event {number}, not {wanted}"));
+
+    fn measure(mut self) -> Row {
+        // Slow matchers see fewer events per pass.
+        let count = (2.0 * BUDGET.as_secs_f64() / PASSES as f64 / self.each) as usize;
+        let count = count.clamp(SAMPLE as usize, self.events.len());
+        let (mut passes, mut done) = (Vec::new(), Done::default());
+        let begun = Instant::now();
+        while passes.len() < PASSES || begun.elapsed() < BUDGET {
+            done = Done::default();
+            let pass = Instant::now();
+            for (event, weights) in &self.events[..count] {
+                let more = (self.run)(event, weights);
+                done.matches += more.matches;
+                done.entries += more.entries;
+                done.candidates += more.candidates;
+                done.evaluated += more.evaluated;
+            }
+            passes.push(pass.elapsed().as_secs_f64() * 1e6 / count as f64);
+        }
+        passes.sort_by(f64::total_cmp);
+        let each = |total: u64| total as f64 / count as f64;
+        Row {
+            build: self.seconds,
+            bytes: self.bytes as f64,
+            best: passes[0],
+            median: passes[passes.len() / 2],
+            entries: each(done.entries),
+            candidates: each(done.candidates),
+            evaluated: each(done.evaluated),
+            matches: each(done.matches),
         }
     }
-    // Slow matchers see fewer events per pass.
-    let each = begun.elapsed().as_secs_f64() / wanted.len().max(1) as f64;
-    let count = (2.0 * BUDGET.as_secs_f64() / PASSES as f64 / each) as usize;
-    let count = count.clamp(wanted.len().max(1), events.len());
-    let (mut passes, mut done) = (Vec::new(), Done::default());
-    let begun = Instant::now();
-    while passes.len() < PASSES || begun.elapsed() < BUDGET {
-        done = Done::default();
-        let pass = Instant::now();
-        for event in &events[..count] {
-            let more = run(event);
-            done.matches += more.matches;
-            done.entries += more.entries;
-            done.candidates += more.candidates;
-            done.evaluated += more.evaluated;
-        }
-        passes.push(pass.elapsed().as_secs_f64() * 1e6 / count as f64);
-    }
-    passes.sort_by(f64::total_cmp);
-    let each = |total: u64| total as f64 / count as f64;
-    Ok(Row {
-        build: seconds,
-        bytes: bytes as f64,
-        best: passes[0],
-        median: passes[passes.len() / 2],
-        entries: each(done.entries),
-        candidates: each(done.candidates),
-        evaluated: each(done.evaluated),
-        matches: each(done.matches),
-    })
 }
 
 /// The first argument of a process that runs one matcher.
@@ -373,6 +476,7 @@ fn describe(finding: &Finding, less: &Row, more: &Row) -> String {
         Figure::Time => "time",
         Figure::Bytes => "bytes",
         Figure::Entries => "entries read",
+        Figure::Evaluated => "scores",
     };
     let times = more.figure(finding.figure) / less.figure(finding.figure).max(f64::MIN_POSITIVE);
     let held = if times >= finding.times { "as found" } else { "NOT as found" };
@@ -398,7 +502,7 @@ fn start(arguments: &[&str]) -> Result<(), String> {
             let wanted: Result<Vec<u64>, _> = wanted.split(',').map(str::parse).collect();
             let wanted = wanted.map_err(|error| error.to_string())?;
             let workload = (experiment(name)?.workload)();
-            let row = measure(matcher, &*workload, number(expressions)?, &wanted)?;
+            let row = Checked::new(matcher, &*workload, number(expressions)?, &wanted)?.measure();
             println!("{}", row.numbers().map(|number| number.to_string()).join(" "));
             Ok(())
         }
@@ -440,17 +544,9 @@ mod tests {
             let wanted = count_matches(&*workload, 0..500, 0..SAMPLE);
             assert!(wanted.iter().sum::<u64>() > 0);
             for name in experiment.matchers {
-                let attributes = Attributes::default();
-                let parsed: Vec<Expression> = (0..500).map(|number| workload.expression(number)).collect();
-                let mut built = build(name, &parsed, &attributes, workload.missing(), &[]).unwrap();
-                for (number, &wanted) in (0..).zip(&wanted) {
-                    let mut event = Event::default();
-                    let json = workload.event(number);
-                    event.decode_json(json.as_bytes(), &attributes, &Limits::none()).unwrap();
-                    let found = (built.run)(&event).matches;
-                    assert_eq!(found, wanted, "{name} on event {number} of {}", experiment.name);
-                }
-                assert!(built.bytes > 0);
+                let checked = Checked::new(name, &*workload, 500, &wanted);
+                let bytes = checked.map(|checked| checked.bytes);
+                assert!(bytes.as_ref().is_ok_and(|bytes| *bytes > 0), "{name}: {bytes:?}");
             }
         }
     }
@@ -458,7 +554,7 @@ mod tests {
     #[test]
     fn a_wrong_count_gets_no_time() {
         let workload = fontoura(2);
-        let message = measure("interval", &*workload, 100, &[1000]).unwrap_err();
+        let message = Checked::new("interval", &*workload, 100, &[1000]).err().unwrap();
         assert!(message.contains("matches on event 0, not 1000"), "{message}");
     }
 

@@ -48,10 +48,10 @@ impl Default for FontouraParameters {
             seed: 0,
             depth: (2, 2),
             children: vec![0.05, 0.7, 0.2, 0.05],
-            sizes: vec![0.6, 0.25, 0.1, 0.05],
+            sizes: vec![0.08, 0.4, 0.36, 0.12, 0.03, 0.01],
             attributes: 100,
             attribute_exponent: 1.2,
-            value_exponent: 3.1,
+            value_exponent: 5.2,
             pairs: 40,
         }
     }

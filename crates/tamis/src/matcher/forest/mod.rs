@@ -20,7 +20,7 @@ use graph::Graph;
 
 /// The most leaves of all trees together. Beyond it expressions are evaluated instead: the numbers that
 /// labels are made of have 32 bits, and none ever wraps.
-const MOST_LEAVES: usize = 1 << 31;
+const MOST_LEAVES: usize = 1 << 30;
 
 /// What makes a leaf true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,9 +8,9 @@
 //! - Cells of all trees stand in one array of bits, those where a line ends first: cell `slot` is the
 //!   expression. Only positions where some interval ends have a cell, and there is one for all beginnings. A
 //!   leaf is two cell numbers of 32 bits, whatever the number of leaves of its expression.
-//! - Intervals are sorted by their begin when they are laid out, in runs by conjunction and begin; a match
-//!   sorts runs instead of intervals.
-//! - Trees that use shared trees are evaluated after those, level by level.
+//! - Instead of sorting intervals by their begin, a match takes them in turns: an interval has its turn after
+//!   all that end where it begins. Turns are assigned when the intervals are laid out, in runs by conjunction
+//!   and turn. Trees that use shared trees have their turns after those.
 
 mod build;
 mod label;
@@ -35,40 +35,29 @@ pub struct IntervalOptions {
 #[derive(Debug)]
 pub struct Interval {
     forest: Forest,
-    levels: u32,
     cells: u32,
+    /// By turn: whether its intervals begin lines. The others follow a cell.
+    turns: Vec<bool>,
     /// Where the runs of each source begin.
     starts: Vec<u32>,
     runs: Vec<Run>,
-    /// Where intervals that begin a line end, by runs.
-    firsts: Vec<u32>,
-    /// The others, by runs.
-    steps: Vec<Step>,
+    /// By runs: the cell that an interval reaches, after the one that it follows where it does.
+    words: Vec<u32>,
 }
 
-/// The intervals of one source with one begin, in trees of one level. It ends where the next of its kind
-/// begins.
+/// The intervals of one source that have one turn. It ends where the next begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
-    level: u32,
-    begin: u32,
+    turn: u32,
     start: u32,
-    end: u32,
-}
-
-/// An interval: it may follow one cell, and reaches another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
-    from: u32,
-    to: u32,
 }
 
 /// Working memory of a match.
 #[derive(Debug, Default)]
 pub(super) struct IntervalScratch {
     matched: Bits,
-    /// By level: runs whose sources are true.
-    pending: Vec<Vec<Run>>,
+    /// By turn: where runs whose sources are true begin and end.
+    pending: Vec<Vec<(u32, u32)>>,
     /// Shared trees that became true.
     shared: Vec<u32>,
 }
@@ -90,9 +79,13 @@ impl Interval {
         self.forest.shared as usize
     }
 
-    fn runs_of(&self, source: u32) -> &[Run] {
+    /// Adds the runs of a true source to those of their turns.
+    fn take(&self, source: u32, pending: &mut [Vec<(u32, u32)>]) {
         let source = source as usize;
-        &self.runs[self.starts[source] as usize..self.starts[source + 1] as usize]
+        for run in self.starts[source] as usize..self.starts[source + 1] as usize {
+            let Run { turn, start } = self.runs[run];
+            pending[turn as usize].push((start, self.runs[run + 1].start));
+        }
     }
 
     /// Cells from this one to the end of the shared trees are the shared trees'.
@@ -123,36 +116,33 @@ impl Matcher for Interval {
         matched.clear();
         matched.begin(self.cells as usize);
         pending.iter_mut().for_each(Vec::clear);
-        pending.resize_with(pending.len().max(self.levels as usize), Vec::new);
+        pending.resize_with(pending.len().max(self.turns.len()), Vec::new);
         shared.clear();
-        self.forest.conjunctions.find(event, conjunction, |source| {
-            self.runs_of(source).iter().for_each(|run| pending[run.level as usize].push(*run));
-        });
+        self.forest.conjunctions.find(event, conjunction, |source| self.take(source, pending));
         let (mut leaves, mut probes) = (0, 0);
-        for level in 0..self.levels as usize {
-            let mut runs = std::mem::take(&mut pending[level]);
-            runs.sort_unstable_by_key(|run| run.begin);
-            for run in &runs {
-                let range = run.start as usize..run.end as usize;
-                leaves += range.len() as u64;
-                if run.begin == 1 {
-                    probes += range.len() as u64;
-                    self.firsts[range].iter().for_each(|&cell| self.reach(cell, matched, shared));
+        for (turn, &first) in self.turns.iter().enumerate() {
+            let mut runs = std::mem::take(&mut pending[turn]);
+            for &(start, end) in &runs {
+                let words = &self.words[start as usize..end as usize];
+                if first {
+                    leaves += words.len() as u64;
+                    probes += words.len() as u64;
+                    words.iter().for_each(|&cell| self.reach(cell, matched, shared));
                     continue;
                 }
-                for step in &self.steps[range] {
-                    probes += 1;
-                    if matched.contains(step.from) {
+                leaves += words.len() as u64 / 2;
+                probes += words.len() as u64 / 2;
+                for step in words.chunks_exact(2) {
+                    if matched.contains(step[0]) {
                         probes += 1;
-                        self.reach(step.to, matched, shared);
+                        self.reach(step[1], matched, shared);
                     }
                 }
             }
             runs.clear();
-            pending[level] = runs;
+            pending[turn] = runs;
             for tree in shared.drain(..) {
-                let source = self.forest.conjunctions.len() as u32 + tree;
-                self.runs_of(source).iter().for_each(|run| pending[run.level as usize].push(*run));
+                self.take(self.forest.conjunctions.len() as u32 + tree, pending);
             }
         }
         matched.for_each(0..self.forest.expressions, |slot| found.push(slot));
@@ -168,8 +158,8 @@ impl Matcher for Interval {
 
     fn bytes(&self) -> usize {
         self.forest.bytes()
-            + 4 * (self.starts.len() + self.firsts.len())
+            + 4 * (self.starts.len() + self.words.len())
+            + self.turns.len()
             + size_of::<Run>() * self.runs.len()
-            + size_of::<Step>() * self.steps.len()
     }
 }
