@@ -24,5 +24,6 @@ pub use xpath::XPathKey;
 
 pub(crate) use distribute::{Outer, check_size, distribute, is_in_form};
 pub(crate) use json::{write_string, write_value};
+pub(crate) use normalise::{Normaliser, Parts, Shape, simplest};
 pub(crate) use predicate::shorten;
 pub(crate) use xpath::is_satisfied;

@@ -9,12 +9,13 @@
 //! Every rule preserves the three-valued result. In particular `a and not a` stays as it is: it is
 //! unknown, not false, where `a` is.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::predicate::Test;
+use super::predicate::{Predicate, Test};
 use super::tree::{Expression, Node};
 use crate::truth::Truth;
 use crate::value::{Value, ValueRef};
@@ -120,30 +121,138 @@ impl NormalForm {
 /// Brings an expression into its normal form, in time linear in its size but for sorting.
 pub fn normalise(expression: &Expression) -> NormalForm {
     let mut builder = Builder::default();
-    let root = builder.expression(expression);
+    let root = Normaliser::default().build(expression, &mut builder);
     builder.canonical(root)
+}
+
+/// Where the parts of normal forms are kept, equal parts once: a part is known by its number, and
+/// its operands have smaller numbers.
+pub(crate) trait Parts {
+    /// The part that is `true` or `false`.
+    fn constant(&mut self, value: bool) -> u32;
+
+    /// The part that is a predicate or its negation; every predicate of an expression is asked for.
+    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32;
+
+    /// The conjunction or disjunction of two parts or more: ascending, distinct, no constants, and
+    /// none of them the same operator.
+    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32;
+
+    /// What a part is.
+    fn shape(&self, part: u32) -> Shape<'_>;
+}
+
+/// As much of a part as joining it to others takes.
+pub(crate) enum Shape<'a> {
+    Constant(bool),
+    Literal,
+    And(&'a [u32]),
+    Or(&'a [u32]),
 }
 
 const POSITIVE: usize = 0;
 const NEGATIVE: usize = 1;
 
-/// The polarities in which each node is needed, as bits.
-fn needed_polarities(nodes: &[Node], starts: &[u32], expression: &Expression) -> Vec<u8> {
-    let mut needed = vec![0u8; nodes.len()];
-    needed[nodes.len() - 1] = 1 << POSITIVE;
-    // A node follows its operands, so going backwards settles a node before its operands.
-    for index in (0..nodes.len()).rev() {
-        let mine = needed[index];
-        let theirs = match nodes[index] {
-            Node::Not => (mine & 1) << 1 | mine >> 1,
-            Node::Xor | Node::Xnor => 0b11,
-            _ => mine,
-        };
-        for operand in expression.operands_reversed(index, starts) {
-            needed[operand] |= theirs;
+/// Takes expressions apart; kept for its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Normaliser {
+    /// The polarities in which each node is needed, as bits.
+    needed: Vec<u8>,
+    /// The part of each node, in both polarities.
+    built: Vec<[u32; 2]>,
+    operands: Vec<usize>,
+    joined: Vec<u32>,
+}
+
+impl Normaliser {
+    /// The part of a whole expression.
+    pub fn build(&mut self, expression: &Expression, parts: &mut impl Parts) -> u32 {
+        let nodes = expression.nodes();
+        let starts = expression.starts();
+        self.find_needed(expression, &starts);
+        self.built.clear();
+        for (index, node) in nodes.iter().enumerate() {
+            self.operands.clear();
+            self.operands.extend(expression.operands_reversed(index, &starts));
+            let mut both = [u32::MAX; 2];
+            for polarity in [POSITIVE, NEGATIVE] {
+                if self.needed[index] & 1 << polarity == 0 {
+                    continue;
+                }
+                let negative = polarity == NEGATIVE;
+                both[polarity] = match node {
+                    Node::Constant(value) => parts.constant(*value != negative),
+                    Node::Predicate(predicate) => parts.literal(predicate, predicate.negated() != negative),
+                    Node::Not => self.built[self.operands[0]][1 - polarity],
+                    Node::And(_) | Node::Or(_) => {
+                        let conjunction = matches!(node, Node::And(_)) != negative;
+                        let built = self.operands.iter().map(|&operand| self.built[operand][polarity]);
+                        join(conjunction, built, &mut self.joined, parts)
+                    }
+                    Node::Xor | Node::Xnor => {
+                        // The operands differ (xor) or agree (xnor); negating one gives the other.
+                        let differ = matches!(node, Node::Xor) != negative;
+                        let (left, right) = (self.built[self.operands[1]], self.built[self.operands[0]]);
+                        let with = usize::from(differ);
+                        let mut join = |conjunction, left, right| {
+                            join(conjunction, [left, right].into_iter(), &mut self.joined, parts)
+                        };
+                        let first = join(true, left[POSITIVE], right[with]);
+                        let second = join(true, left[NEGATIVE], right[1 - with]);
+                        join(false, first, second)
+                    }
+                };
+            }
+            self.built.push(both);
+        }
+        self.built[nodes.len() - 1][POSITIVE]
+    }
+
+    fn find_needed(&mut self, expression: &Expression, starts: &[u32]) {
+        let nodes = expression.nodes();
+        self.needed.clear();
+        self.needed.resize(nodes.len(), 0);
+        self.needed[nodes.len() - 1] = 1 << POSITIVE;
+        // A node follows its operands, so going backwards settles a node before its operands.
+        for index in (0..nodes.len()).rev() {
+            let mine = self.needed[index];
+            let theirs = match nodes[index] {
+                Node::Not => (mine & 1) << 1 | mine >> 1,
+                Node::Xor | Node::Xnor => 0b11,
+                _ => mine,
+            };
+            for operand in expression.operands_reversed(index, starts) {
+                self.needed[operand] |= theirs;
+            }
         }
     }
-    needed
+}
+
+/// The conjunction or disjunction of parts, flattened, deduplicated, constants folded. `joined` is
+/// kept for its memory.
+fn join(
+    conjunction: bool,
+    operands: impl Iterator<Item = u32>,
+    joined: &mut Vec<u32>,
+    parts: &mut impl Parts,
+) -> u32 {
+    joined.clear();
+    for operand in operands {
+        match (parts.shape(operand), conjunction) {
+            // The neutral constant adds nothing; the other decides.
+            (Shape::Constant(value), _) if value == conjunction => {}
+            (Shape::Constant(_), _) => return operand,
+            (Shape::And(nested), true) | (Shape::Or(nested), false) => joined.extend_from_slice(nested),
+            _ => joined.push(operand),
+        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    match joined[..] {
+        [] => parts.constant(conjunction),
+        [single] => single,
+        _ => parts.operator(conjunction, joined),
+    }
 }
 
 /// Builds nodes bottom-up; equal nodes are one node.
@@ -153,56 +262,38 @@ struct Builder {
     positions: HashMap<NormalNode, u32, ahash::RandomState>,
 }
 
-impl Builder {
-    fn expression(&mut self, expression: &Expression) -> u32 {
-        let nodes = expression.nodes();
-        let starts = expression.starts();
-        let needed = needed_polarities(nodes, &starts, expression);
-        let mut built: Vec<[u32; 2]> = Vec::with_capacity(nodes.len());
-        let mut operands = Vec::new();
-        for (index, node) in nodes.iter().enumerate() {
-            operands.clear();
-            operands.extend(expression.operands_reversed(index, &starts));
-            let mut both = [u32::MAX; 2];
-            for polarity in [POSITIVE, NEGATIVE] {
-                if needed[index] & 1 << polarity == 0 {
-                    continue;
-                }
-                let negative = polarity == NEGATIVE;
-                let of = |polarity: usize| operands.iter().map(move |&operand: &usize| (operand, polarity));
-                both[polarity] = match node {
-                    Node::Constant(value) => self.intern(NormalNode::Constant(*value != negative)),
-                    Node::Predicate(predicate) => {
-                        let negated = predicate.negated() != negative;
-                        let weights = if negated { None } else { predicate.weights().map(Box::from) };
-                        self.intern(NormalNode::Literal(Literal {
-                            attribute: predicate.attribute().clone(),
-                            test: simplest(predicate.test()),
-                            negated,
-                            weights,
-                        }))
-                    }
-                    Node::Not => built[operands[0]][1 - polarity],
-                    Node::And(_) | Node::Or(_) => {
-                        let children = of(polarity).map(|(operand, sign)| built[operand][sign]).collect();
-                        self.join(matches!(node, Node::And(_)) != negative, children)
-                    }
-                    Node::Xor | Node::Xnor => {
-                        // The operands differ (xor) or agree (xnor); negating one gives the other.
-                        let differ = matches!(node, Node::Xor) != negative;
-                        let (left, right) = (built[operands[1]], built[operands[0]]);
-                        let with = usize::from(differ);
-                        let first = self.join(true, vec![left[POSITIVE], right[with]]);
-                        let second = self.join(true, vec![left[NEGATIVE], right[1 - with]]);
-                        self.join(false, vec![first, second])
-                    }
-                };
-            }
-            built.push(both);
-        }
-        built[nodes.len() - 1][POSITIVE]
+impl Parts for Builder {
+    fn constant(&mut self, value: bool) -> u32 {
+        self.intern(NormalNode::Constant(value))
     }
 
+    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
+        self.intern(NormalNode::Literal(Literal {
+            attribute: predicate.attribute().clone(),
+            test: simplest(predicate.test()).into_owned(),
+            negated,
+            weights: if negated { None } else { predicate.weights().map(Box::from) },
+        }))
+    }
+
+    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
+        self.intern(match conjunction {
+            true => NormalNode::And(operands.into()),
+            false => NormalNode::Or(operands.into()),
+        })
+    }
+
+    fn shape(&self, part: u32) -> Shape<'_> {
+        match &self.nodes[part as usize] {
+            NormalNode::Constant(value) => Shape::Constant(*value),
+            NormalNode::Literal(_) => Shape::Literal,
+            NormalNode::And(operands) => Shape::And(operands),
+            NormalNode::Or(operands) => Shape::Or(operands),
+        }
+    }
+}
+
+impl Builder {
     fn intern(&mut self, node: NormalNode) -> u32 {
         if let Some(&position) = self.positions.get(&node) {
             return position;
@@ -211,30 +302,6 @@ impl Builder {
         self.nodes.push(node.clone());
         self.positions.insert(node, position);
         position
-    }
-
-    /// The conjunction or disjunction of nodes, flattened, deduplicated, constants folded.
-    fn join(&mut self, conjunction: bool, operands: Vec<u32>) -> u32 {
-        let mut children = Vec::with_capacity(operands.len());
-        for operand in operands {
-            match (&self.nodes[operand as usize], conjunction) {
-                // The neutral constant adds nothing; the other decides.
-                (NormalNode::Constant(value), _) if *value == conjunction => {}
-                (NormalNode::Constant(_), _) => return operand,
-                (NormalNode::And(nested), true) | (NormalNode::Or(nested), false) => {
-                    children.extend_from_slice(nested);
-                }
-                _ => children.push(operand),
-            }
-        }
-        children.sort_unstable();
-        children.dedup();
-        match (children.len(), conjunction) {
-            (0, _) => self.intern(NormalNode::Constant(conjunction)),
-            (1, _) => children[0],
-            (_, true) => self.intern(NormalNode::And(children.into())),
-            (_, false) => self.intern(NormalNode::Or(children.into())),
-        }
     }
 
     /// The nodes below `root`, lower levels first and each level in an order that depends on
@@ -307,12 +374,12 @@ fn compare_within_level(a: &NormalNode, b: &NormalNode) -> Ordering {
 }
 
 /// The simplest test that every value answers alike, so that more predicates are shared.
-fn simplest(test: &Test) -> Test {
+pub(crate) fn simplest(test: &Test) -> Cow<'_, Test> {
     match test {
-        Test::In(values) if values.len() == 1 => Test::Equal(values[0].clone()),
-        Test::Between(low, high) if low == high => Test::Equal(low.clone()),
-        Test::Like(pattern) => simplest_like(pattern),
-        other => other.clone(),
+        Test::In(values) if values.len() == 1 => Cow::Owned(Test::Equal(values[0].clone())),
+        Test::Between(low, high) if low == high => Cow::Owned(Test::Equal(low.clone())),
+        Test::Like(pattern) => Cow::Owned(simplest_like(pattern)),
+        other => Cow::Borrowed(other),
     }
 }
 

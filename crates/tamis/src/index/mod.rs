@@ -166,7 +166,7 @@ impl Index {
         shared.load().documents.retain(subscriptions)?;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if subscriptions.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
-        let segment = Arc::new(shared.build(subscriptions, &sample));
+        let segment = Arc::new(shared.build(subscriptions, &sample, threads()));
         {
             let _writer = shared.writer();
             let current = shared.load();
@@ -271,7 +271,7 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn build(&self, subscriptions: &[Subscription], sample: &[Event]) -> Segment {
+    fn build(&self, subscriptions: &[Subscription], sample: &[Event], threads: usize) -> Segment {
         let attributes = Arc::clone(&self.load().attributes);
         let settings = Settings {
             attributes: &attributes,
@@ -279,6 +279,7 @@ impl Shared {
             algorithm: self.algorithm,
             normal_form: self.limits.normal_form,
             sample,
+            threads,
         };
         Segment::new(subscriptions, settings)
     }
@@ -318,7 +319,7 @@ impl Shared {
         let live =
             parts.iter().flat_map(|segment| segment.live(version).map(|slot| segment.subscription(slot)));
         let live = live.collect::<Result<Vec<_>>>()?;
-        Ok((!live.is_empty()).then(|| Arc::new(self.build(&live, sample))))
+        Ok((!live.is_empty()).then(|| Arc::new(self.build(&live, sample, 1))))
     }
 
     /// What the background should merge: a run of one size class; the large segments where the removed
@@ -414,6 +415,11 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.shared.merging.store(0, Ordering::Release);
     }
+}
+
+/// How many threads a caller who waits may keep busy.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |threads| threads.get())
 }
 
 /// The last run of at least [`MERGE`] neighbours of at most one size class.

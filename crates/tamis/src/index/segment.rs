@@ -3,7 +3,7 @@
 //! Subscriptions with the matcher compiled over them. Only removals are written into a segment: for
 //! every slot the first version of the index that no longer holds it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -71,6 +71,8 @@ pub(super) struct Settings<'a> {
     pub normal_form: usize,
     /// Events like those to come.
     pub sample: &'a [Event],
+    /// How many threads building may use.
+    pub threads: usize,
 }
 
 #[derive(Debug)]
@@ -89,16 +91,18 @@ impl Engine {
     where
         I: ExactSizeIterator<Item = &'a Expression> + Clone,
     {
-        let Settings { attributes, missing, algorithm, sample, normal_form } = settings;
-        // Events are decoded and explained by all that is mentioned, whatever a matcher needs of it.
-        for predicate in expressions.clone().flat_map(Expression::predicates) {
-            attributes.intern(predicate.attribute());
-        }
+        let Settings { attributes, missing, algorithm, sample, normal_form, threads } = settings;
         let algorithm = match algorithm {
             Algorithm::Auto if expressions.len() < COMPILED => Algorithm::Scan,
             Algorithm::Auto => Algorithm::Compiled,
             other => other,
         };
+        if algorithm != Algorithm::Compiled {
+            // Events are decoded and explained by all that is mentioned, whatever a matcher needs of it.
+            for predicate in expressions.clone().flat_map(Expression::predicates) {
+                attributes.intern(predicate.attribute());
+            }
+        }
         match algorithm {
             Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
             Algorithm::ATree => {
@@ -119,7 +123,10 @@ impl Engine {
                 let options = IntervalOptions::default();
                 Engine::Interval(Box::new(Interval::new(expressions, attributes, missing, options)))
             }
-            _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample))),
+            _ => {
+                let compiled = Compiled::with_threads(expressions, attributes, missing, sample, threads);
+                Engine::Compiled(Box::new(compiled))
+            }
         }
     }
 }
@@ -147,9 +154,18 @@ pub(super) struct Segment {
 impl Segment {
     pub fn new(subscriptions: &[Subscription], settings: Settings<'_>) -> Segment {
         let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
+        let boost = |slot: Slot| subscriptions[slot as usize].boost;
+        let (records, engine) = match settings.threads > 1 && subscriptions.len() > MERGED_AT_ONCE {
+            false => (Records::new(subscriptions), Engine::new(expressions, boost, settings)),
+            true => std::thread::scope(|scope| {
+                let records = scope.spawn(|| Records::new(subscriptions));
+                let engine = Engine::new(expressions, boost, settings);
+                (records.join().unwrap_or_else(|panic| resume_unwind(panic)), engine)
+            }),
+        };
         Segment {
-            records: Records::new(subscriptions),
-            engine: Engine::new(expressions, |slot| subscriptions[slot as usize].boost, settings),
+            records,
+            engine,
             scores: OnceLock::new(),
             names: settings.attributes.clone(),
             missing: settings.missing,

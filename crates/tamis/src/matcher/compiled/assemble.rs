@@ -8,7 +8,6 @@ use super::build::{Builder, Source, Waiting};
 use super::patterns::Patterns;
 use super::ranges::{Interval, Stabbing};
 use super::run::write_run;
-use crate::event::Attributes;
 use crate::matcher::{Scan, Slot};
 
 /// Everything there is, before it is laid out.
@@ -24,10 +23,11 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub fn assemble(self, attributes: &Attributes) -> Compiled {
+    /// Lays it out; `local` has the number here of each attribute of the index.
+    pub fn assemble(self, local: Vec<u32>) -> Compiled {
         let Parts { builder, bodies, mut node_slots, slots, deep, scan } = self;
         let Builder { terms, keys, sets, intervals, .. } = &builder;
-        let count = terms.attributes.len();
+        let count = terms.names().len();
         let mut sources = 0;
         let mut section = |size: usize| {
             let start = sources;
@@ -86,20 +86,12 @@ impl Parts {
             set_keys.extend_from_slice(keys);
             set_starts.push(set_keys.len() as u32);
         }
-        let mut local = vec![0u32; attributes.len()];
-        for (attribute, number) in terms.attributes.iter().zip(1..) {
-            local[*attribute as usize] = number;
-        }
         let counts = [slots, terms.literals()].into_iter().map(|count| count as u64);
         let sources = [set_sources, pattern_sources, attribute_sources, always, node_sources];
         Compiled {
             missing: builder.missing,
             counts: counts.chain(sources.into_iter().map(u64::from)).collect(),
-            names: terms
-                .attributes
-                .iter()
-                .map(|&attribute| attributes.name(attribute).as_bytes().to_vec())
-                .collect(),
+            names: terms.names().iter().map(|name| name.as_bytes()).collect(),
             attributes: local,
             patterns: Patterns::new(&terms.patterns),
             pattern_starts: pattern_starts.into(),

@@ -15,7 +15,7 @@ use super::ranges::{Bounds, Interval};
 use super::term::{Tag, Term, TermId, Terms};
 use super::{Compiled, NO_BLOCK, TARGET_NODE};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, normalise};
+use crate::expression::{Expression, Normaliser};
 use crate::matcher::{Scan, Slot};
 use crate::truth::Missing;
 
@@ -26,33 +26,35 @@ const MOST_LEVELS: u32 = 64;
 /// A term that is no node.
 const NO_NODE: u32 = u32::MAX;
 
+/// Fewer expressions are taken apart by one thread.
+const PER_THREAD: usize = 10_000;
+
 /// Compiles expressions, whose slots are their positions; `sample` tells what events are like.
-pub(super) fn compile<'a>(
-    expressions: impl IntoIterator<Item = &'a Expression>,
+pub(super) fn compile(
+    expressions: &[&Expression],
     attributes: &Attributes,
     missing: Missing,
     sample: &[Event],
+    threads: usize,
 ) -> Compiled {
-    let mut terms = Terms::default();
-    let mut roots: Vec<TermId> = Vec::new();
-    let mut levels: Vec<u32> = Vec::new();
+    let (terms, mut roots) = take_apart(expressions, threads);
+    let mut local: Vec<u32> = Vec::new();
+    for (name, number) in terms.names().iter().zip(1..) {
+        let attribute = attributes.intern(name) as usize;
+        local.resize(local.len().max(attribute + 1), 0);
+        local[attribute] = number;
+    }
+    let mut levels: Vec<u32> = Vec::with_capacity(terms.len());
+    for term in 0..terms.len() {
+        let operands = terms.get(term as TermId).operands();
+        levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
+    }
     let mut deep: Vec<(Slot, &Expression)> = Vec::new();
-    let mut scratch = Vec::new();
-    for (slot, expression) in expressions.into_iter().enumerate() {
-        // What the normal form does without is mentioned all the same.
-        for predicate in expression.predicates() {
-            terms.intern_attribute(attributes.intern(predicate.attribute()));
-        }
-        let root = terms.intern_form(&normalise(expression), attributes, &mut scratch);
-        for term in levels.len()..terms.len() {
-            let operands = terms.get(term as TermId).operands();
-            levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
-        }
-        if levels[root as usize] > MOST_LEVELS || terms.attributes.len() >= MOST_ATTRIBUTES {
+    let too_many = terms.names().len() >= MOST_ATTRIBUTES;
+    for (slot, (root, expression)) in roots.iter_mut().zip(expressions).enumerate() {
+        if levels[*root as usize] > MOST_LEVELS || too_many {
             deep.push((slot as Slot, expression));
-            roots.push(TermId::MAX);
-        } else {
-            roots.push(root);
+            *root = TermId::MAX;
         }
     }
     let scan = Scan::new(deep.iter().map(|(_, expression)| *expression), attributes, missing);
@@ -70,8 +72,8 @@ pub(super) fn compile<'a>(
             }
         }
     }
-    let estimates = Estimates::new(&terms, &uses, sample);
-    let count = terms.attributes.len();
+    let estimates = Estimates::new(&terms, &uses, sample, &local);
+    let count = terms.names().len();
     let mut key_uses = vec![0u32; terms.keys.list.len()];
     for (term, &uses) in uses.iter().enumerate() {
         let term = terms.get(term as TermId);
@@ -103,7 +105,33 @@ pub(super) fn compile<'a>(
     };
     builder.estimate(&estimates);
     builder.number_nodes(&uses);
-    builder.finish(&roots, deep, scan, attributes)
+    builder.finish(&roots, deep, scan, local)
+}
+
+/// The terms of expressions, and the term of each.
+fn take_apart(expressions: &[&Expression], threads: usize) -> (Terms, Vec<TermId>) {
+    let alone = |expressions: &[&Expression]| {
+        let (mut terms, mut normaliser) = (Terms::default(), Normaliser::default());
+        let roots: Vec<TermId> =
+            expressions.iter().map(|expression| normaliser.build(expression, &mut terms)).collect();
+        (terms, roots)
+    };
+    let threads = threads.min(expressions.len() / PER_THREAD).max(1);
+    let mut shares = expressions.chunks(expressions.len().div_ceil(threads).max(1));
+    let first = shares.next().unwrap_or_default();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = shares.map(|share| scope.spawn(move || alone(share))).collect();
+        let (mut terms, mut roots) = alone(first);
+        for other in others {
+            let (theirs, their_roots) = match other.join() {
+                Ok(taken) => taken,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            let numbers = terms.absorb(&theirs);
+            roots.extend(their_roots.into_iter().map(|root| numbers[root as usize]));
+        }
+        (terms, roots)
+    })
 }
 
 /// What an entry waits for; the kinds are numbered one behind the other once all are known.
@@ -209,7 +237,7 @@ impl Builder {
         }
     }
 
-    fn finish(mut self, roots: &[TermId], deep: Vec<Slot>, scan: Scan, attributes: &Attributes) -> Compiled {
+    fn finish(mut self, roots: &[TermId], deep: Vec<Slot>, scan: Scan, local: Vec<u32>) -> Compiled {
         let mut bodies = Vec::new();
         for term in 0..self.terms.len() as TermId {
             if self.nodes[term as usize] != NO_NODE {
@@ -231,7 +259,7 @@ impl Builder {
                 node => node_slots.push((node, slot)),
             }
         }
-        Parts { builder: self, bodies, node_slots, slots: roots.len(), deep, scan }.assemble(attributes)
+        Parts { builder: self, bodies, node_slots, slots: roots.len(), deep, scan }.assemble(local)
     }
 
     /// The source that an expression is entered under first.

@@ -19,10 +19,10 @@ pub(super) struct Estimates {
 
 impl Estimates {
     /// Estimates for the terms' own numbering of keys and attributes. `uses` says how many
-    /// operators and expressions use each term.
-    pub fn new(terms: &Terms, uses: &[u32], sample: &[Event]) -> Estimates {
+    /// operators and expressions use each term; `local` the attributes' numbers here.
+    pub fn new(terms: &Terms, uses: &[u32], sample: &[Event], local: &[u32]) -> Estimates {
         let mut keys = vec![0.0; terms.keys.list.len()];
-        let mut attributes = vec![0.0; terms.attributes.len() + 1];
+        let mut attributes = vec![0.0; terms.names().len() + 1];
         let mut total = 0.0;
         for (term, &uses) in uses.iter().enumerate() {
             let term = terms.get(term as u32);
@@ -44,21 +44,23 @@ impl Estimates {
             *attribute = (*attribute / most).sqrt().clamp(0.01, 0.9);
         }
         if !sample.is_empty() {
-            Self::count(terms, sample, &mut keys, &mut attributes);
+            Self::count(terms, sample, local, &mut keys, &mut attributes);
         }
         Estimates { keys, attributes }
     }
 
     /// Replaces the estimates by frequencies in the sample, with the estimates as a prior.
-    fn count(terms: &Terms, sample: &[Event], keys: &mut [f64], attributes: &mut [f64]) {
+    fn count(terms: &Terms, sample: &[Event], local: &[u32], keys: &mut [f64], attributes: &mut [f64]) {
         let total = sample.len() as f64 + PRIOR;
         keys.iter_mut().for_each(|key| *key *= PRIOR);
         attributes.iter_mut().for_each(|attribute| *attribute *= PRIOR);
         for event in sample {
             for (global, presence) in event.iter() {
-                let (Some(attribute), Presence::Values(values)) = (terms.attribute(global), presence) else {
+                let attribute = local.get(global as usize).copied().unwrap_or(0);
+                let Presence::Values(values) = presence else { continue };
+                if attribute == 0 {
                     continue;
-                };
+                }
                 attributes[attribute as usize] += 1.0;
                 for value in values {
                     if let Some(key) = terms.keys.find(attribute, value) {

@@ -90,7 +90,19 @@ impl Compiled {
         missing: Missing,
         sample: &[Event],
     ) -> Compiled {
-        build::compile(expressions, attributes, missing, sample)
+        Compiled::with_threads(expressions, attributes, missing, sample, 1)
+    }
+
+    /// As [`Compiled::new`], with up to so many threads.
+    pub(crate) fn with_threads<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+        sample: &[Event],
+        threads: usize,
+    ) -> Compiled {
+        let expressions: Vec<&Expression> = expressions.into_iter().collect();
+        build::compile(&expressions, attributes, missing, sample, threads)
     }
 
     /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.

@@ -5,11 +5,11 @@
 //! Identity is the run itself; the hash only speeds the lookup.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use crate::event::{AttributeId, Attributes};
-use crate::expression::{Literal, NormalForm, NormalNode, Test};
+use crate::expression::{Parts, Predicate, Shape, Test, simplest};
 use crate::value::{Value, ValueRef};
 
 /// The number of a term; the operands of a term have smaller numbers.
@@ -83,9 +83,9 @@ pub(super) struct Terms {
     ends: Vec<u32>,
     table: HashTable<TermId>,
     hasher: ahash::RandomState,
-    /// Attributes of the index by their number here, which begins at 1.
-    pub attributes: Vec<AttributeId>,
-    attribute_numbers: HashMap<AttributeId, u32, ahash::RandomState>,
+    /// Attributes by their number here, which begins at 1.
+    names: Vec<Arc<str>>,
+    name_numbers: HashMap<Arc<str>, u32, ahash::RandomState>,
     /// Pairs that equality asks about.
     pub keys: Values,
     /// Ends of ranges.
@@ -93,33 +93,52 @@ pub(super) struct Terms {
     /// Tests that are neither.
     pub patterns: Vec<(u32, Test)>,
     pattern_numbers: HashMap<(u32, Test), u32, ahash::RandomState>,
+    /// The words of a term on its way; kept for its memory.
+    scratch: Vec<u32>,
 }
 
 /// Values of attributes, numbered in the order of their first mention.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     pub list: Vec<(u32, Value)>,
-    numbers: HashMap<(u32, Value), u32, ahash::RandomState>,
+    table: HashTable<u32>,
+    hasher: ahash::RandomState,
 }
 
 impl Values {
     fn intern(&mut self, attribute: u32, value: &Value) -> u32 {
-        let next = self.list.len() as u32;
-        *self.numbers.entry((attribute, value.clone())).or_insert_with_key(|key| {
-            self.list.push(key.clone());
-            next
-        })
+        let hash = self.hasher.hash_one((attribute, value.as_ref()));
+        let same = |&number: &u32| {
+            let (of, known) = &self.list[number as usize];
+            *of == attribute && known == value
+        };
+        if let Some(&number) = self.table.find(hash, same) {
+            return number;
+        }
+        let number = self.list.len() as u32;
+        self.list.push((attribute, value.clone()));
+        let (list, hasher) = (&self.list, &self.hasher);
+        self.table.insert_unique(hash, number, |&number| {
+            let (attribute, value) = &list[number as usize];
+            hasher.hash_one((*attribute, value.as_ref()))
+        });
+        number
     }
 
     pub fn find(&self, attribute: u32, value: ValueRef<'_>) -> Option<u32> {
-        self.numbers.get(&(attribute, value.to_value())).copied()
+        let hash = self.hasher.hash_one((attribute, value));
+        let same = |&number: &u32| {
+            let (of, known) = &self.list[number as usize];
+            *of == attribute && known.as_ref() == value
+        };
+        self.table.find(hash, same).copied()
     }
 }
 
 impl Terms {
-    /// The number here of an attribute of the index.
-    pub fn attribute(&self, attribute: AttributeId) -> Option<u32> {
-        self.attribute_numbers.get(&attribute).copied()
+    /// The names of the attributes, by their number here less one.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.names
     }
 
     /// How many terms are literals.
@@ -140,61 +159,23 @@ impl Terms {
         Term { tag: TAGS[(words[0] & 0xff) as usize], negated: words[0] & NEGATED != 0, words }
     }
 
-    /// The term of a normal form's root. `scratch` is kept for its memory.
-    pub fn intern_form(
-        &mut self,
-        form: &NormalForm,
-        attributes: &Attributes,
-        scratch: &mut Vec<TermId>,
-    ) -> TermId {
-        scratch.clear();
-        for node in form.nodes() {
-            let term = match node {
-                NormalNode::Constant(value) => self.intern(&[Tag::Constant as u32, u32::from(*value)]),
-                NormalNode::Literal(literal) => self.intern_literal(literal, attributes),
-                NormalNode::And(children) | NormalNode::Or(children) => {
-                    let tag = if matches!(node, NormalNode::And(_)) { Tag::And } else { Tag::Or };
-                    let mut operands = Vec::with_capacity(children.len() + 1);
-                    for &child in children {
-                        let child = scratch[child as usize];
-                        match self.get(child) {
-                            same if same.tag == tag => operands.extend_from_slice(same.operands()),
-                            _ => operands.push(child),
-                        }
-                    }
-                    // Literals that differ in their weights alone are one term, which can make
-                    // operands equal, and leave a single one, that the normal form keeps apart.
-                    operands.sort_unstable();
-                    operands.dedup();
-                    match operands[..] {
-                        [single] => single,
-                        _ => {
-                            operands.insert(0, tag as u32);
-                            self.intern(&operands)
-                        }
-                    }
-                }
-            };
-            scratch.push(term);
-        }
-        scratch[scratch.len() - 1]
-    }
-
-    fn intern_literal(&mut self, literal: &Literal, attributes: &Attributes) -> TermId {
-        let attribute = self.intern_attribute(attributes.intern(&literal.attribute));
-        let negated = if literal.negated { NEGATED } else { 0 };
+    fn intern_literal(&mut self, attribute: u32, test: &Test, negated: bool) -> TermId {
+        let negated = if negated { NEGATED } else { 0 };
         let head = |tag: Tag| tag as u32 | negated;
-        match &literal.test {
+        match test {
             Test::Equal(value) => {
                 let key = self.keys.intern(attribute, value);
                 self.intern(&[head(Tag::Keys), attribute, key])
             }
             Test::In(values) => {
-                let mut words = Vec::with_capacity(values.len() + 2);
+                let mut words = std::mem::take(&mut self.scratch);
+                words.clear();
                 words.extend([head(Tag::Keys), attribute]);
                 words.extend(values.iter().map(|value| self.keys.intern(attribute, value)));
                 words[2..].sort_unstable();
-                self.intern(&words)
+                let term = self.intern(&words);
+                self.scratch = words;
+                term
             }
             Test::Less(value) => self.intern_range(head(Tag::Range), attribute, LESS, value, value),
             Test::AtMost(value) => self.intern_range(head(Tag::Range), attribute, AT_MOST, value, value),
@@ -204,15 +185,18 @@ impl Terms {
             Test::Exists => self.intern(&[head(Tag::Presence), attribute, 0]),
             Test::IsNull => self.intern(&[head(Tag::Presence), attribute, 1]),
             pattern => {
-                let next = self.patterns.len() as u32;
-                let number =
-                    *self.pattern_numbers.entry((attribute, pattern.clone())).or_insert_with_key(|key| {
-                        self.patterns.push(key.clone());
-                        next
-                    });
+                let number = self.intern_pattern(attribute, pattern);
                 self.intern(&[head(Tag::Pattern), attribute, number])
             }
         }
+    }
+
+    fn intern_pattern(&mut self, attribute: u32, pattern: &Test) -> u32 {
+        let next = self.patterns.len() as u32;
+        *self.pattern_numbers.entry((attribute, pattern.clone())).or_insert_with_key(|key| {
+            self.patterns.push(key.clone());
+            next
+        })
     }
 
     fn intern_range(
@@ -228,12 +212,59 @@ impl Terms {
         self.intern(&[head, attribute, comparison, low, high])
     }
 
-    pub fn intern_attribute(&mut self, attribute: AttributeId) -> u32 {
-        let next = self.attributes.len() as u32 + 1;
-        *self.attribute_numbers.entry(attribute).or_insert_with(|| {
-            self.attributes.push(attribute);
-            next
-        })
+    fn intern_attribute(&mut self, name: &Arc<str>) -> u32 {
+        if let Some(&number) = self.name_numbers.get(name) {
+            return number;
+        }
+        self.names.push(name.clone());
+        let number = self.names.len() as u32;
+        self.name_numbers.insert(name.clone(), number);
+        number
+    }
+
+    /// Takes the terms of another set of expressions in; returns the number here of each.
+    pub fn absorb(&mut self, other: &Terms) -> Vec<TermId> {
+        let attributes: Vec<u32> =
+            [0].into_iter().chain(other.names.iter().map(|name| self.intern_attribute(name))).collect();
+        let values = |into: &mut Values, from: &Values| -> Vec<u32> {
+            let list = from.list.iter();
+            list.map(|(attribute, value)| into.intern(attributes[*attribute as usize], value)).collect()
+        };
+        let keys = values(&mut self.keys, &other.keys);
+        let bounds = values(&mut self.bounds, &other.bounds);
+        let patterns: Vec<u32> = other
+            .patterns
+            .iter()
+            .map(|(attribute, test)| self.intern_pattern(attributes[*attribute as usize], test))
+            .collect();
+        let mut numbers: Vec<TermId> = Vec::with_capacity(other.len());
+        let mut words = Vec::new();
+        for term in 0..other.len() as TermId {
+            let Term { tag, words: theirs, .. } = other.get(term);
+            words.clear();
+            words.extend_from_slice(theirs);
+            let renumber = |words: &mut [u32], numbers: &[u32]| {
+                words.iter_mut().for_each(|word| *word = numbers[*word as usize]);
+            };
+            match tag {
+                Tag::Constant => {}
+                Tag::And | Tag::Or => renumber(&mut words[1..], &numbers),
+                _ => renumber(&mut words[1..2], &attributes),
+            }
+            match tag {
+                Tag::Keys => renumber(&mut words[2..], &keys),
+                Tag::Range => renumber(&mut words[3..], &bounds),
+                Tag::Pattern => renumber(&mut words[2..], &patterns),
+                Tag::Constant | Tag::Presence | Tag::And | Tag::Or => {}
+            }
+            match tag {
+                Tag::Keys => words[2..].sort_unstable(),
+                Tag::And | Tag::Or => words[1..].sort_unstable(),
+                _ => {}
+            }
+            numbers.push(self.intern(&words));
+        }
+        numbers
     }
 
     fn intern(&mut self, words: &[u32]) -> TermId {
@@ -254,5 +285,37 @@ impl Terms {
             hasher.hash_one(&all[start..ends[term as usize] as usize])
         });
         term
+    }
+}
+
+impl Parts for Terms {
+    fn constant(&mut self, value: bool) -> u32 {
+        self.intern(&[Tag::Constant as u32, u32::from(value)])
+    }
+
+    /// Literals that differ in their weights alone are one term.
+    fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
+        let attribute = self.intern_attribute(predicate.attribute());
+        self.intern_literal(attribute, &simplest(predicate.test()), negated)
+    }
+
+    fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32 {
+        let mut words = std::mem::take(&mut self.scratch);
+        words.clear();
+        words.push(if conjunction { Tag::And } else { Tag::Or } as u32);
+        words.extend_from_slice(operands);
+        let term = self.intern(&words);
+        self.scratch = words;
+        term
+    }
+
+    fn shape(&self, part: u32) -> Shape<'_> {
+        let term = self.get(part);
+        match term.tag {
+            Tag::Constant => Shape::Constant(term.constant()),
+            Tag::And => Shape::And(term.operands()),
+            Tag::Or => Shape::Or(term.operands()),
+            _ => Shape::Literal,
+        }
     }
 }
