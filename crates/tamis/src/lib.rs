@@ -59,7 +59,9 @@ pub use expression::{
     Test, Weight, XPathKey, from_json, normalise, parse, to_json,
 };
 pub use id::{Id, IdRef};
-pub use index::{Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription};
+pub use index::{
+    Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription, WrittenSubscription,
+};
 pub use limits::Limits;
 pub use matcher::{
     ATree, ATreeOptions, ATreeStats, Cnf, Compiled, Counters, Cursor, Dewey, Interval, IntervalOptions,

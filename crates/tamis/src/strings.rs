@@ -14,12 +14,40 @@ pub(crate) struct Strings {
 
 impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
     fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Self {
-        let (mut ends, mut bytes) = (Vec::new(), Vec::new());
-        for text in texts {
-            bytes.extend_from_slice(text.as_ref());
-            ends.push(bytes.len() as u64);
-        }
-        Strings { ends: ends.into(), bytes: bytes.into() }
+        let mut builder = StringsBuilder::default();
+        texts.into_iter().for_each(|text| builder.push(text.as_ref()));
+        builder.finish()
+    }
+}
+
+/// Texts on their way into columns.
+#[derive(Debug, Default)]
+pub(crate) struct StringsBuilder {
+    ends: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl StringsBuilder {
+    pub fn push(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+        self.ends.push(self.bytes.len() as u64);
+    }
+
+    /// Appends what something is displayed as.
+    pub fn push_display(&mut self, text: &impl std::fmt::Display) {
+        // Writing into memory does not fail.
+        let _ = std::io::Write::write_fmt(&mut self.bytes, format_args!("{text}"));
+        self.ends.push(self.bytes.len() as u64);
+    }
+
+    pub fn append(&mut self, other: StringsBuilder) {
+        let before = self.bytes.len() as u64;
+        self.bytes.extend(other.bytes);
+        self.ends.extend(other.ends.into_iter().map(|end| before + end));
+    }
+
+    pub fn finish(self) -> Strings {
+        Strings { ends: self.ends.into(), bytes: self.bytes.into() }
     }
 }
 

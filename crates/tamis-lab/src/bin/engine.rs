@@ -12,7 +12,7 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use tamis::{Event, Index, Limits, MatchScratch, Subscription, parse};
+use tamis::{Event, Index, Limits, MatchScratch, WrittenSubscription};
 use tamis_lab::reference::{Access, Compact, Corpus, Counting, Probabilities, Reference, ReferenceScratch};
 use tamis_lab::workload::{Conjunctive, NAMES, Pair, Workload, by_name, count_matches};
 
@@ -107,20 +107,13 @@ fn reference<R: Reference + 'static>(
 /// subscriptions keep of their expressions.
 fn index(setting: &Setting) -> Option<Built> {
     let workload = setting.workload()?;
+    let written =
+        |number: u32| WrittenSubscription::new(i64::from(number), workload.expression_text(number.into()));
+    let written: Vec<WrittenSubscription> = (0..setting.expressions).map(written).collect();
     let (before, begun) = (resident(), Instant::now());
-    let (mut generated, mut text) = (Duration::ZERO, String::new());
     let index = Index::new(workload.missing(), Limits::default());
-    let subscriptions = (0..setting.expressions).map(|number| {
-        let begun = Instant::now();
-        text.clear();
-        workload.write_expression(number.into(), &mut text);
-        generated += begun.elapsed();
-        let expression = parse(&text, index.limits()).expect("what a workload writes can be read");
-        Subscription::new(i64::from(number), expression)
-    });
-    let subscriptions = subscriptions.collect();
-    index.add_many(subscriptions).expect("what a workload writes is within the limits");
-    let seconds = (begun.elapsed() - generated).as_secs_f64();
+    index.add_written(written).expect("what a workload writes can be read");
+    let seconds = begun.elapsed().as_secs_f64();
     let bytes = resident().saturating_sub(before);
     // As in use: once events have been seen, what was compiled without them is compiled again.
     let first = index.snapshot();

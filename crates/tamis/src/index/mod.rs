@@ -8,6 +8,7 @@
 
 mod batch;
 mod documents;
+mod draft;
 mod hierarchies;
 mod ranking;
 mod records;
@@ -17,7 +18,8 @@ mod snapshot;
 mod storage;
 mod subscription;
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,17 +28,19 @@ use arc_swap::ArcSwap;
 pub use batch::ArrowMatches;
 pub use segment::Algorithm;
 pub use snapshot::{MatchScratch, Snapshot, Stats};
-pub use subscription::Subscription;
+pub use subscription::{Subscription, WrittenSubscription};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Hierarchy};
 use crate::explain::{Explanation, explain};
-use crate::expression::Expression;
+use crate::expression::{Expression, parse};
 use crate::id::Id;
 use crate::limits::Limits;
+use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
 use documents::Documents;
+use draft::{Draft, Kept};
 use segment::{Segment, Settings};
 
 /// How many neighbouring segments of one size class are merged, and the ratio of two classes.
@@ -152,6 +156,24 @@ impl Index {
         self.insert(&subscriptions)
     }
 
+    /// Adds all subscriptions, or none if one cannot be read or exceeds a limit. Expressions are read
+    /// on all processors, and forgotten once they are compiled.
+    pub fn add_written(&self, written: Vec<WrittenSubscription>) -> Result<()> {
+        let mut ids: HashSet<&Id, ahash::RandomState> = HashSet::default();
+        let distinct = written.iter().all(|written| ids.insert(&written.id));
+        let drafts: Vec<Written<'_>> = written
+            .iter()
+            .enumerate()
+            .map(|(position, written)| Written { index: self, position, written })
+            .collect();
+        // What documents are asked must be known before the first of them is matched.
+        if distinct && !written.iter().any(|written| may_ask_documents(&written.text)) {
+            return self.insert_drafts(&drafts);
+        }
+        let subscriptions = drafts.iter().map(|draft| draft.read().map(Cow::into_owned));
+        self.add_many(subscriptions.collect::<Result<_>>()?)
+    }
+
     fn check(&self, subscription: &Subscription) -> Result<()> {
         subscription.expression.check(&self.shared.limits)?;
         check_weight("the boost", subscription.boost)?;
@@ -162,18 +184,26 @@ impl Index {
         if subscriptions.is_empty() {
             return Ok(());
         }
+        self.shared.load().documents.retain(subscriptions)?;
+        self.insert_drafts(subscriptions)
+    }
+
+    fn insert_drafts<D: Draft>(&self, drafts: &[D]) -> Result<()> {
+        if drafts.is_empty() {
+            return Ok(());
+        }
         let shared = &self.shared;
-        shared.load().documents.retain(subscriptions)?;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
-        let sample = if subscriptions.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
-        let segment = Arc::new(shared.build(subscriptions, &sample, threads()));
+        let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
+        let segment = Arc::new(shared.build(drafts, &sample, threads())?);
         {
             let _writer = shared.writer();
             let current = shared.load();
             let version = current.version + 1;
-            let mut live = current.live + subscriptions.len();
-            for subscription in subscriptions {
-                if let Some((replaced, slot)) = current.find(&subscription.id) {
+            let mut live = current.live + drafts.len();
+            let known = if current.live > 0 { segment.len() as Slot } else { 0 };
+            for slot in 0..known {
+                if let Some((replaced, slot)) = current.find(&segment.id(slot)?.to_id()) {
                     current.release_documents(replaced, slot);
                     replaced.remove(slot, version);
                     live -= 1;
@@ -271,7 +301,7 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn build(&self, subscriptions: &[Subscription], sample: &[Event], threads: usize) -> Segment {
+    fn build<D: Draft>(&self, drafts: &[D], sample: &[Event], threads: usize) -> Result<Segment> {
         let attributes = Arc::clone(&self.load().attributes);
         let settings = Settings {
             attributes: &attributes,
@@ -281,7 +311,7 @@ impl Shared {
             sample,
             threads,
         };
-        Segment::new(subscriptions, settings)
+        Segment::new(drafts, settings)
     }
 
     /// Merges the smallest segments and makes the next version visible. The caller is the writer.
@@ -316,10 +346,12 @@ impl Shared {
 
     /// The segments as one, without what is removed at `version`; nothing where nothing is left.
     fn merge(&self, parts: &[Arc<Segment>], version: u64, sample: &[Event]) -> Result<Option<Arc<Segment>>> {
-        let live =
-            parts.iter().flat_map(|segment| segment.live(version).map(|slot| segment.subscription(slot)));
-        let live = live.collect::<Result<Vec<_>>>()?;
-        Ok((!live.is_empty()).then(|| Arc::new(self.build(&live, sample, 1))))
+        let live = parts.iter().flat_map(|segment| segment.live(version).map(|slot| Kept { segment, slot }));
+        let live: Vec<Kept<'_>> = live.collect();
+        if live.is_empty() {
+            return Ok(None);
+        }
+        self.build(&live, sample, 1).map(|segment| Some(Arc::new(segment)))
     }
 
     /// What the background should merge: a run of one size class; the large segments where the removed
@@ -415,6 +447,36 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.shared.merging.store(0, Ordering::Release);
     }
+}
+
+/// A written subscription on its way into an index.
+struct Written<'a> {
+    index: &'a Index,
+    position: usize,
+    written: &'a WrittenSubscription,
+}
+
+impl Draft for Written<'_> {
+    fn read(&self) -> Result<Cow<'_, Subscription>> {
+        let WrittenSubscription { id, text, metadata, boost } = self.written;
+        let read = || {
+            let expression = parse(text, self.index.limits())?;
+            let (id, metadata) = (id.clone(), metadata.clone());
+            let subscription = Subscription { id, expression, metadata, boost: *boost };
+            self.index.check(&subscription)?;
+            Ok(Cow::Owned(subscription))
+        };
+        read().map_err(|cause| Error::Item {
+            position: self.position,
+            name: format!("id {id}"),
+            cause: Box::new(cause),
+        })
+    }
+}
+
+/// Whether a text can hold `xpath('...')`.
+fn may_ask_documents(text: &str) -> bool {
+    text.as_bytes().windows(5).any(|word| word.eq_ignore_ascii_case(b"xpath"))
 }
 
 /// How many threads a caller who waits may keep busy.

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::id::{Id, IdRef};
 use crate::matcher::Slot;
 use crate::sections::{SectionReader, Sections};
-use crate::strings::Strings;
+use crate::strings::{Strings, StringsBuilder};
 
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
@@ -30,40 +30,66 @@ pub(super) struct Records {
     table: Column<u32>,
 }
 
-impl Records {
-    pub fn new(subscriptions: &[Subscription]) -> Records {
-        let ids: Vec<Vec<u8>> =
-            subscriptions.iter().map(|subscription| subscription.id.as_ref().encode()).collect();
-        let capacity = (subscriptions.len() * 3 / 2 + 1).next_power_of_two();
+/// Subscriptions on their way into columns.
+#[derive(Debug, Default)]
+pub(super) struct RecordsBuilder {
+    ids: StringsBuilder,
+    /// The ids that are integers.
+    integers: Vec<i64>,
+    texts: StringsBuilder,
+    metadata: StringsBuilder,
+    has_metadata: bool,
+    boosts: Vec<f64>,
+}
+
+impl RecordsBuilder {
+    pub fn push(&mut self, subscription: &Subscription) {
+        self.ids.push(&subscription.id.as_ref().encode());
+        if let Id::Integer(number) = subscription.id {
+            self.integers.push(number);
+        }
+        self.texts.push_display(&subscription.expression);
+        self.metadata.push(subscription.metadata.as_deref().unwrap_or("").as_bytes());
+        self.has_metadata |= subscription.metadata.is_some();
+        self.boosts.push(subscription.boost);
+    }
+
+    pub fn append(&mut self, other: RecordsBuilder) {
+        self.ids.append(other.ids);
+        self.integers.extend(other.integers);
+        self.texts.append(other.texts);
+        self.metadata.append(other.metadata);
+        self.has_metadata |= other.has_metadata;
+        self.boosts.extend(other.boosts);
+    }
+
+    pub fn finish(self) -> Records {
+        let (ids, texts) = (self.ids.finish(), self.texts.finish());
+        let capacity = (ids.len() * 3 / 2 + 1).next_power_of_two();
         let mut table = vec![0u32; capacity];
-        for (id, slot) in ids.iter().zip(1..) {
+        for slot in 0..ids.len() {
+            let id = ids.bytes_of(slot).unwrap_or_default();
             let mut position = xxh3_64(id) as usize & (capacity - 1);
             while table[position] != 0 {
                 position = (position + 1) & (capacity - 1);
             }
-            table[position] = slot;
+            table[position] = slot as u32 + 1;
         }
-        let with_metadata = subscriptions.iter().any(|subscription| subscription.metadata.is_some());
-        let metadata = subscriptions.iter().take(if with_metadata { usize::MAX } else { 0 });
-        let boosted = subscriptions.iter().any(|subscription| subscription.boost != 1.0);
-        let boosts = subscriptions.iter().take(if boosted { usize::MAX } else { 0 });
-        let is_string = |subscription: &&Subscription| matches!(subscription.id, Id::String(_));
-        let strings = subscriptions.iter().filter(is_string).count();
-        let integers = subscriptions.iter().filter_map(|subscription| match subscription.id {
-            Id::Integer(number) if strings == 0 => Some(number),
-            _ => None,
-        });
+        let strings = ids.len() - self.integers.len();
+        let boosted = self.boosts.iter().any(|&boost| boost != 1.0);
         Records {
-            kinds: vec![strings as u64, (ids.len() - strings) as u64].into(),
-            integers: integers.collect(),
-            ids: ids.iter().take(if strings == 0 { 0 } else { usize::MAX }).collect(),
-            texts: subscriptions.iter().map(|subscription| subscription.expression.to_string()).collect(),
-            metadata: metadata.map(|subscription| subscription.metadata.as_deref().unwrap_or("")).collect(),
-            boosts: boosts.map(|subscription| subscription.boost).collect(),
+            kinds: vec![strings as u64, self.integers.len() as u64].into(),
+            integers: if strings == 0 { self.integers.into() } else { Column::default() },
+            ids: if strings == 0 { Strings::default() } else { ids },
+            texts,
+            metadata: if self.has_metadata { self.metadata.finish() } else { Strings::default() },
+            boosts: if boosted { self.boosts.into() } else { Column::default() },
             table: table.into(),
         }
     }
+}
 
+impl Records {
     pub fn len(&self) -> usize {
         self.texts.len()
     }

@@ -3,13 +3,14 @@
 //! Subscriptions with the matcher compiled over them. Only removals are written into a segment: for
 //! every slot the first version of the index that no longer holds it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
-use super::records::Records;
+use super::draft::{Draft, gather};
+use super::records::{Records, RecordsBuilder};
 use super::subscription::Subscription;
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
@@ -50,6 +51,15 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// The algorithm for so many subscriptions.
+    fn of(self, subscriptions: usize) -> Algorithm {
+        match self {
+            Algorithm::Auto if subscriptions < COMPILED => Algorithm::Scan,
+            Algorithm::Auto => Algorithm::Compiled,
+            other => other,
+        }
+    }
+
     /// Fails where the algorithm needs a normal form that would explode.
     pub(super) fn check(self, expression: &Expression, limits: &Limits) -> Result<()> {
         let outer = match self {
@@ -91,18 +101,12 @@ impl Engine {
     where
         I: ExactSizeIterator<Item = &'a Expression> + Clone,
     {
-        let Settings { attributes, missing, algorithm, sample, normal_form, threads } = settings;
-        let algorithm = match algorithm {
-            Algorithm::Auto if expressions.len() < COMPILED => Algorithm::Scan,
-            Algorithm::Auto => Algorithm::Compiled,
-            other => other,
-        };
-        if algorithm != Algorithm::Compiled {
-            // Events are decoded and explained by all that is mentioned, whatever a matcher needs of it.
-            for predicate in expressions.clone().flat_map(Expression::predicates) {
-                attributes.intern(predicate.attribute());
-            }
+        let Settings { attributes, missing, algorithm, sample, normal_form, .. } = settings;
+        // Events are decoded and explained by all that is mentioned, whatever a matcher needs of it.
+        for predicate in expressions.clone().flat_map(Expression::predicates) {
+            attributes.intern(predicate.attribute());
         }
+        let algorithm = algorithm.of(expressions.len());
         match algorithm {
             Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
             Algorithm::ATree => {
@@ -123,10 +127,7 @@ impl Engine {
                 let options = IntervalOptions::default();
                 Engine::Interval(Box::new(Interval::new(expressions, attributes, missing, options)))
             }
-            _ => {
-                let compiled = Compiled::with_threads(expressions, attributes, missing, sample, threads);
-                Engine::Compiled(Box::new(compiled))
-            }
+            _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample))),
         }
     }
 }
@@ -152,18 +153,26 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    pub fn new(subscriptions: &[Subscription], settings: Settings<'_>) -> Segment {
-        let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
-        let boost = |slot: Slot| subscriptions[slot as usize].boost;
-        let (records, engine) = match settings.threads > 1 && subscriptions.len() > MERGED_AT_ONCE {
-            false => (Records::new(subscriptions), Engine::new(expressions, boost, settings)),
-            true => std::thread::scope(|scope| {
-                let records = scope.spawn(|| Records::new(subscriptions));
-                let engine = Engine::new(expressions, boost, settings);
-                (records.join().unwrap_or_else(|panic| resume_unwind(panic)), engine)
-            }),
+    /// Reads and compiles drafts; fails where one cannot be read.
+    pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
+        let (records, engine) = match settings.algorithm.of(drafts.len()) {
+            Algorithm::Compiled => {
+                let (records, builder) = gather(drafts, settings.threads)?;
+                let Settings { attributes, missing, sample, .. } = settings;
+                let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
+                let compiled = builder.finish(attributes, missing, sample, expression)?;
+                (records, Engine::Compiled(Box::new(compiled)))
+            }
+            _ => {
+                let subscriptions = drafts.iter().map(Draft::read).collect::<Result<Vec<_>>>()?;
+                let mut records = RecordsBuilder::default();
+                subscriptions.iter().for_each(|subscription| records.push(subscription));
+                let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
+                let boost = |slot: Slot| subscriptions[slot as usize].boost;
+                (records.finish(), Engine::new(expressions, boost, settings))
+            }
         };
-        Segment {
+        Ok(Segment {
             records,
             engine,
             scores: OnceLock::new(),
@@ -174,7 +183,7 @@ impl Segment {
             file: OnceLock::new(),
             trusted: true,
             sampled: !settings.sample.is_empty(),
-        }
+        })
     }
 
     pub fn len(&self) -> usize {

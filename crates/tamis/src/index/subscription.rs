@@ -24,3 +24,23 @@ impl Subscription {
         Subscription { id: id.into(), expression, metadata: None, boost: 1.0 }
     }
 }
+
+/// A subscription whose expression is still text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenSubscription {
+    /// What the user calls it.
+    pub id: Id,
+    /// What it asks, as it was written.
+    pub text: String,
+    /// The user's own data, as JSON that the index keeps unread.
+    pub metadata: Option<Arc<str>>,
+    /// What its score is multiplied by.
+    pub boost: f64,
+}
+
+impl WrittenSubscription {
+    /// A subscription without metadata and with a boost of 1.
+    pub fn new(id: impl Into<Id>, text: impl Into<String>) -> WrittenSubscription {
+        WrittenSubscription { id: id.into(), text: text.into(), metadata: None, boost: 1.0 }
+    }
+}

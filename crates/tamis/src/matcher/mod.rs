@@ -22,6 +22,7 @@ mod scan;
 pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use cnf::Cnf;
 pub use compiled::Compiled;
+pub(crate) use compiled::CompiledBuilder;
 pub use dewey::Dewey;
 pub use interval::{Interval, IntervalOptions};
 pub use kindex::{Cursor, KIndex, KIndexOptions};

@@ -14,6 +14,7 @@ use super::program::{self, MOST_ATTRIBUTES, MOST_KEYS, end_block, head};
 use super::ranges::{Bounds, Interval};
 use super::term::{Tag, Term, TermId, Terms};
 use super::{Compiled, NO_BLOCK, TARGET_NODE};
+use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, Normaliser};
 use crate::matcher::{Scan, Slot};
@@ -26,40 +27,72 @@ const MOST_LEVELS: u32 = 64;
 /// A term that is no node.
 const NO_NODE: u32 = u32::MAX;
 
-/// Fewer expressions are taken apart by one thread.
-const PER_THREAD: usize = 10_000;
+/// Expressions on their way into a compiled matcher; none is kept once it is taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct CompiledBuilder {
+    terms: Terms,
+    /// The term of each expression.
+    roots: Vec<TermId>,
+    normaliser: Normaliser,
+}
 
-/// Compiles expressions, whose slots are their positions; `sample` tells what events are like.
-pub(super) fn compile(
-    expressions: &[&Expression],
-    attributes: &Attributes,
+impl CompiledBuilder {
+    /// Takes an expression apart; its slot is the number of those before it.
+    pub fn push(&mut self, expression: &Expression) {
+        self.roots.push(self.normaliser.build(expression, &mut self.terms));
+    }
+
+    /// Appends the expressions of another.
+    pub fn append(&mut self, other: &CompiledBuilder) {
+        let numbers = self.terms.absorb(&other.terms);
+        self.roots.extend(other.roots.iter().map(|&root| numbers[root as usize]));
+    }
+
+    /// Compiles what was taken apart; `sample` tells what events are like, and `expression` gives the
+    /// expression of a slot again, for the few that are too deep to compile.
+    pub fn finish(
+        self,
+        attributes: &Attributes,
+        missing: Missing,
+        sample: &[Event],
+        expression: impl Fn(Slot) -> Result<Expression>,
+    ) -> Result<Compiled> {
+        let CompiledBuilder { terms, mut roots, .. } = self;
+        let mut local: Vec<u32> = Vec::new();
+        for (name, number) in terms.names().iter().zip(1..) {
+            let attribute = attributes.intern(name) as usize;
+            local.resize(local.len().max(attribute + 1), 0);
+            local[attribute] = number;
+        }
+        let mut levels: Vec<u32> = Vec::with_capacity(terms.len());
+        for term in 0..terms.len() {
+            let operands = terms.get(term as TermId).operands();
+            levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
+        }
+        let mut deep: Vec<Slot> = Vec::new();
+        let too_many = terms.names().len() >= MOST_ATTRIBUTES;
+        for (root, slot) in roots.iter_mut().zip(0..) {
+            if levels[*root as usize] > MOST_LEVELS || too_many {
+                deep.push(slot);
+                *root = TermId::MAX;
+            }
+        }
+        let scanned = deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
+        let scan = Scan::new(&scanned, attributes, missing);
+        Ok(compile(terms, &roots, deep, scan, local, missing, sample))
+    }
+}
+
+/// Compiles terms; `deep` are the slots without a term, and `local` the attributes' numbers here.
+fn compile(
+    terms: Terms,
+    roots: &[TermId],
+    deep: Vec<Slot>,
+    scan: Scan,
+    local: Vec<u32>,
     missing: Missing,
     sample: &[Event],
-    threads: usize,
 ) -> Compiled {
-    let (terms, mut roots) = take_apart(expressions, threads);
-    let mut local: Vec<u32> = Vec::new();
-    for (name, number) in terms.names().iter().zip(1..) {
-        let attribute = attributes.intern(name) as usize;
-        local.resize(local.len().max(attribute + 1), 0);
-        local[attribute] = number;
-    }
-    let mut levels: Vec<u32> = Vec::with_capacity(terms.len());
-    for term in 0..terms.len() {
-        let operands = terms.get(term as TermId).operands();
-        levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
-    }
-    let mut deep: Vec<(Slot, &Expression)> = Vec::new();
-    let too_many = terms.names().len() >= MOST_ATTRIBUTES;
-    for (slot, (root, expression)) in roots.iter_mut().zip(expressions).enumerate() {
-        if levels[*root as usize] > MOST_LEVELS || too_many {
-            deep.push((slot as Slot, expression));
-            *root = TermId::MAX;
-        }
-    }
-    let scan = Scan::new(deep.iter().map(|(_, expression)| *expression), attributes, missing);
-    let deep = deep.into_iter().map(|(slot, _)| slot).collect();
-
     let mut uses = vec![0u32; terms.len()];
     for &root in roots.iter().filter(|&&root| root != TermId::MAX) {
         uses[root as usize] += 1;
@@ -105,33 +138,7 @@ pub(super) fn compile(
     };
     builder.estimate(&estimates);
     builder.number_nodes(&uses);
-    builder.finish(&roots, deep, scan, local)
-}
-
-/// The terms of expressions, and the term of each.
-fn take_apart(expressions: &[&Expression], threads: usize) -> (Terms, Vec<TermId>) {
-    let alone = |expressions: &[&Expression]| {
-        let (mut terms, mut normaliser) = (Terms::default(), Normaliser::default());
-        let roots: Vec<TermId> =
-            expressions.iter().map(|expression| normaliser.build(expression, &mut terms)).collect();
-        (terms, roots)
-    };
-    let threads = threads.min(expressions.len() / PER_THREAD).max(1);
-    let mut shares = expressions.chunks(expressions.len().div_ceil(threads).max(1));
-    let first = shares.next().unwrap_or_default();
-    std::thread::scope(|scope| {
-        let others: Vec<_> = shares.map(|share| scope.spawn(move || alone(share))).collect();
-        let (mut terms, mut roots) = alone(first);
-        for other in others {
-            let (theirs, their_roots) = match other.join() {
-                Ok(taken) => taken,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            let numbers = terms.absorb(&theirs);
-            roots.extend(their_roots.into_iter().map(|root| numbers[root as usize]));
-        }
-        (terms, roots)
-    })
+    builder.finish(roots, deep, scan, local)
 }
 
 /// What an entry waits for; the kinds are numbered one behind the other once all are known.

@@ -33,6 +33,7 @@ use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::truth::{Missing, Truth};
 use bits::Bits;
+pub(crate) use build::CompiledBuilder;
 use keys::{Keys, NO_KEY};
 use patterns::Patterns;
 use program::{Context, block_holds, holds};
@@ -90,19 +91,17 @@ impl Compiled {
         missing: Missing,
         sample: &[Event],
     ) -> Compiled {
-        Compiled::with_threads(expressions, attributes, missing, sample, 1)
-    }
-
-    /// As [`Compiled::new`], with up to so many threads.
-    pub(crate) fn with_threads<'a>(
-        expressions: impl IntoIterator<Item = &'a Expression>,
-        attributes: &Attributes,
-        missing: Missing,
-        sample: &[Event],
-        threads: usize,
-    ) -> Compiled {
-        let expressions: Vec<&Expression> = expressions.into_iter().collect();
-        build::compile(&expressions, attributes, missing, sample, threads)
+        let mut builder = CompiledBuilder::default();
+        let mut all = Vec::new();
+        for expression in expressions {
+            builder.push(expression);
+            all.push(expression);
+        }
+        let deep = |slot: Slot| Ok(all[slot as usize].clone());
+        match builder.finish(attributes, missing, sample, deep) {
+            Ok(compiled) => compiled,
+            Err(error) => unreachable!("no expression is read again: {error}"),
+        }
     }
 
     /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.
