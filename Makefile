@@ -73,13 +73,17 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
 	done
 
-bench: require build ## measure the language, the XML filters beside lxml, the engine beside its references, and the papers' findings
+bench: require build ## measure the language, the XML filters beside lxml, the engine beside its references, the papers' findings, and graphs
 	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis
 	$(BIN)/python scripts/bench_lxml.py build/xml
 	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000"; do \
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
 	cargo run --locked --release --quiet -p tamis-lab --bin papers
+	cargo run --locked --release --quiet -p tamis-lab --bin graph
+	cargo run --locked --release --quiet -p tamis-lab --bin graph -- grow 100
+	cargo run --locked --release --quiet -p tamis-lab --bin graph -- write build/exchange 1/4 1
+	$(BIN)/python scripts/bench_graph.py build/exchange
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build target fuzz/target python/tamis/*.so

@@ -468,6 +468,47 @@ def test_networkx_agrees(
     check()
 
 
+def test_top() -> None:
+    graph = Graph()
+    graph.add_many(
+        {"net1": "topic = 'sports'", "adv1": "age in (35^4, 36)", "adv2": "age > 30", "adv3": None},
+        [
+            ("pub1", "net1", None, 0.5),
+            ("pub1", "net2", None, 3),
+            ("net1", "adv1", None, 2),
+            ("net2", "adv1", None, 0.25),
+            ("net1", "adv2", "adsize = '300x200'", 0.25),
+            ("net1", "adv3", None, 0),
+            ("net1", "adv4"),
+        ],
+    )
+    best = graph.top(EVENT, "pub1", 4)
+    assert [(found.id, found.value, found.score, found.cost) for found in best] == [
+        ("adv1", 1.5, 4.0, 2.5),
+        ("net1", 0.5, 1.0, 0.5),
+        ("adv2", 0.25, 1.0, 0.75),
+        ("adv3", -0.5, 0.0, 0.5),
+    ]
+    assert best[0].path == ["pub1", "net1", "adv1"]
+    assert repr(best[3]) == (
+        'Delivery(id="adv3", value=-0.5, score=0, cost=0.5, path=["pub1", "net1", "adv3"])'
+    )
+    assert [found.id for found in graph.top(EVENT, "pub1", 9, sinks_only=True)][:2] == [
+        "adv1",
+        "adv2",
+    ]
+    assert [found.id for found in graph.top(EVENT, "pub1", max_cost=0.5)] == ["net1", "adv3"]
+    assert graph.top(EVENT, "pub1", 1, weights={"age": 0.5})[0].id == "net1"
+    assert graph.top(EVENT, "pub1", 0) == []
+    graph.add_node("adv3", "age > 30")
+    assert [found.id for found in graph.top(EVENT, "pub1", 2)] == ["adv1", "net1"]
+    for wrong in (-1, float("nan")):
+        with pytest.raises(GraphError, match="max_cost is a number from 0"):
+            graph.top(EVENT, "pub1", max_cost=wrong)
+    with pytest.raises(UnknownIdError):
+        graph.top(EVENT, "nobody")
+
+
 def test_from_networkx_and_back() -> None:
     theirs = networkx.MultiDiGraph()
     theirs.add_node("net1", expression="topic = 'sports'")

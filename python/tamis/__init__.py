@@ -17,7 +17,7 @@ An `Index` holds subscriptions: an id with an `Expression`, written as text, put
 them. What goes wrong is a `TamisError`.
 """
 
-from tamis._tamis import Explanation, Expression, Index, Limits, Subscription
+from tamis._tamis import Delivery, Explanation, Expression, Index, Limits, Subscription
 from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted, xpath
 from tamis.errors import (
     DocumentError,
@@ -38,6 +38,7 @@ open = Index.open
 
 __all__ = [
     "Attribute",
+    "Delivery",
     "DocumentError",
     "EventError",
     "Explanation",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsRead
 
 __all__ = [
+    "Delivery",
     "Explanation",
     "Expression",
     "Filter",
@@ -708,6 +709,29 @@ class Graph:
         """
     def explain(self, event: _Event, source: _Id, target: _Id) -> GraphExplanation:
         """Over which path an event reaches a target from a source, or who is in the way."""
+    def top(
+        self,
+        event: _Event,
+        source: _Id,
+        n: int = 10,
+        *,
+        max_cost: float | None = None,
+        sinks_only: bool = False,
+        weights: Mapping[str, Any] | None = None,
+    ) -> list[Delivery]:
+        """The nodes that an event reaches and that are worth most, best first.
+
+        A node is worth the score of its expression, as `Index.top` has it and 0 without one, less
+        the cost of the cheapest valid path. Of equal ones, what was added first comes first.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            source: The node it starts from.
+            n: How many nodes are wanted.
+            max_cost: What a path may cost.
+            sinks_only: Whether only nodes that no edge leads on from are wanted.
+            weights: The event's weights, as for `Index.top`.
+        """
     def edges(self, source: _Id | None = None) -> list[tuple[_Id, _Id, Expression | None, float]]:
         """The edges of a node, or of all nodes: source, target, expression and cost.
 
@@ -730,6 +754,26 @@ class Graph:
     def __len__(self) -> int: ...
     def __contains__(self, id: object, /) -> bool: ...
     def __iter__(self) -> Iterator[_Id]: ...
+
+@final
+class Delivery:
+    """A node that an event reaches, with what it is worth."""
+
+    @property
+    def id(self) -> _Id:
+        """The node."""
+    @property
+    def value(self) -> float:
+        """Its score less the cost."""
+    @property
+    def score(self) -> float:
+        """What its expression scores on the event; 0 without one."""
+    @property
+    def cost(self) -> float:
+        """What the cheapest valid path costs."""
+    @property
+    def path(self) -> list[_Id]:
+        """That path, from the source to the node."""
 
 @final
 class GraphMatches:

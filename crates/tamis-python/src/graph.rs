@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
-use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Place, Route, Search, Strategy};
+use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Place, Ranking, Route, Search, Strategy};
 use tamis::{Event, IdRef};
 
 use crate::error;
@@ -17,6 +17,7 @@ use crate::expression::{self, Expression};
 use crate::id;
 use crate::index::{read_missing, write_ids, write_missing};
 use crate::limits::{Limits, or_default};
+use crate::rank;
 use crate::subscription::iterate;
 
 /// Events decoded before they are searched for together, without the interpreter's lock.
@@ -231,6 +232,38 @@ impl Graph {
         let route = route.map_err(|error| error::raise(py, &error))?;
         let names = (id::read(source)?, id::read(target)?);
         Ok(GraphExplanation { route, source: names.0, target: names.1 })
+    }
+
+    /// The nodes that an event reaches and that are worth most: the score of their expression less the cost
+    /// of the cheapest valid path. Best first; of equal ones what was added first.
+    #[pyo3(signature = (event, source, n=10, *, max_cost=None, sinks_only=false, weights=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
+    fn top(
+        &self,
+        py: Python<'_>,
+        event: &Bound<'_, PyAny>,
+        source: &Bound<'_, PyAny>,
+        n: usize,
+        max_cost: Option<f64>,
+        sinks_only: bool,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Delivery>> {
+        let max_cost = max_cost.unwrap_or(f64::INFINITY);
+        if max_cost.is_nan() || max_cost < 0.0 {
+            return Err(error::graph(py, &format!("max_cost is a number from 0, not {max_cost}")));
+        }
+        let snapshot = self.graph.snapshot();
+        let source = find(py, &snapshot, source)?;
+        let mut decoded = Event::default();
+        event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
+        let weights = rank::read_event_weights(weights, snapshot.attributes())?;
+        let ranking = Ranking { most: n, max_cost, sinks_only };
+        let best = py.detach(|| {
+            WORKING
+                .with(|working| snapshot.top(&decoded, source, ranking, &weights, &mut working.borrow_mut()))
+        });
+        let best = best.map_err(|error| error::raise(py, &error))?;
+        Ok(best.into_iter().map(Delivery).collect())
     }
 
     /// The edges of a node, or of all nodes, as (source, target, expression or None, cost).
@@ -490,6 +523,50 @@ impl GraphMatches {
         dict.set_item("evaluated", counts.evaluated)?;
         dict.set_item("edges", counts.edges)?;
         Ok(dict)
+    }
+}
+
+/// A node that an event reaches, with what it is worth.
+#[pyclass(module = "tamis", frozen)]
+pub struct Delivery(graph::Delivery);
+
+#[pymethods]
+impl Delivery {
+    /// The node.
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        id::write(py, self.0.id.as_ref())
+    }
+
+    /// Its score less the cost.
+    #[getter]
+    fn value(&self) -> f64 {
+        self.0.value
+    }
+
+    /// What its expression scores on the event; 0 without one.
+    #[getter]
+    fn score(&self) -> f64 {
+        self.0.score
+    }
+
+    /// What the cheapest valid path costs.
+    #[getter]
+    fn cost(&self) -> f64 {
+        self.0.cost
+    }
+
+    /// That path, from the source to the node.
+    #[getter]
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let ids: Vec<IdRef<'_>> = self.0.path.iter().map(tamis::Id::as_ref).collect();
+        write_ids(py, &ids)
+    }
+
+    fn __repr__(&self) -> String {
+        let graph::Delivery { id, value, score, cost, path } = &self.0;
+        let path: Vec<String> = path.iter().map(tamis::Id::to_string).collect();
+        format!("Delivery(id={id}, value={value}, score={score}, cost={cost}, path=[{}])", path.join(", "))
     }
 }
 

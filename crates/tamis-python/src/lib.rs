@@ -26,7 +26,7 @@ mod _tamis {
     #[pymodule_export]
     use crate::expression::Expression;
     #[pymodule_export]
-    use crate::graph::{Graph, GraphExplanation, GraphMatches};
+    use crate::graph::{Delivery, Graph, GraphExplanation, GraphMatches};
     #[pymodule_export]
     use crate::index::Index;
     #[pymodule_export]

@@ -7,15 +7,20 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
+use proptest::sample::select;
 use proptest::strategy::Strategy as Generator;
-use tamis::graph::{Batch, Change, Counts, Graph, GraphSnapshot, Strategy, Working};
-use tamis::{Event, Expression, Id, IdRef, Limits, Missing, Truth, explain, parse};
+use tamis::graph::{Batch, Change, Counts, Delivery, Graph, GraphSnapshot, Ranking, Strategy, Working};
+use tamis::{
+    Event, EventWeights, Expression, Id, IdRef, Limits, Missing, ScoreScratch, Scores, Truth, explain, parse,
+};
 
 /// The definition: what was added and not removed, and a fixed point over it.
 #[derive(Debug, Default, Clone)]
 struct Model {
     nodes: BTreeMap<i64, Option<Expression>>,
-    edges: Vec<(i64, i64, Option<Expression>)>,
+    edges: Vec<(i64, i64, Option<Expression>, f64)>,
+    /// In the order in which nodes were added.
+    order: Vec<i64>,
 }
 
 impl Model {
@@ -26,22 +31,51 @@ impl Model {
         };
         match change {
             Change::AddNode { id, expression } => {
+                self.ensure(number(id));
                 self.nodes.insert(number(id), expression.clone());
             }
-            Change::AddEdge { source, target, expression, .. } => {
+            Change::AddEdge { source, target, expression, cost } => {
                 let (source, target) = (number(source), number(target));
-                self.nodes.entry(source).or_default();
-                self.nodes.entry(target).or_default();
-                self.edges.push((source, target, expression.clone()));
+                self.ensure(source);
+                self.ensure(target);
+                self.edges.push((source, target, expression.clone(), *cost));
             }
             Change::RemoveNode { id } => {
                 let node = number(id);
                 self.nodes.remove(&node);
-                self.edges.retain(|(source, target, _)| *source != node && *target != node);
+                self.order.retain(|known| *known != node);
+                self.edges.retain(|(source, target, ..)| *source != node && *target != node);
             }
             Change::RemoveEdge { source, target } => {
                 let ends = (number(source), number(target));
-                self.edges.retain(|(source, target, _)| (*source, *target) != ends);
+                self.edges.retain(|(source, target, ..)| (*source, *target) != ends);
+            }
+        }
+    }
+
+    fn ensure(&mut self, node: i64) {
+        if !self.order.contains(&node) {
+            self.nodes.insert(node, None);
+            self.order.push(node);
+        }
+    }
+
+    /// What the cheapest valid path to every node costs.
+    fn cheapest(&self, source: i64, takes: impl Fn(&Option<Expression>) -> bool) -> BTreeMap<i64, f64> {
+        let open =
+            |edge: &&(i64, i64, Option<Expression>, f64)| takes(&edge.2) && takes(&self.nodes[&edge.1]);
+        let open: Vec<_> = self.edges.iter().filter(open).collect();
+        let mut costs: BTreeMap<i64, f64> = BTreeMap::new();
+        loop {
+            let before = costs.clone();
+            for (from, to, _, cost) in &open {
+                let start = if *from == source { Some(0.0) } else { costs.get(from).copied() };
+                let Some(start) = start else { continue };
+                let known = costs.entry(*to).or_insert(f64::INFINITY);
+                *known = known.min(start + cost);
+            }
+            if costs == before {
+                return costs;
             }
         }
     }
@@ -51,8 +85,8 @@ impl Model {
         let open: Vec<(i64, i64)> = self
             .edges
             .iter()
-            .filter(|(_, target, expression)| takes(expression) && takes(&self.nodes[target]))
-            .map(|(source, target, _)| (*source, *target))
+            .filter(|(_, target, expression, _)| takes(expression) && takes(&self.nodes[target]))
+            .map(|(source, target, ..)| (*source, *target))
             .collect();
         let mut reached = BTreeSet::new();
         loop {
@@ -126,9 +160,63 @@ fn check(graph: &Graph, model: &Model, json: &str, missing: Missing) {
             let found = run(&snapshot, json, source, strategy, true).0;
             assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), sinks, "{strategy:?} from {source}");
         }
+        check_top(&snapshot, model, &event, source, takes, missing);
         let retrieved = |strategy| run(&snapshot, json, source, strategy, false).1.retrieved;
         assert!(retrieved(Strategy::GeneralSkipping) <= retrieved(Strategy::General));
         assert!(retrieved(Strategy::DagSkipping) <= retrieved(Strategy::Dag));
+    }
+}
+
+/// The best, against sorting all that is reached.
+fn check_top(
+    snapshot: &GraphSnapshot,
+    model: &Model,
+    event: &Event,
+    source: i64,
+    takes: impl Fn(&Option<Expression>) -> bool,
+    missing: Missing,
+) {
+    let costs = model.cheapest(source, takes);
+    let score = |node: i64| {
+        model.nodes[&node].as_ref().map_or(0.0, |expression| {
+            let scores = Scores::new([expression], snapshot.attributes(), missing);
+            let mut scratch = ScoreScratch::default();
+            scores.begin(&mut scratch);
+            scores.score(0, event, &EventWeights::default(), &mut scratch).unwrap()
+        })
+    };
+    let mut sorted: Vec<(i64, f64, f64)> = model
+        .order
+        .iter()
+        .filter_map(|&node| costs.get(&node).map(|&cost| (node, score(node) - cost, cost)))
+        .collect();
+    sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let number = snapshot.find(&source.into()).unwrap();
+    for (most, max_cost) in
+        [(100, f64::INFINITY), (3, f64::INFINITY), (1, f64::INFINITY), (100, 2.0), (0, 1.0)]
+    {
+        let ranking = Ranking { most, max_cost, sinks_only: false };
+        let best =
+            snapshot.top(event, number, ranking, &EventWeights::default(), &mut Working::default()).unwrap();
+        let wanted = sorted.iter().filter(|(.., cost)| *cost <= max_cost).take(most);
+        let wanted: Vec<(Id, f64, f64)> =
+            wanted.map(|&(node, value, cost)| (node.into(), value, cost)).collect();
+        let found: Vec<(Id, f64, f64)> =
+            best.iter().map(|delivery| (delivery.id.clone(), delivery.value, delivery.cost)).collect();
+        assert_eq!(found, wanted, "from {source}, {most} of at most {max_cost}");
+        for Delivery { id, value, score, cost, path } in best {
+            assert_eq!(value, score - cost);
+            assert_eq!((path.first(), path.last()), (Some(&source.into()), Some(&id)));
+            let cheapest = |pair: &[Id]| {
+                let edges = model
+                    .edges
+                    .iter()
+                    .filter(|edge| Id::from(edge.0) == pair[0] && Id::from(edge.1) == pair[1]);
+                edges.map(|edge| edge.3).fold(f64::INFINITY, f64::min)
+            };
+            // Some edges may refuse the event, so that the path costs no less than the cheapest ones.
+            assert!(path.windows(2).map(cheapest).sum::<f64>() <= cost);
+        }
     }
 }
 
@@ -144,16 +232,20 @@ fn condition() -> impl Generator<Value = Option<Expression>> {
 }
 
 fn edge(cyclic: bool) -> impl Generator<Value = Change> {
-    (0..NODES, 0..NODES, condition(), 0..3u8).prop_filter_map("acyclic", move |(a, b, condition, rare)| {
-        let (source, target) = if cyclic { (a, b) } else { (a.min(b), a.max(b)) };
-        let expression = if rare == 0 { condition } else { None };
-        (cyclic || source < target).then(|| Change::AddEdge {
-            source: source.into(),
-            target: target.into(),
-            expression,
-            cost: 1.0,
-        })
-    })
+    let cost = select(vec![1.0, 1.0, 0.0, 0.5, 2.25]);
+    (0..NODES, 0..NODES, condition(), 0..3u8, cost).prop_filter_map(
+        "acyclic",
+        move |(a, b, condition, rare, cost)| {
+            let (source, target) = if cyclic { (a, b) } else { (a.min(b), a.max(b)) };
+            let expression = if rare == 0 { condition } else { None };
+            (cyclic || source < target).then(|| Change::AddEdge {
+                source: source.into(),
+                target: target.into(),
+                expression,
+                cost,
+            })
+        },
+    )
 }
 
 fn node() -> impl Generator<Value = Change> {

@@ -72,7 +72,7 @@ impl GraphSnapshot {
                 if self.is_valid(child, event, working) {
                     working.mark(child, RESULT);
                     if child == target {
-                        return self.path(&parents, source, target).map(Route::Reached);
+                        return self.path(|node| parents[node as usize], source, target).map(Route::Reached);
                     }
                     if child != source {
                         open.push_back(child);
@@ -92,12 +92,13 @@ impl GraphSnapshot {
         cut.into_iter().map(refusal).collect::<Result<_>>().map(Route::Refused)
     }
 
-    fn path(&self, parents: &[u32], source: u32, target: u32) -> Result<Vec<Id>> {
+    /// The nodes from the source to the target; `parent` is the node before another one.
+    pub(super) fn path(&self, parent: impl Fn(u32) -> u32, source: u32, target: u32) -> Result<Vec<Id>> {
         let mut path = vec![target];
-        let mut node = parents[target as usize];
+        let mut node = parent(target);
         while node != source {
             path.push(node);
-            node = parents[node as usize];
+            node = parent(node);
         }
         path.push(source);
         let named = path.into_iter().rev().filter(|&node| self.is_named(node));

@@ -41,6 +41,7 @@ mod storage;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod top;
 mod working;
 
 use std::path::PathBuf;
@@ -54,6 +55,7 @@ pub use change::Change;
 pub use evaluate::{Search, Strategy};
 pub use explain::{Place, Refusal, Route};
 pub use snapshot::{GraphEdge, GraphSnapshot, GraphStats, NodeNumber};
+pub use top::{Delivery, Ranking};
 pub use working::{Counts, Working};
 
 use crate::error::Result;

@@ -18,6 +18,7 @@ use crate::expression::{Expression, parse};
 use crate::ids::Ids;
 use crate::limits::Limits;
 use crate::matcher::{Compiled, KIndex, KIndexOptions, Matcher};
+use crate::rank::Scores;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::truth::Missing;
@@ -45,6 +46,8 @@ pub(super) struct Segment {
     pub matcher: Compiled,
     /// The same as an index that can be skipped through, made when it is first asked for.
     kindex: OnceLock<KIndex>,
+    /// What expressions score, and the most that any can, made likewise.
+    scores: OnceLock<(Scores, f64)>,
     /// The nodes of the matcher's slots, ascending.
     pub constrained: Column<u32>,
     /// The nodes that can be reached and have no expression, ascending.
@@ -117,6 +120,7 @@ impl Segment {
             texts: draft.expressions.iter().map(|expression| expression.to_string()).collect(),
             matcher: Compiled::new(asked, attributes, missing, sample),
             kindex: OnceLock::new(),
+            scores: OnceLock::new(),
             free: with(false).into(),
             constrained: constrained.into(),
             firsts: firsts.into(),
@@ -183,6 +187,18 @@ impl Segment {
             // Conjunctions must stand in the order of the nodes.
             let options = KIndexOptions { share: false, ..KIndexOptions::default() };
             KIndex::new(&expressions, attributes, self.programs.missing(), options)
+        })
+    }
+
+    /// What every expression scores, and the most that any can.
+    pub fn scores(&self, attributes: &Attributes) -> &(Scores, f64) {
+        self.scores.get_or_init(|| {
+            let numbers = 0..self.texts.len() as u32;
+            let expressions: Vec<Expression> =
+                numbers.map(|number| self.expression(number).expect("a damaged expression")).collect();
+            let scores = Scores::new(&expressions, attributes, self.programs.missing());
+            let most = (0..expressions.len()).map(|number| scores.bound(number)).fold(0.0, f64::max);
+            (scores, most)
         })
     }
 
@@ -270,6 +286,7 @@ impl Segment {
             texts,
             matcher,
             kindex: OnceLock::new(),
+            scores: OnceLock::new(),
             constrained,
             free,
             acyclic,

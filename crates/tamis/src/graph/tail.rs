@@ -6,7 +6,7 @@
 //! waits. A removed node is one that no event makes valid; its edges are dropped when the graph is
 //! compiled again.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use imbl::{HashMap, HashSet, Vector};
 
@@ -17,6 +17,7 @@ use super::segment::Segment;
 use crate::event::Attributes;
 use crate::expression::Expression;
 use crate::id::{Id, IdRef};
+use crate::rank::Scores;
 use crate::truth::Missing;
 
 /// One expression, ready to be put to an event.
@@ -24,6 +25,13 @@ use crate::truth::Missing;
 pub(super) struct Condition {
     pub expression: Expression,
     pub program: Programs,
+    scores: OnceLock<Scores>,
+}
+
+impl Condition {
+    pub fn scores(&self, attributes: &Attributes, missing: Missing) -> &Scores {
+        self.scores.get_or_init(|| Scores::new([&self.expression], attributes, missing))
+    }
 }
 
 /// A node added since.
@@ -151,7 +159,7 @@ impl Tail {
     fn constrain(&mut self, ground: Ground<'_>, node: u32, expression: Option<&Expression>) {
         let condition = expression.map(|expression| {
             let program = Programs::new([expression], ground.attributes, ground.missing);
-            Arc::new(Condition { expression: expression.clone(), program })
+            Arc::new(Condition { expression: expression.clone(), program, scores: OnceLock::new() })
         });
         self.patch(node, |patch| patch.condition = Some(condition));
     }

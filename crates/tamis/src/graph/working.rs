@@ -8,7 +8,9 @@ use std::collections::BinaryHeap;
 use std::sync::{Mutex, PoisonError};
 
 use super::programs::Memo;
+use super::top::Costs;
 use crate::matcher::{Scratch, Slot};
+use crate::rank::ScoreScratch;
 
 /// A path of valid nodes leads to the node from the source; it may itself be invalid.
 pub(super) const REACHABLE: u8 = 1;
@@ -49,6 +51,11 @@ pub struct Working {
     pub(super) scratch: Scratch,
     pub(super) slots: Vec<Slot>,
     pub(super) counts: Counts,
+    /// Edges of results that were not yet followed.
+    pub(super) waiting: usize,
+    pub(super) costs: Costs,
+    pub(super) scores: ScoreScratch,
+    pub(super) newer_scores: ScoreScratch,
 }
 
 impl Working {
@@ -65,6 +72,7 @@ impl Working {
         self.valid.clear();
         self.children.clear();
         self.counts = Counts::default();
+        self.waiting = 0;
     }
 
     #[inline]

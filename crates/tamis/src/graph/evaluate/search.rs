@@ -60,7 +60,7 @@ impl GraphSnapshot {
         Ok(working.counts)
     }
 
-    fn is_wanted(&self, node: u32, sinks_only: bool) -> bool {
+    pub(in crate::graph) fn is_wanted(&self, node: u32, sinks_only: bool) -> bool {
         self.is_named(node) && (!sinks_only || self.is_sink(node))
     }
 

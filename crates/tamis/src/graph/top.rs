@@ -1,0 +1,198 @@
+//! Which nodes does an event reach that are worth most, less what the way there costs?
+//!
+//! The ranked version that Broder et al. 2011 leave to future work: a node's value is the score of its
+//! expression less the cost of the cheapest valid path. Nodes are settled in the order of their cost, so
+//! that the search ends where no node can be worth enough any more: at most the highest score that any
+//! expression can have, less the cost reached.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::snapshot::{Constraint, GraphSnapshot, NodeNumber, damaged};
+use super::working::{REACHABLE, RESULT, VALID, Working};
+use crate::error::Result;
+use crate::event::Event;
+use crate::id::Id;
+use crate::rank::{EventWeights, Scores, Top};
+
+/// A node that an event reaches, with what it is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    /// The node.
+    pub id: Id,
+    /// Its score less the cost.
+    pub value: f64,
+    /// What its expression scores on the event; 0 without one.
+    pub score: f64,
+    /// What the cheapest valid path costs.
+    pub cost: f64,
+    /// That path, from the source to the node.
+    pub path: Vec<Id>,
+}
+
+/// What is asked of a ranked search.
+#[derive(Debug, Clone, Copy)]
+pub struct Ranking {
+    /// How many nodes are wanted.
+    pub most: usize,
+    /// What a path may cost.
+    pub max_cost: f64,
+    /// Whether only nodes that no edge leads on from are wanted.
+    pub sinks_only: bool,
+}
+
+/// A node that can be reached at a cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Offer {
+    cost: f64,
+    node: u32,
+}
+
+impl Eq for Offer {}
+
+impl Ord for Offer {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.cost.total_cmp(&other.cost).then(self.node.cmp(&other.node))
+    }
+}
+
+impl PartialOrd for Offer {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// What a ranked search remembers of a node that it has seen, and which offers stand.
+#[derive(Debug, Default)]
+pub(super) struct Costs {
+    /// By node: the least cost so far, and the node before it; of nodes that are marked reachable.
+    best: Vec<(f64, u32)>,
+    offers: BinaryHeap<Reverse<Offer>>,
+}
+
+impl GraphSnapshot {
+    /// The nodes that an event reaches and that are worth most, best first; of equal ones what was added
+    /// first.
+    pub fn top(
+        &self,
+        event: &Event,
+        source: NodeNumber,
+        ranking: Ranking,
+        weights: &EventWeights,
+        working: &mut Working,
+    ) -> Result<Vec<Delivery>> {
+        self.guard(working, |working| self.best(event, source.0, ranking, weights, working))?
+    }
+
+    fn best(
+        &self,
+        event: &Event,
+        source: u32,
+        ranking: Ranking,
+        weights: &EventWeights,
+        working: &mut Working,
+    ) -> Result<Vec<Delivery>> {
+        working.begin(self.numbers());
+        working.memo.begin(&self.segment.programs);
+        let (scores, highest) = self.segment.scores(&self.attributes);
+        scores.begin(&mut working.scores);
+        // Bounds are summed in another order than scores.
+        let highest = self.highest_score(*highest) * weights.most() * (1.0 + 1e-9);
+        let mut costs = std::mem::take(&mut working.costs);
+        costs.offers.clear();
+        if costs.best.len() < self.numbers() {
+            costs.best.resize(self.numbers(), (0.0, 0));
+        }
+        let mut top: Top<(u32, f64, f64)> = Top::new(ranking.most);
+        self.offer(source, 0.0, event, ranking.max_cost, working, &mut costs);
+        while let Some(Reverse(Offer { cost, node })) = costs.offers.pop() {
+            // Later offers cost no less. A value that is only equal may still come first by its place.
+            if !top.admits(highest - cost, 0) {
+                break;
+            }
+            if !working.mark(node, RESULT) {
+                continue;
+            }
+            if self.is_wanted(node, ranking.sinks_only) {
+                let score = self.score(node, event, scores, weights, working);
+                top.offer(score - cost, self.insertion(node).into(), (node, score, cost));
+            }
+            if node != source {
+                self.offer(node, cost, event, ranking.max_cost, working, &mut costs);
+            }
+        }
+        let deliveries = top.into_ranking().map(|((node, score, cost), value)| {
+            let id = self.id(node).ok_or_else(damaged)?.to_id();
+            let path = self.path(|node| costs.best[node as usize].1, source, node)?;
+            Ok(Delivery { id, value, score, cost, path })
+        });
+        let deliveries = deliveries.collect();
+        working.costs = costs;
+        deliveries
+    }
+
+    /// Offers what a node leads to, where that takes the event and is not offered for less.
+    fn offer(
+        &self,
+        node: u32,
+        spent: f64,
+        event: &Event,
+        max_cost: f64,
+        working: &mut Working,
+        costs: &mut Costs,
+    ) {
+        self.each_edge(node, |child, cost| {
+            let cost = (spent + cost).min(f64::MAX);
+            working.counts.edges += 1;
+            if cost > max_cost {
+                return;
+            }
+            if working.mark(child, REACHABLE) {
+                if !self.is_valid(child, event, working) {
+                    return;
+                }
+                working.mark(child, VALID);
+            } else if !working.has(child, VALID) || costs.best[child as usize].0 <= cost {
+                return;
+            }
+            costs.best[child as usize] = (cost, node);
+            costs.offers.push(Reverse(Offer { cost, node: child }));
+        });
+    }
+
+    /// What no node scores more than.
+    fn highest_score(&self, compiled: f64) -> f64 {
+        let changed = self.tail.patches.values().filter_map(|patch| patch.condition.as_ref()?.as_ref());
+        let newer = changed.map(|condition| condition.scores(&self.attributes, self.missing).bound(0));
+        newer.fold(compiled, f64::max)
+    }
+
+    fn score(
+        &self,
+        node: u32,
+        event: &Event,
+        scores: &Scores,
+        weights: &EventWeights,
+        working: &mut Working,
+    ) -> f64 {
+        let score = match self.constraint(node) {
+            Constraint::Removed | Constraint::None => Some(0.0),
+            Constraint::Compiled(number) => {
+                scores.score(number as usize, event, weights, &mut working.scores)
+            }
+            Constraint::Newer(condition) => {
+                let scores = condition.scores(&self.attributes, self.missing);
+                scores.begin(&mut working.newer_scores);
+                scores.score(0, event, weights, &mut working.newer_scores)
+            }
+        };
+        // It is valid, so it has one.
+        score.unwrap_or(0.0)
+    }
+
+    /// The place of a node in the order in which nodes were added.
+    fn insertion(&self, node: u32) -> u32 {
+        // What was added since is numbered in that order, after everything compiled.
+        self.segment.owners.get(node as usize).copied().unwrap_or(node)
+    }
+}
