@@ -18,14 +18,14 @@ export PIP_QUIET := 1
 unexport CONDA_PREFIX
 
 NEEDS := python rust
-demo test check: NEEDS += java
+bench demo test pipeline check: NEEDS += java
 fuzz: NEEDS += nightly
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types docs format fuzz bench clean require build
+.PHONY: help demo test pipeline check lint types docs format fuzz bench clean require build
 
 help: ## list the targets
 	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,11 +33,14 @@ help: ## list the targets
 demo: require build $(VENV)/.extra-spark ## match events on a local Spark session
 	$(BIN)/python examples/demo.py
 
-test: require build ## run the Rust and Python tests
+test: require build $(VENV)/.extra-spark ## run the Rust and Python tests
 	echo "-- Rust tests"
 	cargo test --locked --workspace --quiet
 	echo "-- Python tests"
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist loadgroup
+
+pipeline: require build $(VENV)/.extra-spark ## the long tests of the Spark pipeline: kills, Kafka, a cluster
+	TAMIS_LONG=1 $(BIN)/pytest -q tests/spark
 
 check: require lint types test docs ## everything that must pass before a merge
 
@@ -48,7 +51,7 @@ lint: require $(VENV)/.extra-dev
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 
-types: require build
+types: require build $(VENV)/.extra-spark
 	echo "-- types and stub"
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/python -m mypy.stubtest --concise --mypy-config-file pyproject.toml tamis._tamis
@@ -66,14 +69,14 @@ format: require $(VENV)/.extra-dev ## format the sources, and fix what lints can
 fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targets
 	echo "-- $(TAMIS_FUZZ_CASES) cases per property"
 	PROPTEST_CASES=$(TAMIS_FUZZ_CASES) cargo test --locked --workspace --quiet
-	TAMIS_FUZZ_CASES=$(TAMIS_FUZZ_CASES) $(BIN)/pytest -q -n 2 --hypothesis-profile=fuzz
+	TAMIS_FUZZ_CASES=$(TAMIS_FUZZ_CASES) $(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=fuzz
 	for target in parse event xml; do \
 		echo "-- fuzz target $$target, $(FUZZ_SECONDS) s"; \
 		PATH="$(CURDIR)/build/tools/bin:$$PATH" cargo +nightly fuzz run $$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
 	done
 
-bench: require build ## measure the language, the XML filters beside lxml, the engine beside its references, the papers' findings, and graphs
+bench: require build $(VENV)/.extra-spark ## measure the language, the XML filters beside lxml, the engine beside its references, the papers' findings, and graphs
 	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis
 	$(BIN)/python scripts/bench_lxml.py build/xml
 	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000"; do \
@@ -84,6 +87,7 @@ bench: require build ## measure the language, the XML filters beside lxml, the e
 	cargo run --locked --release --quiet -p tamis-lab --bin graph -- grow 100
 	cargo run --locked --release --quiet -p tamis-lab --bin graph -- write build/exchange 1/4 1
 	$(BIN)/python scripts/bench_graph.py build/exchange
+	$(BIN)/python benchmarks/spark.py
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build target fuzz/target python/tamis/*.so

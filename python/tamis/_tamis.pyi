@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsRead
 
 __all__ = [
+    "Builder",
     "Delivery",
     "Explanation",
     "Expression",
@@ -26,6 +27,7 @@ __all__ = [
     "Index",
     "Limits",
     "Subscription",
+    "Workload",
     "XmlExplanation",
     "XmlLimits",
     "XmlStream",
@@ -276,6 +278,7 @@ class Index:
         *,
         documents: str | None = None,
         column: str | None = None,
+        metadata: bool = False,
         threads: int | None = None,
     ) -> Any:
         """The ids of the subscriptions that each event matches.
@@ -290,6 +293,7 @@ class Index:
                 name of the column that holds them, as text or bytes.
             column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
                 text or bytes. Without, every column is an attribute.
+            metadata: With Arrow data, whether to add the column `metadata`, which is JSON.
             threads: With Arrow data, how many threads match; by default one per core.
         """
     def top(
@@ -381,6 +385,7 @@ class Index:
     def open(
         path: str | PathLike[str],
         *,
+        shard: int | None = None,
         matcher: Literal[
             "auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"
         ] = "auto",
@@ -389,8 +394,11 @@ class Index:
     ) -> Index:
         """Open a saved index: its files are mapped, and shared with every process that maps them.
 
+        Nothing of it is merged until it changes.
+
         Args:
-            path: The folder.
+            path: The folder, or a manifest in it. Of a folder with versions, the latest is opened.
+            shard: The one shard to open, of an index that has shards.
             matcher: The algorithm for what is added from now on.
             limits: Bounds on expressions and events.
             verify: Whether to read all of it and check the checksums first. Without, opening takes
@@ -404,6 +412,9 @@ class Index:
     def stats(self) -> dict[str, Any]:
         """Figures about the index: subscriptions, segments, attributes, predicates, the matcher."""
     @property
+    def attributes(self) -> list[str]:
+        """The names of the attributes that subscriptions mention or have mentioned."""
+    @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""
     @property
@@ -413,6 +424,57 @@ class Index:
     def __contains__(self, id: object, /) -> bool: ...
     def __getitem__(self, id: _Id, /) -> Subscription: ...
     def __iter__(self) -> Iterator[Any]: ...
+
+@final
+class Builder:
+    """A set of subscriptions, given as Arrow data, that is going to be an index of one segment.
+
+    Rows come in any order. One that cannot be used is refused, rows that say the same are one, and
+    rows of one id that do not are all refused.
+    """
+
+    def __new__(
+        cls,
+        *,
+        missing: Literal["unknown", "false"] = "unknown",
+        limits: Limits | None = None,
+    ) -> Builder: ...
+    def add(self, batch: Any) -> Any:
+        """Take the rows of a record batch.
+
+        Args:
+            batch: The columns `id` (strings or integers), `expression` (text, or the JSON form)
+                and, optionally, `metadata` (JSON), `boost` (a number) and `deleted` (there is no
+                such subscription).
+
+        Returns:
+            A pyarrow table of the rows that were refused: `id`, `position`, `message` and
+            `expression`.
+        """
+    def keep(self, index: Index) -> None:
+        """Take the subscriptions of an index that no row changed so far."""
+    def finish(self) -> Index:
+        """Compile what was taken; the builder is used up."""
+
+@final
+class Workload:
+    """A seeded source of expressions and events; every item is a function of its number alone.
+
+    Args:
+        name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"` or
+            `"fontoura"`.
+        size: How many expressions it is meant for, by which its defaults are chosen.
+        seed: Decides everything that chance decides.
+    """
+
+    def __new__(cls, name: str, *, size: int = 100_000, seed: int = 0) -> Workload: ...
+    @property
+    def missing(self) -> Literal["unknown", "false"]:
+        """What its predicates are on an attribute without a value."""
+    def expressions(self, start: int, count: int) -> Any:
+        """Expressions as a record batch: `number` and `text`."""
+    def events(self, start: int, count: int) -> Any:
+        """Events as a record batch: `number` and `text`, which is JSON."""
 
 @final
 class XmlLimits:

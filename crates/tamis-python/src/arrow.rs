@@ -50,7 +50,7 @@ pub fn match_batch<'py>(
         });
         let events = events.map_err(|error| error::raise(py, &error))?;
         let matched = interruptible(py, |stop| match ask {
-            Ask::All => snapshot.match_arrow(&events, first, limits, threads, stop),
+            Ask::All { metadata } => snapshot.match_arrow(&events, first, *metadata, limits, threads, stop),
             Ask::Top(most, weights) => {
                 snapshot.top_arrow(&events, first, *most, weights, limits, threads, stop)
             }

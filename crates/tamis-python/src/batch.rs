@@ -24,8 +24,8 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What is asked of every event of a batch.
 pub enum Ask<'a> {
-    /// All matches.
-    All,
+    /// All matches; of Arrow data, perhaps with metadata.
+    All { metadata: bool },
     /// The best matches, given the weights of all events.
     Top(usize, &'a EventWeights),
 }
@@ -40,7 +40,7 @@ impl Ask<'_> {
     ) -> tamis::Result<Vec<(IdRef<'s>, f64)>> {
         match self {
             Ask::Top(most, weights) => snapshot.top(event, *most, weights, scratch),
-            Ask::All => {
+            Ask::All { .. } => {
                 let mut ids = Vec::new();
                 snapshot.matches(event, scratch, |id| ids.push((id, 0.0)))?;
                 Ok(ids)
@@ -51,7 +51,7 @@ impl Ask<'_> {
     fn write<'py>(&self, py: Python<'py>, found: &[(IdRef<'_>, f64)]) -> PyResult<Bound<'py, PyList>> {
         match self {
             Ask::Top(..) => rank::write_ranking(py, found),
-            Ask::All => {
+            Ask::All { .. } => {
                 let ids = found.iter().map(|(id, _)| id::write(py, *id));
                 PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
             }
@@ -120,8 +120,8 @@ impl Index {
                 threads,
             );
         }
-        if column.is_some() || threads.is_some() {
-            let message = format!("{name} takes `column` and `threads` with Arrow data only");
+        if column.is_some() || threads.is_some() || matches!(asked.ask, Ask::All { metadata: true }) {
+            let message = format!("{name} takes `column`, `metadata` and `threads` with Arrow data only");
             return Err(PyValueError::new_err(message));
         }
         if events.is_instance_of::<PyDict>() || events.cast::<PyMapping>().is_ok() {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -134,17 +135,18 @@ impl Index {
     ///
     /// Arrow data, which is whatever speaks the Arrow C interface, gives an Arrow table instead, and
     /// `documents` is the name of the column that holds them.
-    #[pyo3(signature = (events, *, documents=None, column=None, threads=None))]
+    #[pyo3(signature = (events, *, documents=None, column=None, metadata=false, threads=None))]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
         events: &Bound<'py, PyAny>,
         documents: Option<&Bound<'py, PyAny>>,
         column: Option<&str>,
+        metadata: bool,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let snapshot = self.index.snapshot();
-        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask: Ask::All };
+        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask: Ask::All { metadata } };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
@@ -229,16 +231,20 @@ impl Index {
 
     /// Open a saved index.
     #[staticmethod]
-    #[pyo3(signature = (path, *, matcher="auto", limits=None, verify=true))]
+    #[pyo3(signature = (path, *, shard=None, matcher="auto", limits=None, verify=true))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
+        shard: Option<u32>,
         matcher: &str,
         limits: Option<&Bound<'_, Limits>>,
         verify: bool,
     ) -> PyResult<Self> {
         let (algorithm, limits) = (read_algorithm(matcher)?, or_default(limits));
-        let index = py.detach(|| tamis::Index::open(&path, limits, algorithm, verify));
+        let index = py.detach(|| match shard {
+            None => tamis::Index::open(&path, limits, algorithm, verify),
+            Some(shard) => tamis::Index::open_shard(&path, shard, limits, algorithm, verify),
+        });
         Ok(Index { index: index.map_err(|error| error::raise(py, &error))? })
     }
 
@@ -260,6 +266,15 @@ impl Index {
         dict.set_item("subscription_bytes", stats.subscription_bytes)?;
         dict.set_item("matcher", stats.matcher)?;
         Ok(dict)
+    }
+
+    /// The names of the attributes that subscriptions mention or have mentioned.
+    #[getter]
+    fn attributes(&self) -> Vec<String> {
+        let snapshot = self.index.snapshot();
+        let attributes = snapshot.attributes();
+        let numbers = (0..attributes.len() as u32).filter(|number| attributes.satisfied() != Some(*number));
+        numbers.map(|number| attributes.name(number).to_string()).collect()
     }
 
     /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
@@ -299,7 +314,18 @@ impl Index {
     }
 }
 
+impl From<tamis::Index> for Index {
+    fn from(index: tamis::Index) -> Self {
+        Index { index }
+    }
+}
+
 impl Index {
+    /// The index at this moment.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.index.snapshot()
+    }
+
     /// The document that a Python object is, if it is one.
     pub(crate) fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
         let given = document.filter(|document| !document.is_none());

@@ -5,6 +5,7 @@
 
 mod arrow;
 mod batch;
+mod builder;
 mod error;
 mod event;
 mod explanation;
@@ -13,6 +14,7 @@ mod graph;
 mod hierarchy;
 mod id;
 mod index;
+mod lab;
 mod limits;
 mod rank;
 mod subscription;
@@ -22,6 +24,8 @@ mod xml;
 #[pyo3::pymodule]
 mod _tamis {
     #[pymodule_export]
+    use crate::builder::Builder;
+    #[pymodule_export]
     use crate::explanation::Explanation;
     #[pymodule_export]
     use crate::expression::Expression;
@@ -29,6 +33,8 @@ mod _tamis {
     use crate::graph::{Delivery, Graph, GraphExplanation, GraphMatches};
     #[pymodule_export]
     use crate::index::Index;
+    #[pymodule_export]
+    use crate::lab::Workload;
     #[pymodule_export]
     use crate::limits::Limits;
     #[pymodule_export]

@@ -60,7 +60,8 @@ pub use expression::{
 };
 pub use id::{Id, IdRef};
 pub use index::{
-    Algorithm, ArrowMatches, Index, MatchScratch, Snapshot, Stats, Subscription, WrittenSubscription,
+    Algorithm, ArrowMatches, Builder, Index, MatchScratch, Refused, Snapshot, Stats, Subscription,
+    WrittenSubscription,
 };
 pub use limits::Limits;
 pub use matcher::{

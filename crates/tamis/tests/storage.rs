@@ -242,3 +242,74 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn versions_and_shards_open() {
+    let folder = Folder::new();
+    let parts: Vec<Folder> = (0..2).map(|_| Folder::new()).collect();
+    let mut entries = Vec::new();
+    std::fs::create_dir_all(&folder.0).unwrap();
+    for (shard, part) in parts.iter().enumerate() {
+        let index = Index::new(Missing::Unknown, Limits::default());
+        let id = shard as i64;
+        index.add(id.into(), parse("a = 1", index.limits()).unwrap(), None).unwrap();
+        index.save(&part.0).unwrap();
+        let text = std::fs::read_to_string(part.0.join("index.json")).unwrap();
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut entry = manifest["segments"][0].take();
+        let file = entry["file"].as_str().unwrap().to_owned();
+        std::fs::copy(part.0.join(&file), folder.0.join(&file)).unwrap();
+        entry["shard"] = shard.into();
+        entries.push(entry);
+    }
+    let write = |name: &str, segments: &[serde_json::Value]| {
+        let manifest =
+            serde_json::json!({"format": 1, "missing": "unknown", "shards": 2, "segments": segments});
+        std::fs::write(folder.0.join(name), manifest.to_string()).unwrap();
+    };
+    write("index-9.json", &entries[..1]);
+    write("index-10.json", &entries);
+    let ids = |index: &Index| index.match_json(br#"{"a": 1}"#).unwrap();
+    assert_eq!(ids(&open(&folder.0, true).unwrap()), [0.into(), 1.into()]);
+    assert_eq!(ids(&open(&folder.0.join("index-9.json"), true).unwrap()), [0.into()]);
+    let shard = |number| Index::open_shard(&folder.0, number, Limits::default(), Algorithm::Auto, true);
+    assert_eq!(ids(&shard(1).unwrap()), [1.into()]);
+    assert!(shard(2).unwrap_err().to_string().contains("no shard 2, but 2 shards"));
+    let whole = open(&folder.0, true).unwrap();
+    assert!(whole.save(&folder.0).unwrap_err().to_string().contains("versions"));
+    let alone = Index::open_shard(&parts[0].0, 0, Limits::default(), Algorithm::Auto, true);
+    assert!(alone.unwrap_err().to_string().contains("has no shards"));
+}
+
+#[test]
+fn an_opened_index_is_merged_only_when_it_changes() {
+    let folder = Folder::new();
+    let index = Index::new(Missing::Unknown, Limits::default());
+    for part in 0..7 {
+        let subscriptions = (0..700).map(|number| Subscription {
+            id: (part * 700 + number).into(),
+            expression: parse(&format!("a = {number}"), index.limits()).unwrap(),
+            metadata: None,
+            boost: 1.0,
+        });
+        index.add_many(subscriptions.collect()).unwrap();
+    }
+    index.save(&folder.0).unwrap();
+    let opened = open(&folder.0, true).unwrap();
+    let segments = opened.snapshot().stats().segments;
+    assert_eq!(segments, 7);
+    for number in 0..300 {
+        opened.match_json(format!(r#"{{"a": {number}}}"#).as_bytes()).unwrap();
+    }
+    opened.settle();
+    assert_eq!(opened.snapshot().stats().segments, segments);
+    let more = (10_000..10_700).map(|id| Subscription {
+        id: id.into(),
+        expression: parse("a = 1", opened.limits()).unwrap(),
+        metadata: None,
+        boost: 1.0,
+    });
+    opened.add_many(more.collect()).unwrap();
+    opened.settle();
+    assert!(opened.snapshot().stats().segments < segments);
+}

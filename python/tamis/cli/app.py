@@ -7,6 +7,9 @@ from cyclopts import App, CycloptsError, Parameter
 
 from tamis.cli import check, explain, match, top
 from tamis.cli.output import FAILED, CommandError, prepare, report
+from tamis.cli.spark import compile as spark_compile
+from tamis.cli.spark import match as spark_match
+from tamis.cli.spark import stream as spark_stream
 
 app = App(
     name="tamis",
@@ -22,6 +25,17 @@ app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
 app.command(top.top, usage=top.USAGE, help_epilogue=top.EXAMPLES)
 app.command(explain.explain, usage=explain.USAGE, help_epilogue=explain.EXAMPLES)
+
+pipeline = App(
+    name="spark",
+    help="Compile subscriptions and match events on Spark. Needs `tamis[spark]` and Java 17.",
+    default_parameter=Parameter(negative=""),
+)
+app.command(pipeline)
+for command in (spark_compile, spark_match, spark_stream):
+    run_it = getattr(command, command.__name__.rpartition(".")[2])
+    pipeline.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)
+
 app.register_install_completion_command(
     help="Install completion for bash, zsh, fish or PowerShell.", help_epilogue=""
 )

@@ -84,17 +84,26 @@ pub const NAMES: [&str; 8] =
 
 /// The workload of that name, with its defaults for so many expressions.
 pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
+    seeded(name, expressions, 0)
+}
+
+/// The workload of that name and seed, with its other defaults for so many expressions.
+pub fn seeded(name: &str, expressions: u64, seed: u64) -> Option<Box<dyn Workload>> {
     Some(match name {
-        "conjunctive" => Box::new(Conjunctive::sparse()),
-        "dense" => Box::new(Conjunctive::dense()),
-        "abe-gen" => Box::new(AbeGen::new(AbeGenParameters::sized(expressions))),
-        "ads-like" => Box::new(AdsLike::new(AdsLikeParameters::sized(expressions))),
-        "whang" => Box::new(Whang::new(WhangParameters::default())),
-        "whang-cnf" => {
-            Box::new(Whang::new(WhangParameters { form: Form::Conjunctive, ..Default::default() }))
+        "conjunctive" => Box::new(Conjunctive::new(ConjunctiveParameters { seed, ..Default::default() })),
+        "dense" => {
+            Box::new(Conjunctive::new(ConjunctiveParameters { seed, ..ConjunctiveParameters::dense() }))
         }
-        "fontoura" => Box::new(Fontoura::new(FontouraParameters::default())),
-        "exchange" => Box::new(Exchange::new(ExchangeParameters::default())),
+        "abe-gen" => Box::new(AbeGen::new(AbeGenParameters { seed, ..AbeGenParameters::sized(expressions) })),
+        "ads-like" => {
+            Box::new(AdsLike::new(AdsLikeParameters { seed, ..AdsLikeParameters::sized(expressions) }))
+        }
+        "whang" => Box::new(Whang::new(WhangParameters { seed, ..Default::default() })),
+        "whang-cnf" => {
+            Box::new(Whang::new(WhangParameters { seed, form: Form::Conjunctive, ..Default::default() }))
+        }
+        "fontoura" => Box::new(Fontoura::new(FontouraParameters { seed, ..Default::default() })),
+        "exchange" => Box::new(Exchange::new(ExchangeParameters { seed, ..Default::default() })),
         _ => return None,
     })
 }

@@ -99,7 +99,7 @@ impl Texts {
 
 /// The values of an array, by the type they have.
 #[derive(Debug)]
-enum Items {
+pub(crate) enum Items {
     Null,
     Boolean(BooleanArray),
     Int8(PrimitiveArray<Int8Type>),
@@ -122,7 +122,7 @@ enum Items {
 }
 
 /// One item of an array.
-enum Item<'a> {
+pub(crate) enum Item<'a> {
     Null,
     Value(ValueRef<'a>),
     /// The items at these positions of the list's own items.
@@ -334,7 +334,7 @@ fn read(
 }
 
 impl Items {
-    fn new(name: &str, array: &ArrayRef) -> Result<Items> {
+    pub fn new(name: &str, array: &ArrayRef) -> Result<Items> {
         let list = |items: &ArrayRef| Ok(Items::List(Arc::clone(array), Box::new(Items::new(name, items)?)));
         Ok(match array.data_type() {
             DataType::Null => Items::Null,
@@ -373,7 +373,7 @@ impl Items {
     }
 
     /// What stands at a position; `None` for a number that no value holds.
-    fn get(&self, position: usize) -> Option<Item<'_>> {
+    pub fn get(&self, position: usize) -> Option<Item<'_>> {
         fn integer<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, position: usize) -> Option<Item<'_>>
         where
             T::Native: TryInto<i64>,

@@ -10,6 +10,7 @@ mod hierarchy;
 mod json;
 
 pub use arrow::ArrowEvents;
+pub(crate) use arrow::{Item, Items};
 pub use attributes::{AttributeId, Attributes, Mention};
 pub use hierarchy::Hierarchy;
 

@@ -19,6 +19,8 @@ pub(crate) struct Entry {
     pub compiled: bool,
     /// Positions in the file that no longer count.
     pub removed: Vec<u32>,
+    /// The shard it belongs to, where there are shards.
+    pub shard: Option<u32>,
 }
 
 /// Writes a manifest of settings and lists of files. Neither holds a character that JSON escapes.
@@ -42,7 +44,7 @@ pub(crate) fn write_with(
     }
     for (key, entries) in lists {
         let _ = write!(text, ",\n\"{key}\": [");
-        for (position, Entry { file, checksum, compiled, removed }) in entries.iter().enumerate() {
+        for (position, Entry { file, checksum, compiled, removed, .. }) in entries.iter().enumerate() {
             let comma = if position > 0 { "," } else { "" };
             let removed: Vec<String> = removed.iter().map(u32::to_string).collect();
             let _ = write!(
@@ -102,6 +104,11 @@ impl Manifest {
         member(&self.members, key)
     }
 
+    /// A number, if it is there.
+    pub fn number(&self, key: &str) -> Result<Option<u32>> {
+        self.number_in(&self.members, key)
+    }
+
     /// The entries of a list; none where it is absent.
     pub fn entries(&self, key: &str) -> Result<Vec<Entry>> {
         match member(&self.members, key) {
@@ -127,7 +134,16 @@ impl Manifest {
             checksum: self.text(entry, "checksum")?.to_owned(),
             compiled: *compiled,
             removed: removed.into_iter().collect(),
+            shard: self.number_in(entry, "shard")?,
         })
+    }
+
+    fn number_in(&self, value: &JsonValue<'static>, key: &str) -> Result<Option<u32>> {
+        match member(value, key) {
+            None => Ok(None),
+            Some(JsonValue::Int(number)) => u32::try_from(*number).map(Some).map_err(|_| self.damaged()),
+            Some(_) => Err(self.damaged()),
+        }
     }
 
     fn text<'m>(&self, value: &'m JsonValue<'static>, key: &str) -> Result<&'m str> {

@@ -4,6 +4,9 @@
 //! files that are not there yet, then a new manifest under another name, and puts it in the place of
 //! the old one: whoever opens the folder finds the old state or the new one. Files that no manifest
 //! names any more are removed afterwards.
+//!
+//! A folder may hold versions instead, written by others: manifests such as `index-1.json` and
+//! `index-2.json`, of which the highest counts.
 
 pub(crate) mod manifest;
 
@@ -38,6 +41,14 @@ impl Folder {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Fails where the folder holds versions, whose files a save would remove.
+    pub fn refuse_versions(&self, manifest: &str) -> Result<()> {
+        match latest_version(&self.path, manifest) {
+            None => Ok(()),
+            Some(_) => Err(Error::storage(&self.path, "the folder holds versions; save into another")),
+        }
     }
 
     /// Writes a file named after its content, `kind-checksum-count.tamis`, so that a file of this name
@@ -116,27 +127,52 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Resu
 }
 
 /// Opens what a folder's manifest names, once more where a save came between and removed files that
-/// the manifest read first names. `missing` says what a folder without the manifest is not.
+/// the manifest read first names. The path is the folder, or a manifest in it; `missing` says what a
+/// folder without the manifest is not.
 pub(crate) fn open_manifest<T>(
-    folder: &Path,
+    path: &Path,
     manifest: &str,
     missing: &str,
     open: impl Fn(&Path, &[u8]) -> Result<T>,
 ) -> Result<T> {
-    let path = folder.join(manifest);
     let read = || {
-        fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Error::storage(folder, missing),
-            _ => Error::storage(&path, error),
-        })
+        let found = locate(path, manifest);
+        match fs::read(&found) {
+            Ok(text) => Ok((found, text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::storage(path, missing)),
+            Err(error) => Err(Error::storage(&found, error)),
+        }
     };
-    let mut text = read()?;
+    let mut found = read()?;
     loop {
-        let opened = open(&path, &text);
+        let opened = open(&found.0, &found.1);
         let now = read()?;
-        if opened.is_ok() || now == text {
+        if opened.is_ok() || now == found {
             return opened;
         }
-        text = now;
+        found = now;
     }
+}
+
+/// The manifest that a path stands for: itself, the folder's, or its latest version.
+fn locate(path: &Path, manifest: &str) -> PathBuf {
+    let whole = path.join(manifest);
+    if path.is_file() {
+        path.to_owned()
+    } else if whole.exists() {
+        whole
+    } else {
+        latest_version(path, manifest).unwrap_or(whole)
+    }
+}
+
+/// The manifest of the highest version in a folder, if it has versions.
+fn latest_version(folder: &Path, manifest: &str) -> Option<PathBuf> {
+    let stem = manifest.strip_suffix(".json")?;
+    let version = |path: &Path| {
+        let name = path.file_name()?.to_str()?;
+        name.strip_prefix(stem)?.strip_prefix('-')?.strip_suffix(".json")?.parse::<u64>().ok()
+    };
+    let files = fs::read_dir(folder).ok()?.flatten().map(|file| file.path());
+    files.filter_map(|path| Some((version(&path)?, path))).max().map(|(_, path)| path)
 }

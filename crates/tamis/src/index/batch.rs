@@ -24,7 +24,7 @@ const BLOCK: usize = 1024;
 #[derive(Debug)]
 pub struct ArrowMatches {
     /// `event` (the row) and `subscription` (the id, a string or an integer); of a ranking also `score`
-    /// and `rank`, from 1.
+    /// and `rank`, from 1; where it was asked for, `metadata` (JSON).
     pub schema: SchemaRef,
     /// One batch per block of rows, in their order.
     pub batches: Vec<RecordBatch>,
@@ -33,17 +33,18 @@ pub struct ArrowMatches {
 impl Snapshot {
     /// The pairs of rows and ids that match, in the order of the rows and of insertion.
     ///
-    /// `first` is the number of the batch's first row; `stop` is asked now and then whether to give
+    /// `first` is the number of the batch's first row, `metadata` whether to add it; `stop` is asked now and then whether to give
     /// up, which ends in what was found so far.
     pub fn match_arrow(
         &self,
         events: &ArrowEvents,
         first: u64,
+        metadata: bool,
         limits: &Limits,
         threads: usize,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
-        self.answer_arrow(events, first, None, limits, threads, stop)
+        self.answer_arrow(events, first, None, metadata, limits, threads, stop)
     }
 
     /// The `most` matches of every row that score best, in the order of the rows and best first; the
@@ -59,14 +60,16 @@ impl Snapshot {
         threads: usize,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
-        self.answer_arrow(events, first, Some((most, weights)), limits, threads, stop)
+        self.answer_arrow(events, first, Some((most, weights)), false, limits, threads, stop)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "those of its two callers")]
     fn answer_arrow(
         &self,
         events: &ArrowEvents,
         first: u64,
         ranking: Option<(usize, &EventWeights)>,
+        metadata: bool,
         limits: &Limits,
         threads: usize,
         stop: &AtomicBool,
@@ -78,6 +81,9 @@ impl Snapshot {
         if ranking.is_some() {
             fields.push(Field::new("score", DataType::Float64, false));
             fields.push(Field::new("rank", DataType::UInt32, false));
+        }
+        if metadata {
+            fields.push(Field::new("metadata", DataType::Utf8, true));
         }
         let schema = Arc::new(Schema::new(fields));
         let blocks = events.len().div_ceil(BLOCK);
@@ -93,7 +99,7 @@ impl Snapshot {
                     return;
                 }
                 let rows = block * BLOCK..events.len().min((block + 1) * BLOCK);
-                let mut found = Found::new(strings, &schema);
+                let mut found = Found::new(strings, metadata, &schema);
                 let matched = rows.clone().take_while(|_| !stopped()).try_for_each(|row| {
                     let number = first + row as u64;
                     let decoded = events.decode(row, &mut event, self.attributes(), limits);
@@ -137,19 +143,16 @@ impl Snapshot {
         if let Some((most, weights)) = ranking {
             let ranked = self.top(event, most, weights, scratch)?;
             for ((id, score), rank) in ranked.into_iter().zip(1..) {
-                found.push(number, id)?;
+                found.push(number, id, None)?;
                 found.scores.push(score);
                 found.ranks.push(rank);
             }
             return Ok(());
         }
-        let mut pushed = Ok(());
-        self.matches(event, scratch, |id| {
-            if pushed.is_ok() {
-                pushed = found.push(number, id);
-            }
-        })?;
-        pushed
+        self.matching_slots(event, scratch, |segment, slot| {
+            let metadata = if found.metadata.is_some() { segment.metadata(slot) } else { None };
+            found.push(number, segment.id(slot)?, metadata)
+        })
     }
 
     /// Whether the ids are strings; an Arrow column holds ids of one kind.
@@ -170,7 +173,7 @@ impl Snapshot {
     }
 }
 
-/// Bytes of ids after which a batch is complete: its offsets are 32-bit numbers.
+/// Bytes of ids or metadata after which a batch is complete: its offsets are 32-bit numbers.
 const FULL: usize = 1 << 30;
 
 struct Found<'a> {
@@ -178,35 +181,38 @@ struct Found<'a> {
     complete: Vec<RecordBatch>,
     rows: Vec<u64>,
     ids: Ids,
+    metadata: Option<StringBuilder>,
+    /// Bytes of text in the batch under way.
+    bytes: usize,
     /// Of a ranking only.
     scores: Vec<f64>,
     ranks: Vec<u32>,
 }
 
 enum Ids {
-    Strings(StringBuilder, usize),
+    Strings(StringBuilder),
     Integers(Int64Builder),
 }
 
 impl<'a> Found<'a> {
-    fn new(strings: bool, schema: &'a SchemaRef) -> Found<'a> {
+    fn new(strings: bool, metadata: bool, schema: &'a SchemaRef) -> Found<'a> {
         let ids = match strings {
-            true => Ids::Strings(StringBuilder::new(), 0),
+            true => Ids::Strings(StringBuilder::new()),
             false => Ids::Integers(Int64Builder::new()),
         };
-        Found { schema, complete: Vec::new(), rows: Vec::new(), ids, scores: Vec::new(), ranks: Vec::new() }
+        let metadata = metadata.then(StringBuilder::new);
+        let (complete, rows, scores, ranks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Found { schema, complete, rows, ids, metadata, bytes: 0, scores, ranks }
     }
 
-    fn push(&mut self, row: u64, id: IdRef<'_>) -> Result<()> {
+    fn push(&mut self, row: u64, id: IdRef<'_>, metadata: Option<&str>) -> Result<()> {
+        let id_bytes = if let IdRef::String(id) = id { id.len() } else { 0 };
+        let bytes = id_bytes + metadata.map_or(0, str::len);
+        if self.bytes > 0 && self.bytes + bytes > FULL {
+            self.complete()?;
+        }
         match (&mut self.ids, id) {
-            (Ids::Strings(_, bytes), IdRef::String(id)) if *bytes > 0 && *bytes + id.len() > FULL => {
-                self.complete()?;
-                return self.push(row, IdRef::String(id));
-            }
-            (Ids::Strings(builder, bytes), IdRef::String(id)) => {
-                builder.append_value(id);
-                *bytes += id.len();
-            }
+            (Ids::Strings(builder), IdRef::String(id)) => builder.append_value(id),
             (Ids::Integers(builder), IdRef::Integer(id)) => builder.append_value(id),
             _ => {
                 return Err(Error::event(
@@ -214,21 +220,25 @@ impl<'a> Found<'a> {
                 ));
             }
         }
+        if let Some(builder) = &mut self.metadata {
+            builder.append_option(metadata);
+        }
         self.rows.push(row);
+        self.bytes += bytes;
         Ok(())
     }
 
     fn complete(&mut self) -> Result<()> {
+        self.bytes = 0;
         let ids: ArrayRef = match &mut self.ids {
-            Ids::Strings(builder, bytes) => {
-                *bytes = 0;
-                Arc::new(builder.finish())
-            }
+            Ids::Strings(builder) => Arc::new(builder.finish()),
             Ids::Integers(builder) => Arc::new(builder.finish()),
         };
         let rows = UInt64Array::from(std::mem::take(&mut self.rows));
         let mut columns: Vec<ArrayRef> = vec![Arc::new(rows), ids];
-        if self.schema.fields().len() > columns.len() {
+        if let Some(builder) = &mut self.metadata {
+            columns.push(Arc::new(builder.finish()));
+        } else if self.schema.fields().len() > columns.len() {
             columns.push(Arc::new(Float64Array::from(std::mem::take(&mut self.scores))));
             columns.push(Arc::new(UInt32Array::from(std::mem::take(&mut self.ranks))));
         }

@@ -112,8 +112,10 @@ impl Documents {
         let (mut uses, mut new) = (self.uses(), Vec::new());
         for position in 0..texts.len() {
             let text = texts.get(position).ok_or_else(damaged)?;
-            new.push(filter_subscription(XPathKey::new(text)).map_err(|_| damaged())?);
-            uses.insert(text.into(), *counts.get(position).ok_or_else(damaged)?);
+            if !uses.contains_key(text) {
+                new.push(filter_subscription(XPathKey::new(text)).map_err(|_| damaged())?);
+            }
+            *uses.entry(text.into()).or_default() += *counts.get(position).ok_or_else(damaged)?;
         }
         self.filter.add_many(new);
         Ok(reader.checksum())

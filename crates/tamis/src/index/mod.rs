@@ -7,6 +7,7 @@
 //! whose result replaces them when it is ready.
 
 mod batch;
+mod builder;
 mod documents;
 mod draft;
 mod hierarchies;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 
 pub use batch::ArrowMatches;
+pub use builder::{Builder, Refused};
 pub use segment::Algorithm;
 pub use snapshot::{MatchScratch, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
@@ -75,6 +77,8 @@ struct Shared {
     merging: AtomicU32,
     /// Whether a merge met a damaged file; there are none after that.
     damaged: AtomicBool,
+    /// Whether it is as it was opened: what was laid out with care is not merged for being read.
+    at_rest: AtomicBool,
     snapshot: ArcSwap<Snapshot>,
 }
 
@@ -107,9 +111,16 @@ impl Index {
             writer: Mutex::default(),
             merging: AtomicU32::new(0),
             damaged: AtomicBool::new(false),
+            at_rest: AtomicBool::new(false),
             snapshot: ArcSwap::from_pointee(snapshot),
         };
         Index { shared: Arc::new(shared) }
+    }
+
+    /// This index, not to be merged until it changes.
+    fn at_rest(self) -> Index {
+        self.shared.at_rest.store(true, Ordering::Release);
+        self
     }
 
     /// What predicates answer on attributes without a value.
@@ -316,6 +327,7 @@ impl Shared {
 
     /// Merges the smallest segments and makes the next version visible. The caller is the writer.
     fn publish(&self, current: &Snapshot, mut segments: Vec<Arc<Segment>>, live: usize) {
+        self.at_rest.store(false, Ordering::Release);
         let version = current.version + 1;
         // Small segments that are mostly removed are built again at once.
         let stale =
@@ -357,7 +369,7 @@ impl Shared {
     /// What the background should merge: a run of one size class; the large segments where the removed
     /// outnumber the living among them; or a single one that was compiled before events were seen.
     fn next_merge(&self, snapshot: &Snapshot) -> Option<std::ops::Range<usize>> {
-        if self.damaged.load(Ordering::Acquire) {
+        if self.damaged.load(Ordering::Acquire) || self.at_rest.load(Ordering::Acquire) {
             return None;
         }
         // Writers merge the small segments at the end, and would undo a merge that takes them in.

@@ -261,7 +261,7 @@ impl Segment {
         Ok(Subscription {
             id: self.id(slot)?.to_id(),
             expression: self.expression(slot)?,
-            metadata: self.records.metadata(slot).map(Into::into),
+            metadata: self.metadata(slot).map(Into::into),
             boost: self.boost(slot),
         })
     }
@@ -289,6 +289,11 @@ impl Segment {
             (scores, coarse)
         });
         Ok((scores, *coarse))
+    }
+
+    /// The metadata of the subscription in a slot, as JSON.
+    pub fn metadata(&self, slot: Slot) -> Option<&str> {
+        self.records.metadata(slot)
     }
 
     fn expression(&self, slot: Slot) -> Result<Expression> {

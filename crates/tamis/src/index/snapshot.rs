@@ -58,6 +58,19 @@ impl Snapshot {
         scratch: &mut MatchScratch,
         mut found: impl FnMut(IdRef<'s>),
     ) -> Result<()> {
+        self.matching_slots(event, scratch, |segment, slot| {
+            found(segment.id(slot)?);
+            Ok(())
+        })
+    }
+
+    /// Calls `found` with the segment and slot of every subscription that the event matches.
+    pub(super) fn matching_slots<'s>(
+        &'s self,
+        event: &Event,
+        scratch: &mut MatchScratch,
+        mut found: impl FnMut(&'s Segment, Slot) -> Result<()>,
+    ) -> Result<()> {
         self.sample.observe(event, &mut scratch.events);
         for segment in &self.segments {
             scratch.slots.clear();
@@ -66,7 +79,7 @@ impl Snapshot {
                 scratch.slots.retain(|&slot| segment.is_live(slot, self.version));
             }
             for &slot in &scratch.slots {
-                found(segment.id(slot)?);
+                found(segment, slot)?;
             }
         }
         Ok(())

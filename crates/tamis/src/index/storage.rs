@@ -1,6 +1,7 @@
 //! How does an index live on disk?
 //!
 //! A folder of immutable segment files and one manifest, `index.json`, that names them; see `folder`.
+//! The segments of an index may be numbered by shards, each of which can be opened alone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ impl Index {
     /// already has of it is not written again.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let folder = Folder::lock(folder)?;
+        folder.refuse_versions(MANIFEST)?;
         let (snapshot, xpaths) = {
             // What is asked of documents is counted as writers come and go.
             let _writer = self.shared.writer();
@@ -49,16 +51,39 @@ impl Index {
 
     /// Opens a saved index. With `verify`, every byte is read and checked; without, files are only
     /// mapped, and damage is noticed when it is met.
-    pub fn open(folder: &Path, limits: Limits, algorithm: Algorithm, verify: bool) -> Result<Index> {
-        open_manifest(folder, MANIFEST, "this is no index: it has no index.json", |path, text| {
-            Index::open_manifest(folder, path, text, limits.clone(), algorithm, verify)
+    ///
+    /// The path is a folder, or one of its manifests. Nothing is merged until the index changes.
+    pub fn open(path: &Path, limits: Limits, algorithm: Algorithm, verify: bool) -> Result<Index> {
+        Index::open_part(path, None, limits, algorithm, verify)
+    }
+
+    /// Opens one shard of an index that has shards, numbered from 0.
+    pub fn open_shard(
+        path: &Path,
+        shard: u32,
+        limits: Limits,
+        algorithm: Algorithm,
+        verify: bool,
+    ) -> Result<Index> {
+        Index::open_part(path, Some(shard), limits, algorithm, verify)
+    }
+
+    fn open_part(
+        path: &Path,
+        shard: Option<u32>,
+        limits: Limits,
+        algorithm: Algorithm,
+        verify: bool,
+    ) -> Result<Index> {
+        open_manifest(path, MANIFEST, "this is no index: it has no index.json", |path, text| {
+            Index::open_manifest(path, text, shard, limits.clone(), algorithm, verify)
         })
     }
 
     fn open_manifest(
-        folder: &Path,
         path: &Path,
         text: &[u8],
+        shard: Option<u32>,
         limits: Limits,
         algorithm: Algorithm,
         verify: bool,
@@ -69,6 +94,16 @@ impl Index {
             "false" => Missing::False,
             _ => return Err(manifest.damaged()),
         };
+        if let Some(shard) = shard {
+            let shards = manifest.number("shards")?;
+            let shards = shards.ok_or_else(|| Error::storage(path, "the index has no shards"))?;
+            if shard >= shards {
+                return Err(Error::storage(path, format!("there is no shard {shard}, but {shards} shards")));
+            }
+        }
+        let of_shard = |entry: &Entry| shard.is_none() || entry.shard == shard;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
         let attributes = Arc::new(Attributes::default());
         let hierarchies = manifest.json("hierarchies").and_then(hierarchies::read);
@@ -79,7 +114,7 @@ impl Index {
         let settings =
             Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[], threads: 1 };
         let (mut segments, mut live) = (Vec::new(), 0);
-        for entry in manifest.entries("segments")? {
+        for entry in manifest.entries("segments")?.into_iter().filter(of_shard) {
             let path = folder.join(&entry.file);
             let (segment, checksum) = Segment::open(&path, entry.compiled, verify, settings)?;
             if format!("{checksum:016x}") != entry.checksum {
@@ -98,7 +133,7 @@ impl Index {
             segments.push(Arc::new(segment));
         }
         let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
-        for entry in manifest.entries("xpaths")? {
+        for entry in manifest.entries("xpaths")?.into_iter().filter(of_shard) {
             let path = folder.join(&entry.file);
             if format!("{:016x}", documents.open(&path)?) != entry.checksum {
                 return Err(Error::storage(&path, "this is not the file that the manifest names"));
@@ -113,7 +148,7 @@ impl Index {
             filters: documents.snapshot(),
             documents,
         };
-        Ok(Index::from_snapshot(missing, limits, algorithm, snapshot))
+        Ok(Index::from_snapshot(missing, limits, algorithm, snapshot).at_rest())
     }
 }
 
@@ -124,11 +159,11 @@ fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<Entr
     if let Some(path) = segment.file().filter(|path| path.parent() == Some(folder.path()) && path.exists()) {
         let checksum = crate::sections::SectionReader::open(path, false)?.checksum();
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        return Ok(Entry { file, checksum: format!("{checksum:016x}"), compiled, removed });
+        return Ok(Entry { file, checksum: format!("{checksum:016x}"), compiled, removed, shard: None });
     }
     // A copy would give what is damaged a checksum of its own.
     segment.verify()?;
     let (file, checksum) = folder.write_sections(SEGMENT, segment.len(), &sections)?;
     segment.set_file(folder.path().join(&file));
-    Ok(Entry { file, checksum, compiled, removed })
+    Ok(Entry { file, checksum, compiled, removed, shard: None })
 }

@@ -1,0 +1,88 @@
+//! `tamis._tamis.Builder`: many subscriptions, given as Arrow data, become one segment.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3_arrow::{PyRecordBatch, PyTable};
+use tamis::{IdRef, Refused};
+
+use crate::error;
+use crate::index::{Index, read_missing};
+use crate::limits::{Limits, or_default};
+
+/// A set of subscriptions that is going to be an index of one segment.
+#[pyclass(module = "tamis", frozen)]
+pub struct Builder(Mutex<Option<tamis::Builder>>);
+
+#[pymethods]
+impl Builder {
+    #[new]
+    #[pyo3(signature = (*, missing="unknown", limits=None))]
+    fn new(missing: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
+        let builder = tamis::Builder::new(read_missing(missing)?, or_default(limits));
+        Ok(Builder(Mutex::new(Some(builder))))
+    }
+
+    /// Take the rows of a record batch, and return those that were refused as a table.
+    fn add<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
+        let batch = batch.into_inner();
+        let refused = self.with(py, |builder| builder.add(&batch))?;
+        let batch = write_refused(&refused);
+        PyTable::try_new(vec![batch.clone()], batch.schema())?.into_pyarrow(py)
+    }
+
+    /// Take the subscriptions of an index that no row changed so far.
+    fn keep(&self, py: Python<'_>, index: &Bound<'_, Index>) -> PyResult<()> {
+        let snapshot = index.get().snapshot();
+        self.with(py, |builder| builder.keep(&snapshot))
+    }
+
+    /// Compile what was taken into an index; the builder is used up.
+    fn finish(&self, py: Python<'_>) -> PyResult<Index> {
+        let builder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let builder = builder.ok_or_else(used_up)?;
+        let index = py.detach(|| builder.finish()).map_err(|error| error::raise(py, &error))?;
+        Ok(Index::from(index))
+    }
+}
+
+impl Builder {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut tamis::Builder) -> tamis::Result<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| {
+            let mut builder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            builder.as_mut().map(work)
+        })
+        .ok_or_else(used_up)?
+        .map_err(|error| error::raise(py, &error))
+    }
+}
+
+fn used_up() -> PyErr {
+    PyValueError::new_err("the builder has finished; begin another")
+}
+
+fn write_refused(refused: &[Refused]) -> RecordBatch {
+    let ids = refused.iter().map(|row| {
+        row.id.as_ref().map(|id| match id.as_ref() {
+            IdRef::Integer(number) => number.to_string(),
+            IdRef::String(text) => text.to_owned(),
+        })
+    });
+    let positions = refused.iter().map(|row| row.position.map(|position| position as i64));
+    let messages = refused.iter().map(|row| Some(&row.message));
+    let expressions = refused.iter().map(|row| row.expression.as_deref());
+    let columns: [(&str, ArrayRef); 4] = [
+        ("id", Arc::new(ids.collect::<StringArray>())),
+        ("position", Arc::new(positions.collect::<Int64Array>())),
+        ("message", Arc::new(messages.collect::<StringArray>())),
+        ("expression", Arc::new(expressions.collect::<StringArray>())),
+    ];
+    let columns = columns.map(|(name, column)| (name, column, true));
+    RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length")
+}

@@ -1,0 +1,74 @@
+//! `tamis._tamis.Workload`: the laboratory's expressions and events as Arrow data.
+
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3_arrow::PyRecordBatch;
+use tamis::Missing;
+use tamis_lab::workload;
+
+/// A seeded source of expressions and events.
+#[pyclass(module = "tamis", frozen)]
+pub struct Workload(Box<dyn workload::Workload>);
+
+#[pymethods]
+impl Workload {
+    #[new]
+    #[pyo3(signature = (name, *, size=100_000, seed=0))]
+    fn new(py: Python<'_>, name: &str, size: u64, seed: u64) -> PyResult<Self> {
+        py.detach(|| workload::seeded(name, size, seed)).map(Workload).ok_or_else(|| {
+            let names = workload::NAMES.join(", ");
+            PyValueError::new_err(format!("there is no workload {name:?}, but {names}"))
+        })
+    }
+
+    /// What its predicates are on an attribute without a value.
+    #[getter]
+    fn missing(&self) -> &'static str {
+        match self.0.missing() {
+            Missing::Unknown => "unknown",
+            Missing::False => "false",
+        }
+    }
+
+    /// Expressions as a record batch of numbers and texts.
+    fn expressions<'py>(&self, py: Python<'py>, start: u32, count: u32) -> PyResult<Bound<'py, PyAny>> {
+        self.batch(py, start, count, |number, text| self.0.write_expression(number, text))
+    }
+
+    /// Events as a record batch of numbers and JSON texts.
+    fn events<'py>(&self, py: Python<'py>, start: u32, count: u32) -> PyResult<Bound<'py, PyAny>> {
+        self.batch(py, start, count, |number, text| {
+            self.0.write_event(number, text);
+        })
+    }
+}
+
+impl Workload {
+    fn batch<'py>(
+        &self,
+        py: Python<'py>,
+        start: u32,
+        count: u32,
+        write: impl Fn(u64, &mut String) + Send + Sync,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let numbers = u64::from(start)..u64::from(start) + u64::from(count);
+        let batch = py.detach(|| {
+            let (mut texts, mut text) = (StringBuilder::new(), String::new());
+            for number in numbers.clone() {
+                text.clear();
+                write(number, &mut text);
+                texts.append_value(&text);
+            }
+            let numbers: Int64Array = numbers.map(|number| number as i64).collect();
+            let columns: [(&str, ArrayRef); 2] =
+                [("number", Arc::new(numbers)), ("text", Arc::new(texts.finish()))];
+            RecordBatch::try_from_iter(columns)
+        });
+        let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyRecordBatch::new(batch).into_pyarrow(py)
+    }
+}

@@ -1,0 +1,322 @@
+//! How do many subscriptions become one segment?
+//!
+//! Rows come in any order, and nothing says which of two is the later. So one that cannot be used is
+//! refused and the rest goes on; rows that say the same are one; and rows of one id that do not are all
+//! refused. What comes out stands in the order of the ids: the same set gives the same segment.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use jiter::JsonValue;
+
+use super::documents::Documents;
+use super::segment::{Algorithm, Segment, Settings};
+use super::snapshot::Snapshot;
+use super::subscription::Subscription;
+use super::{Index, Limits};
+use crate::error::{Error, Result};
+use crate::event::{Attributes, Item, Items};
+use crate::expression::{Expression, from_json, parse};
+use crate::id::Id;
+use crate::rank::check_weight;
+use crate::truth::Missing;
+use crate::value::ValueRef;
+
+/// A set of subscriptions that is going to be an index of one segment.
+#[derive(Debug)]
+pub struct Builder {
+    missing: Missing,
+    limits: Limits,
+    changes: HashMap<Id, Change, ahash::RandomState>,
+    kept: Vec<Subscription>,
+}
+
+/// What the rows of one id say.
+#[derive(Debug, Clone, PartialEq)]
+enum Change {
+    Set(Expression, Option<Arc<str>>, f64),
+    Delete,
+    /// Rows that contradict each other.
+    Conflict,
+}
+
+/// A row that was not taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refused {
+    /// Its id, if it has one.
+    pub id: Option<Id>,
+    /// Where its expression is wrong, in characters from 1.
+    pub position: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// Its expression, if it has one.
+    pub expression: Option<String>,
+}
+
+impl Builder {
+    /// No subscriptions yet.
+    pub fn new(missing: Missing, limits: Limits) -> Builder {
+        Builder { missing, limits, changes: HashMap::default(), kept: Vec::new() }
+    }
+
+    /// Takes the rows of a batch, and returns those that were refused.
+    ///
+    /// Its columns are `id` (strings or integers), `expression` (text, or the JSON form) and, optionally,
+    /// `metadata` (JSON), `boost` (a number) and `deleted` (whether the row says that there is no such
+    /// subscription).
+    pub fn add(&mut self, batch: &RecordBatch) -> Result<Vec<Refused>> {
+        let optional = |name: &str| batch.column_by_name(name).map(|column| Items::new(name, column));
+        let needed = |name: &str| {
+            optional(name).unwrap_or_else(|| Err(Error::expression(format!("there is no column `{name}`"))))
+        };
+        let (ids, expressions) = (needed("id")?, needed("expression")?);
+        let (metadata, deleted) = (optional("metadata").transpose()?, optional("deleted").transpose()?);
+        let boosts = optional("boost").transpose()?;
+        let mut refused = Vec::new();
+        for row in 0..batch.num_rows() {
+            let text = |items: Option<&Items>, name| match items.map(|items| items.get(row)) {
+                None | Some(Some(Item::Null)) => Ok(None),
+                Some(Some(Item::Value(ValueRef::String(text)))) => Ok(Some(text.to_owned())),
+                Some(_) => Err(Error::expression(format!("the column `{name}` does not hold text"))),
+            };
+            let expression = text(Some(&expressions), "expression")?;
+            let deleted = match deleted.as_ref().map(|items| items.get(row)) {
+                None | Some(Some(Item::Null | Item::Value(ValueRef::Boolean(false)))) => false,
+                Some(Some(Item::Value(ValueRef::Boolean(true)))) => true,
+                Some(_) => return Err(Error::expression("the column `deleted` does not hold booleans")),
+            };
+            let id = match ids.get(row) {
+                Some(Item::Value(ValueRef::String(text))) => Id::from(text),
+                Some(Item::Value(ValueRef::Integer(number))) => Id::from(number),
+                Some(Item::Null) => {
+                    let message = "the id is null; every subscription needs one".to_owned();
+                    refused.push(Refused { id: None, position: None, message, expression });
+                    continue;
+                }
+                _ => return Err(Error::expression("the column `id` holds neither strings nor integers")),
+            };
+            let change = match deleted {
+                true => Ok(Change::Delete),
+                false => {
+                    let metadata = text(metadata.as_ref(), "metadata")?;
+                    let boost = boosts.as_ref().map_or(Some(Item::Null), |items| items.get(row));
+                    self.read(expression.as_deref(), metadata, boost)
+                }
+            };
+            match change {
+                Ok(change) => self.note(id, change, expression, &mut refused),
+                Err(error) => refused.push(Refused {
+                    id: Some(id),
+                    position: position(&error, expression.as_deref()),
+                    message: error.to_string(),
+                    expression,
+                }),
+            }
+        }
+        Ok(refused)
+    }
+
+    fn read(
+        &self,
+        expression: Option<&str>,
+        metadata: Option<String>,
+        boost: Option<Item<'_>>,
+    ) -> Result<Change> {
+        let boost = match boost {
+            Some(Item::Null) => 1.0,
+            Some(Item::Value(ValueRef::Integer(number))) => number as f64,
+            Some(Item::Value(ValueRef::Float(number))) => number.get(),
+            _ => return Err(Error::expression("the boost is no number")),
+        };
+        check_weight("the boost", boost)?;
+        let text = expression.ok_or_else(|| Error::expression("the expression is null"))?;
+        // No expression's text begins with a brace.
+        let json = text.trim_start().starts_with('{');
+        let expression = if json { from_json(text, &self.limits)? } else { parse(text, &self.limits)? };
+        if let Some(metadata) = &metadata {
+            JsonValue::parse(metadata.as_bytes(), false)
+                .map_err(|error| Error::expression(format!("the metadata is no JSON: {error}")))?;
+        }
+        Ok(Change::Set(expression, metadata.map(Into::into), boost))
+    }
+
+    fn note(&mut self, id: Id, change: Change, expression: Option<String>, refused: &mut Vec<Refused>) {
+        let mut seen = match self.changes.entry(id) {
+            Entry::Vacant(place) => {
+                place.insert(change);
+                return;
+            }
+            Entry::Occupied(seen) if *seen.get() == change => return,
+            Entry::Occupied(seen) => seen,
+        };
+        let message =
+            "the id stands there more than once, and not with the same subscription; none was taken";
+        let id = seen.key().clone();
+        let mut refuse = |expression| {
+            let (id, message) = (Some(id.clone()), message.to_owned());
+            refused.push(Refused { id, position: None, message, expression });
+        };
+        match seen.insert(Change::Conflict) {
+            Change::Set(first, ..) => refuse(Some(first.to_string())),
+            Change::Delete => refuse(None),
+            Change::Conflict => {}
+        }
+        refuse(expression);
+    }
+
+    /// Takes the subscriptions of an index that no row changed so far.
+    pub fn keep(&mut self, snapshot: &Snapshot) -> Result<()> {
+        for subscription in snapshot.subscriptions() {
+            let subscription = subscription?;
+            if matches!(self.changes.get(&subscription.id), None | Some(Change::Conflict)) {
+                self.kept.push(subscription);
+            }
+        }
+        Ok(())
+    }
+
+    /// The index, whose one segment is compiled now.
+    pub fn finish(self) -> Result<Index> {
+        let mut subscriptions = self.kept;
+        subscriptions.extend(self.changes.into_iter().filter_map(|(id, change)| match change {
+            Change::Set(expression, metadata, boost) => {
+                Some(Subscription { id, expression, metadata, boost })
+            }
+            Change::Delete | Change::Conflict => None,
+        }));
+        subscriptions.sort_unstable_by(|one, other| match (&one.id, &other.id) {
+            (Id::Integer(one), Id::Integer(other)) => one.cmp(other),
+            (Id::String(one), Id::String(other)) => one.cmp(other),
+            (Id::Integer(_), Id::String(_)) => Ordering::Less,
+            (Id::String(_), Id::Integer(_)) => Ordering::Greater,
+        });
+        let attributes = Arc::new(Attributes::default());
+        let algorithm = Algorithm::Auto;
+        let (missing, normal_form) = (self.missing, self.limits.normal_form);
+        // A task of many has one core.
+        let settings =
+            Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[], threads: 1 };
+        let live = subscriptions.len();
+        let segments = match live {
+            0 => Vec::new(),
+            _ => vec![Arc::new(Segment::new(&subscriptions, settings)?)],
+        };
+        let documents = Arc::new(Documents::new(algorithm, self.limits.xml.clone()));
+        documents.retain(&subscriptions)?;
+        let snapshot = Snapshot {
+            version: 1,
+            segments,
+            live,
+            attributes,
+            sample: Arc::default(),
+            filters: documents.snapshot(),
+            documents,
+        };
+        Ok(Index::from_snapshot(missing, self.limits, algorithm, snapshot).at_rest())
+    }
+}
+
+/// The character, from 1, at which a text is wrong.
+fn position(error: &Error, text: Option<&str>) -> Option<usize> {
+    let (Error::Syntax(error), Some(text)) = (error, text) else { return None };
+    Some(text.get(..error.offset)?.chars().count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, BooleanArray, Int32Array, StringArray};
+
+    use super::*;
+
+    fn builder() -> Builder {
+        Builder::new(Missing::Unknown, Limits::default())
+    }
+
+    fn batch(ids: Vec<Option<&str>>, texts: Vec<Option<&str>>) -> RecordBatch {
+        let (ids, texts): (ArrayRef, ArrayRef) =
+            (Arc::new(StringArray::from(ids)), Arc::new(StringArray::from(texts)));
+        RecordBatch::try_from_iter([("id", ids), ("expression", texts)]).unwrap()
+    }
+
+    fn ids(index: &Index) -> Vec<Id> {
+        index.snapshot().ids().map(|id| id.unwrap().to_id()).collect()
+    }
+
+    #[test]
+    fn rows_become_subscriptions_in_the_order_of_their_ids() {
+        let mut builder = builder();
+        let json = r#"{"attribute": "b", "operator": "=", "value": 2}"#;
+        let refused =
+            builder.add(&batch(vec![Some("b"), Some("a")], vec![Some(json), Some("a = 1")])).unwrap();
+        assert_eq!(refused, []);
+        let index = builder.finish().unwrap();
+        assert_eq!(ids(&index), ["a".into(), "b".into()]);
+        assert_eq!(index.match_json(br#"{"b": 2}"#).unwrap(), ["b".into()]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_and_the_rest_taken() {
+        let rows = batch(
+            vec![Some("x"), None, Some("y"), Some("z")],
+            vec![Some("ü = = 1"), Some("a"), None, Some("a")],
+        );
+        let mut builder = builder();
+        let refused = builder.add(&rows).unwrap();
+        assert_eq!(refused.len(), 3);
+        assert_eq!(refused[0].position, Some(5));
+        assert_eq!((&refused[1].id, &refused[2].id), (&None, &Some("y".into())));
+        assert_eq!(ids(&builder.finish().unwrap()), ["z".into()]);
+    }
+
+    #[test]
+    fn equal_rows_are_one_and_others_of_one_id_are_refused() {
+        let mut builder = builder();
+        let rows = |texts| batch(vec![Some("x"), Some("y")], texts);
+        assert!(builder.add(&rows(vec![Some("a = 1"), Some("b")])).unwrap().is_empty());
+        assert!(builder.add(&rows(vec![Some("(a == 1)"), Some("b")])).unwrap().is_empty());
+        assert_eq!(builder.add(&rows(vec![Some("a = 2"), Some("b")])).unwrap().len(), 2);
+        assert_eq!(builder.add(&rows(vec![Some("a = 2"), Some("b")])).unwrap().len(), 1);
+        assert_eq!(ids(&builder.finish().unwrap()), ["y".into()]);
+    }
+
+    #[test]
+    fn changes_replace_delete_and_keep() {
+        let mut first = builder();
+        let names = vec![Some("a"), Some("b"), Some("c"), Some("d")];
+        first.add(&batch(names, vec![Some("x = 1"); 4])).unwrap();
+        let first = first.finish().unwrap();
+        let changed = batch(
+            vec![Some("a"), Some("b"), Some("c"), Some("c"), Some("e")],
+            vec![Some("x = 2"), None, Some("x = 3"), Some("x = 4"), Some("x <")],
+        );
+        let deleted: ArrayRef = Arc::new(BooleanArray::from(vec![false, true, false, false, false]));
+        let columns = changed.columns().iter().cloned().zip(["id", "expression"]);
+        let columns = columns.map(|(column, name)| (name, column)).chain([("deleted", deleted)]);
+        let mut second = builder();
+        let refused = second.add(&RecordBatch::try_from_iter(columns).unwrap()).unwrap();
+        assert_eq!(refused.len(), 3);
+        second.keep(&first.snapshot()).unwrap();
+        let second = second.finish().unwrap();
+        assert_eq!(ids(&second), ["a".into(), "c".into(), "d".into()]);
+        assert_eq!(second.match_json(br#"{"x": 1}"#).unwrap(), ["c".into(), "d".into()]);
+        assert_eq!(second.match_json(br#"{"x": 2}"#).unwrap(), ["a".into()]);
+    }
+
+    #[test]
+    fn ids_of_other_types_and_missing_columns_are_errors() {
+        let numbers: ArrayRef = Arc::new(Int32Array::from(vec![7, 3]));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let mut integers = builder();
+        let rows = RecordBatch::try_from_iter([("id", numbers.clone()), ("expression", texts.clone())]);
+        assert!(integers.add(&rows.unwrap()).unwrap().is_empty());
+        assert_eq!(ids(&integers.finish().unwrap()), [3.into(), 7.into()]);
+        let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true, false]));
+        let wrong = RecordBatch::try_from_iter([("id", flags), ("expression", texts)]).unwrap();
+        assert!(builder().add(&wrong).is_err());
+        let missing = RecordBatch::try_from_iter([("id", numbers)]).unwrap();
+        assert!(builder().add(&missing).unwrap_err().to_string().contains("`expression`"));
+    }
+}

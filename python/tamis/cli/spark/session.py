@@ -1,0 +1,91 @@
+"""The session that a command runs in, and the files it reads and writes there."""
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tamis.cli.output import FAILED, INVALID, CommandError
+from tamis.errors import StorageError, TamisError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+_LINES = ("json", "jsonl", "ndjson")
+_COMPRESSED = ("gz", "bz2", "zst", "lz4")
+
+
+@contextmanager
+def session(name: str) -> "Iterator[SparkSession]":
+    """A Spark session: that of spark-submit, or a new one on this machine.
+
+    What goes wrong in it becomes a message and an exit code.
+    """
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+
+        from tamis.spark.session import SETTINGS
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"this command needs {error.name}: pip install 'tamis[spark]'"
+        ) from error
+    settings: dict[str, Any] = {"spark.log.level": "ERROR", **SETTINGS}
+    if not sys.stderr.isatty():
+        settings["spark.ui.showConsoleProgress"] = "false"
+    spark = SparkSession.builder.appName(f"tamis {name}").config(map=settings).getOrCreate()
+    try:
+        yield spark
+    except TamisError as error:
+        code = FAILED if isinstance(error, StorageError) else INVALID
+        raise CommandError(str(error), code) from error
+    except PySparkException as error:
+        raise CommandError(f"Spark: {_reason(error)}") from error
+    finally:
+        spark.stop()
+
+
+def _reason(error: Exception) -> str:
+    """The line of an error that says what happened, without the stacks of two languages."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith("tamis.errors.")]
+    return told[-1].partition(": ")[2] if told else (lines[0] if lines else repr(error))
+
+
+def format_of(path: str) -> str:
+    """The format of files, from the end of their name: `lines`, or what Spark calls it."""
+    words = path.rstrip("/").rpartition("/")[2].lower().split(".")
+    if words[-1] in _COMPRESSED:
+        words.pop()
+    if words[-1] in _LINES:
+        return "lines"
+    return words[-1] if words[-1] in ("parquet", "orc", "csv", "avro") else "parquet"
+
+
+def read_subscriptions(spark: "SparkSession", path: str) -> "DataFrame":
+    """Subscriptions from JSON lines, as `tamis match` reads them, or from a columnar format."""
+    if format_of(path) != "lines":
+        return spark.read.format(format_of(path)).load(path)
+    kinds = {field.name: field.dataType.simpleString() for field in spark.read.json(path).schema}
+    kind = "bigint" if kinds.get("id") == "bigint" else "string"
+    schema = [f"{name} {kind if name == 'id' else 'string'}" for name in _MEMBERS if name in kinds]
+    if not schema:
+        raise CommandError(f"{path}: no line has the key `id` or `expression`", INVALID)
+    return spark.read.schema(", ".join(schema)).json(path)
+
+
+_MEMBERS = ("id", "expression", "metadata")
+
+
+def read_events(spark: "SparkSession", path: str) -> "tuple[DataFrame, str | None]":
+    """Events, and the column that holds them: lines are events, other formats have attributes."""
+    if format_of(path) == "lines":
+        return spark.read.text(path).withColumnRenamed("value", "event"), "event"
+    return spark.read.format(format_of(path)).load(path), None
+
+
+def write(frame: "DataFrame", path: str) -> None:
+    """Write a DataFrame in the format that the end of its name says."""
+    kind = format_of(path)
+    frame.write.mode("error").format("json" if kind == "lines" else kind).save(path)

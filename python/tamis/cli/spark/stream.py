@@ -1,0 +1,103 @@
+"""`tamis spark stream`: events are matched as they come."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from tamis.cli.output import VALID, CommandError, report
+from tamis.cli.spark.match import Keep
+from tamis.cli.spark.session import format_of, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+USAGE = "Usage: tamis spark stream EVENTS INDEX RESULT --checkpoint FOLDER [OPTIONS]"
+EXAMPLES = """
+Examples:
+
+    tamis spark stream incoming/ campaigns matches.parquet --checkpoint state
+    tamis spark stream kafka://host:9092/events campaigns matches.parquet --checkpoint state
+"""
+
+
+def stream(
+    events: str,
+    index: str,
+    result: str,
+    /,
+    *,
+    checkpoint: str,
+    keep: Keep = None,
+    lists: bool = False,
+    every: str = "0 seconds",
+    once: bool = False,
+) -> int:
+    """Match events as they come, each micro-batch with the version of the index current then.
+
+    What was matched is written exactly once into files, and at least once into Kafka, also when the
+    command is killed and started again with the same checkpoint.
+
+    Args:
+        events: A folder to which files of JSON lines are moved, or `kafka://BROKER/TOPIC`.
+        index: The folder of the index.
+        result: The folder to write, in the format that its name ends with, or Parquet; or
+            `kafka://BROKER/TOPIC`.
+        checkpoint: The folder in which Spark notes how far it is.
+        keep: The columns of the events to write beside: `event`, and for Kafka `key`, `topic`,
+            `partition`, `offset`, `timestamp`.
+        lists: Write one row per event instead of one per match.
+        every: How often a micro-batch begins, such as `10 seconds`.
+        once: Match what is there now, and end.
+    """
+    with session("stream") as spark:
+        from pyspark.sql import functions as sf
+
+        from tamis.spark import match as match_events
+
+        frame = _read(spark, events)
+        found = match_events(
+            frame, index, event="event", keep=keep, output="lists" if lists else "pairs"
+        )
+        broker = _kafka(result)
+        if broker is None:
+            kind = format_of(result)
+            writer = found.writeStream.format("json" if kind == "lines" else kind)
+            writer = writer.option("path", result)
+        else:
+            packed = found.select(sf.to_json(sf.struct("*")).alias("value"))
+            writer = packed.writeStream.format("kafka").options(**broker[0], topic=broker[1])
+        when: dict[str, Any] = {"availableNow": True} if once else {"processingTime": every}
+        running = writer.option("checkpointLocation", checkpoint).trigger(**when).start()
+        try:
+            _watch(running)
+        finally:
+            running.stop()
+    return VALID
+
+
+def _watch(running: Any) -> None:
+    """Wait for the end, and tell on a terminal how far the stream is."""
+    told = None
+    while not running.awaitTermination(1):
+        progress = running.lastProgress
+        if progress is not None and progress.batchId != told and sys.stderr.isatty():
+            told = progress.batchId
+            report(f"batch {told}: {progress.numInputRows:,} events, {progress.batchDuration} ms")
+
+
+def _read(spark: "SparkSession", events: str) -> "DataFrame":
+    broker = _kafka(events)
+    if broker is None:
+        return spark.readStream.text(events).withColumnRenamed("value", "event")
+    source = spark.readStream.format("kafka").options(**broker[0], subscribe=broker[1])
+    return source.option("startingOffsets", "earliest").load().withColumnRenamed("value", "event")
+
+
+def _kafka(uri: str) -> tuple[dict[str, str], str] | None:
+    parts = urlsplit(uri)
+    if parts.scheme != "kafka":
+        return None
+    topic = parts.path.strip("/")
+    if not parts.netloc or not topic:
+        raise CommandError(f"{uri}: a topic of Kafka is kafka://BROKER:PORT/TOPIC")
+    return {"kafka.bootstrap.servers": parts.netloc}, topic

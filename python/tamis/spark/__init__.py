@@ -1,0 +1,35 @@
+"""Tamis on Spark: subscriptions and events that outgrow one machine.
+
+    from tamis import spark
+
+    spark.compile(subscriptions, "s3://bucket/campaigns")
+    matches = spark.match(events, "s3://bucket/campaigns")
+
+Plain functions on DataFrames, for any session, Spark Connect included. Needs the extra
+`tamis[spark]`, on the driver and on the workers.
+"""
+
+try:
+    from tamis.spark.compiling import Compiled, compile, update
+    from tamis.spark.explaining import explain
+    from tamis.spark.generating import generate_events, generate_subscriptions
+    from tamis.spark.matching import match, match_xml
+    from tamis.spark.versions import vacuum, versions
+except ModuleNotFoundError as error:
+    if error.name is None or error.name.startswith("tamis"):
+        raise
+    message = f"tamis.spark needs {error.name}: pip install 'tamis[spark]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
+
+__all__ = [
+    "Compiled",
+    "compile",
+    "explain",
+    "generate_events",
+    "generate_subscriptions",
+    "match",
+    "match_xml",
+    "update",
+    "vacuum",
+    "versions",
+]

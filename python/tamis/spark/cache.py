@@ -1,0 +1,104 @@
+"""How does a worker process come by an index?
+
+From a local disk it is mapped where it lies. From elsewhere its files are copied to a local folder
+first, where a file's name says its content: all processes of a machine, all versions and all
+indexes share it, and map the same pages. A process keeps the indexes it used last.
+"""
+
+import contextlib
+import functools
+import gc
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from tamis._tamis import Index
+from tamis.errors import StorageError
+from tamis.spark.manifest import entries
+from tamis.spark.storage import Folder
+
+_KEPT = 8  # indexes that a process keeps open; a stream sees version after version
+_LARGEST = 20 << 30  # bytes of the local folder, unless TAMIS_CACHE_BYTES says otherwise
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def open_index(uri: str, name: str, shard: int | None) -> Index:
+    """An index, or one shard of it, opened once per process.
+
+    Args:
+        uri: Its folder.
+        name: The manifest.
+        shard: The shard; None for all.
+    """
+    folder = Folder(uri)
+    if folder.local is not None:
+        index = Index.open(folder.local / name, shard=shard, verify=False)
+    else:
+        index = _open_copy(folder, name, shard)
+    # A worker collects garbage after every task; modules and indexes need not be walked again.
+    gc.freeze()
+    return index
+
+
+def _open_copy(folder: Folder, name: str, shard: int | None) -> Index:
+    content = folder.read(name)
+    here = cache_folder()
+    here.mkdir(parents=True, exist_ok=True)
+    manifest = here / f"{hashlib.sha256(content).hexdigest()}.json"
+    if not manifest.exists():
+        folder.fetch(name, manifest)
+    files = {
+        entry["file"]: entry.get("bytes")
+        for entry in entries(json.loads(content))
+        if shard is None or entry.get("shard") == shard
+    }
+    new = [name for name, size in files.items() if not _is_copy(here / name, size)]
+    while True:
+        for file in new:
+            folder.fetch(file, here / file)
+        try:
+            # What was just copied is read once and checked; what was there has been.
+            index = Index.open(manifest, shard=shard, verify=bool(new))
+        except StorageError:
+            # Another version of Tamis may have left a copy of another format under this name.
+            again = len(new) < len(files)
+            for file in files if again else new:
+                (here / file).unlink(missing_ok=True)
+            if not again:
+                raise
+            new = list(files)
+        else:
+            if new:
+                _make_room(here)
+            return index
+
+
+def _is_copy(path: Path, size: int | None) -> bool:
+    """Whether a copy is there; it counts as used now."""
+    try:
+        os.utime(path)
+        return size is None or path.stat().st_size == size
+    except FileNotFoundError:
+        return False
+
+
+def cache_folder() -> Path:
+    """Where copies of files lie: `TAMIS_CACHE`, or a folder among the temporary files."""
+    default = Path(tempfile.gettempdir()) / f"tamis-cache-{os.getuid()}"
+    return Path(os.environ.get("TAMIS_CACHE") or default)
+
+
+def _make_room(folder: Path) -> None:
+    """Delete the copies used least recently; one that is mapped stays readable."""
+    room = int(os.environ.get("TAMIS_CACHE_BYTES") or _LARGEST)
+    copies = []
+    for path in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process makes room as well
+            status = path.stat()
+            copies.append((status.st_mtime, status.st_size, path))
+    for _, size, path in sorted(copies, reverse=True):
+        room -= size
+        if room < 0:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,64 @@
+"""Why does an event match a subscription, or not? For a sample, row by row."""
+
+from os import PathLike
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from tamis.errors import EventError
+from tamis.spark import manifest as manifests
+from tamis.spark.columns import column, require
+from tamis.spark.shipping import on_worker
+from tamis.spark.storage import Folder
+
+_EVENT, _ID = "_tamis_event", "_tamis_id"
+
+
+def explain(
+    events: DataFrame,
+    path: str | PathLike[str],
+    *,
+    subscription: str | int | None = None,
+    event: str | None = None,
+    limit: int = 20,
+    version: int | None = None,
+) -> DataFrame:
+    """Say which predicates of a subscription held, failed or were unknown for an event.
+
+    Args:
+        events: Events as `match` takes them, or pairs as it gives them.
+        path: The folder of the index.
+        subscription: The id of the subscription; by default the one in the column `subscription`.
+        event: The column that holds the events; without, every column is an attribute.
+        limit: How many rows are explained.
+        version: The version of the index; the current one by default.
+
+    Returns:
+        The rows, with the column `explanation`.
+
+    Raises:
+        EventError: A column is missing.
+        StorageError: There is no such index or version.
+    """
+    index = manifests.read(Folder(path), version)
+    index.check_files()
+    if subscription is None:
+        require(events, "subscription", EventError, "events to explain")
+        id = column("subscription")
+    else:
+        id = sf.lit(subscription)
+    if event is None:
+        names = [name for name in events.columns if name not in ("subscription", "metadata")]
+        text = sf.to_json(sf.struct(*map(column, names)), {"ignoreNullFields": "false"})
+    elif isinstance(require(events, event, EventError, "events"), (StringType, BinaryType)):
+        text = column(event).cast("string")
+    else:
+        text = sf.to_json(column(event), {"ignoreNullFields": "false"})
+    rows = events.limit(limit).withColumns({_EVENT: text, _ID: id})
+    task = on_worker(
+        "explain_batches", uri=index.folder.uri, manifest=index.name, names=rows.columns
+    )
+    fields = [StructField(field.name, field.dataType) for field in events.schema]
+    plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))
+    return plain.mapInArrow(task, StructType([*fields, StructField("explanation", StringType())]))

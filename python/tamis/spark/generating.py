@@ -1,0 +1,56 @@
+"""The laboratory's workloads as DataFrames.
+
+An item is a function of workload, size, seed and its number: the same rows on any cluster, however
+many tasks make them.
+"""
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tamis._tamis import Workload
+from tamis.spark.shipping import on_worker
+
+
+def generate_subscriptions(
+    spark: SparkSession, workload: str, count: int, *, seed: int = 0, size: int | None = None
+) -> DataFrame:
+    """The first expressions of a workload, as `compile` takes them.
+
+    Args:
+        spark: The session.
+        workload: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"` or
+            `"fontoura"`.
+        count: How many.
+        seed: Decides everything that chance decides.
+        size: How many expressions the workload is meant for; `count` by default.
+
+    Returns:
+        The columns `id` (the number) and `expression`.
+    """
+    return _generate(spark, workload, "expressions", count, seed, size or count)
+
+
+def generate_events(
+    spark: SparkSession, workload: str, count: int, *, size: int, seed: int = 0
+) -> DataFrame:
+    """The first events of a workload, as JSON.
+
+    Args:
+        spark: The session.
+        workload: As in `generate_subscriptions`.
+        count: How many.
+        size: How many expressions the workload is meant for.
+        seed: Decides everything that chance decides.
+
+    Returns:
+        The columns `number` and `event`.
+    """
+    return _generate(spark, workload, "events", count, seed, size)
+
+
+def _generate(
+    spark: SparkSession, workload: str, kind: str, count: int, seed: int, size: int
+) -> DataFrame:
+    Workload(workload, size=0, seed=seed)  # an error on the driver where there is none of that name
+    columns = ("id", "expression") if kind == "expressions" else ("number", "event")
+    task = on_worker("generate", workload=workload, kind=kind, seed=seed, size=size, names=columns)
+    return spark.range(count).mapInArrow(task, f"{columns[0]} bigint, {columns[1]} string")

@@ -1,0 +1,186 @@
+"""What is an index that Spark compiled?
+
+A folder of segment files, each named after its content, and of manifests `index-1.json`,
+`index-2.json` and so on, one per version: the highest is the current one. A manifest is what
+`tamis.open` reads, with more beside: which segment belongs to which shard, and what was refused.
+Writing the next manifest is the commit; everything before it changes nothing that is read.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tamis.errors import StorageError
+from tamis.spark.storage import Folder
+
+PIPELINE = 1  # the format of what this module adds to a manifest
+
+Missing = Literal["unknown", "false"]
+
+LISTS = ("segments", "xpaths")  # what a manifest lists files under
+
+_NAME = re.compile(r"^index-([0-9]+)\.json$")
+_SAVED = "index.json"  # what `Index.save` writes: an index without versions and shards
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One version of an index.
+
+    Attributes:
+        folder: Where it lies.
+        name: The manifest's file.
+        version: Its number, from 1; 0 for an index that was saved by `Index.save`.
+        content: What the file says.
+    """
+
+    folder: Folder
+    name: str
+    version: int
+    content: dict[str, Any] = field(repr=False)
+
+    @property
+    def segments(self) -> list[dict[str, Any]]:
+        """The entries of the segment files."""
+        segments: list[dict[str, Any]] = self.content["segments"]
+        return segments
+
+    @property
+    def shards(self) -> int | None:
+        """How many shards there are; None for an index without."""
+        return self.content.get("shards")
+
+    @property
+    def missing(self) -> Missing:
+        """What a predicate is on an attribute without a value."""
+        missing: Missing = self.content["missing"]
+        return missing
+
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions there are."""
+        return sum(segment.get("subscriptions", 0) for segment in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the files."""
+        return sum(entry.get("bytes", 0) for entry in entries(self.content))
+
+    @property
+    def ids(self) -> str | None:
+        """The type of the ids: `string` or `bigint`; None where nothing says it."""
+        return self.content.get("ids")
+
+    @property
+    def attributes(self) -> set[str] | None:
+        """What subscriptions mention; None where nothing says it."""
+        lists = [segment.get("attributes") for segment in self.segments]
+        if any(attributes is None for attributes in lists):
+            return None
+        return {attribute for attributes in lists for attribute in attributes or ()}
+
+    @property
+    def files(self) -> set[str]:
+        """All files that belong to the version."""
+        return {
+            self.name,
+            *(entry["file"] for entry in entries(self.content)),
+            *self.content.get("errors", {}).get("files", ()),
+        }
+
+    def check_files(self) -> None:
+        """Fail where a file is not there, or not of its size.
+
+        Raises:
+            StorageError: It names the file.
+        """
+        there = {file.name: file.size for file in self.folder.files()}
+        for entry in entries(self.content):
+            path = self.folder.path(entry["file"])
+            size = there.get(entry["file"])
+            if size is None:
+                message = f"{path}: the file is missing, which version {self.version} names"
+                raise StorageError(message, path=path)
+            if size != entry.get("bytes", size):
+                message = f"{path}: the file has {size} bytes instead of {entry['bytes']}"
+                raise StorageError(message, path=path)
+
+
+def entries(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """The entries of all files that a manifest lists."""
+    return [entry for key in LISTS for entry in content.get(key, ())]
+
+
+def name_of(version: int) -> str:
+    """The name of a version's manifest."""
+    return f"index-{version}.json"
+
+
+def version_of(name: str) -> int:
+    """The version of a manifest, 0 for one without."""
+    match = _NAME.match(name)
+    return int(match[1]) if match else 0
+
+
+def versions(folder: Folder) -> list[int]:
+    """The versions that can be read, ascending."""
+    names = (_NAME.match(file.name) for file in folder.files())
+    return sorted(int(name[1]) for name in names if name)
+
+
+def read(folder: Folder, version: int | None = None) -> Manifest:
+    """A version of an index, the current one by default.
+
+    Raises:
+        StorageError: There is no index, no such version, or it is of a newer format.
+    """
+    there = versions(folder)
+    if version is None and not there:
+        names = {file.name for file in folder.files()}
+        if _SAVED not in names:
+            message = f"{folder}: this is no index: it has neither versions nor an index.json"
+            raise StorageError(message, path=str(folder))
+        return _load(folder, _SAVED, 0)
+    version = there[-1] if version is None else version
+    if version not in there:
+        known = f"versions {there[0]} to {there[-1]}" if there else "no versions"
+        raise StorageError(
+            f"{folder}: there is no version {version}, but {known}", path=str(folder)
+        )
+    return _load(folder, name_of(version), version)
+
+
+def _load(folder: Folder, name: str, version: int) -> Manifest:
+    path = folder.path(name)
+    try:
+        content = json.loads(folder.read(name))
+        manifest = Manifest(folder, name, version, content)
+        _ = manifest.files, manifest.missing, int(content["format"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StorageError(
+            f"{path}: this is no manifest of an index, or it is damaged", path=path
+        ) from error
+    pipeline = content.get("pipeline", PIPELINE)
+    if pipeline != PIPELINE:
+        message = (
+            f"{path}: the pipeline's format is {pipeline}, this version of Tamis reads {PIPELINE}"
+        )
+        raise StorageError(message, path=path)
+    return manifest
+
+
+def commit(folder: Folder, version: int, content: dict[str, Any]) -> Manifest:
+    """Make a new version the current one.
+
+    Raises:
+        StorageError: Another job was faster.
+    """
+    content = {**content, "pipeline": PIPELINE, "version": version}
+    name = name_of(version)
+    if not folder.publish(name, json.dumps(content, ensure_ascii=False).encode()):
+        message = (
+            f"{folder}: another job has committed version {version} meanwhile; run this one again"
+        )
+        raise StorageError(message, path=folder.path(name))
+    return Manifest(folder, name, version, content)

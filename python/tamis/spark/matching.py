@@ -1,0 +1,205 @@
+"""Which subscriptions does each event of a DataFrame match?
+
+Batches are matched with the version of the index that is current when `match` is called. A stream
+is matched with the version that is current when a micro-batch begins, one for the whole
+micro-batch: it is read by a job of its own, and joined to the events.
+
+Two placements. Replicated: every worker maps the whole index, and events stay where they are.
+Sharded: every event is sent to every shard, and a task maps one shard only.
+"""
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any, Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
+
+from tamis._tamis import Index
+from tamis.errors import StorageError
+from tamis.spark import manifest as manifests
+from tamis.spark.columns import Events, column
+from tamis.spark.manifest import Manifest
+from tamis.spark.shipping import on_worker
+from tamis.spark.storage import Folder
+from tamis.spark.worker import SHARD, VERSION
+
+Placement = Literal["auto", "replicated", "sharded"]
+Output = Literal["pairs", "lists"]
+
+_REPLICATED = 4 << 30  # bytes up to which `auto` replicates an index
+_EVENT_NUMBER = "_tamis_number"
+
+
+def match(
+    events: DataFrame,
+    path: str | PathLike[str],
+    *,
+    event: str | None = None,
+    document: str | None = None,
+    keep: Iterable[str] | None = None,
+    output: Output = "pairs",
+    metadata: bool = False,
+    placement: Placement = "auto",
+    slices: int = 1,
+    version: int | None = None,
+    add_version: bool = False,
+) -> DataFrame:
+    """The subscriptions that each event matches.
+
+    Args:
+        events: One column per attribute, unless `event` names the one that holds the events. A
+            streaming DataFrame, too.
+        path: The folder of the index.
+        event: The column that holds the events: a struct, a map, a variant, or JSON as string or
+            binary.
+        document: The column that holds the XML documents which `xpath('...')` asks about, as string
+            or binary.
+        keep: The columns of the events that come out again; all by default.
+        output: `"pairs"` for a row per match, with the column `subscription`, or `"lists"` for a
+            row per event, with the column `subscriptions`, sorted within each shard.
+        metadata: Whether to add the column `metadata`: JSON, or a list of such.
+        placement: `"replicated"`, `"sharded"`, or `"auto"`, which replicates up to 4 GiB.
+        slices: With `"sharded"`, how many tasks share the events of one shard.
+        version: The version of the index; the current one by default, which for a stream is the one
+            that is current when a micro-batch begins.
+        add_version: Whether to add the column `version`: that of the index which an event met.
+
+    Raises:
+        EventError: A column is missing, or of a type that no attribute has.
+        StorageError: There is no such index or version, or a file of it is missing.
+    """
+    if output not in ("pairs", "lists"):
+        raise ValueError(f'output is "pairs" or "lists", not {output!r}')
+    index = manifests.read(Folder(path), version)
+    sharded = _is_sharded(index, placement)
+    index.check_files()
+    mentioned, ids = _what_it_says(index)
+    lists = output == "lists"
+    added = _added(ids, metadata, lists)
+    versioned = [StructField("version", LongType())] if add_version else []
+    follows = events.isStreaming and version is None and index.shards is not None
+    names = [field.name for field in added]
+    taken = [*names, *(field.name for field in versioned)]
+    # A later version may mention other attributes.
+    prepared = Events(events, event, document, keep, mentioned, not follows, taken)
+    frame, keys = prepared.frame, list[str]()
+    if follows:
+        frame = frame.crossJoin(sf.broadcast(_current(events.sparkSession, index)))
+    if sharded:
+        if lists and events.isStreaming:
+            raise ValueError('a stream gives lists with placement="replicated" only')
+        if lists:
+            frame = frame.withColumn(_EVENT_NUMBER, sf.monotonically_increasing_id())
+            keys = [_EVENT_NUMBER, SHARD]
+        frame = _to_shards(frame, index, slices)
+    outgoing = [*keys, *prepared.keep]
+    task = on_worker(
+        "match_batches",
+        uri=index.folder.uri,
+        names=frame.columns,
+        manifest=None if follows else index.name,
+        column=prepared.column,
+        document=prepared.document,
+        attributes=prepared.attributes,
+        keep=outgoing,
+        metadata=metadata,
+        lists=lists,
+        add_version=add_version,
+    )
+    kept = [StructField(name, frame.schema[name].dataType) for name in outgoing]
+    # mapInArrow takes the names of columns for expressions.
+    plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+    found = plain.mapInArrow(task, StructType([*kept, *added, *versioned]))
+    if keys:
+        found = _gather(found, [*prepared.keep, *(field.name for field in versioned)], names)
+    return found
+
+
+def match_xml(
+    documents: DataFrame,
+    path: str | PathLike[str],
+    *,
+    document: str = "document",
+    keep: Iterable[str] | None = None,
+    output: Output = "pairs",
+    version: int | None = None,
+) -> DataFrame:
+    """The subscriptions that each XML document matches: `match` with documents for events.
+
+    Args:
+        documents: A column of documents, and whatever else is to be kept.
+        path: The folder of an index whose expressions ask `xpath('...')`.
+        document: The column that holds the documents, as string or binary.
+        keep: The columns that come out again; all by default.
+        output: `"pairs"` or `"lists"`.
+        version: The version of the index.
+    """
+    return match(documents, path, document=document, keep=keep, output=output, version=version)
+
+
+def _current(spark: SparkSession, index: Manifest) -> DataFrame:
+    """The manifest that is current when this is evaluated, in one row."""
+    task = on_worker("current_manifest", uri=index.folder.uri, shards=index.shards, ids=index.ids)
+    return spark.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
+
+
+def _what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
+    """The attributes that an index mentions, and the type of its ids."""
+    kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
+    if index.folder.local is None:
+        if kind is None:
+            message = (
+                f"{index.folder}: an index that Index.save wrote is opened from a local disk only"
+            )
+            raise StorageError(message, path=str(index.folder))
+        return index.attributes, kind
+    opened = Index.open(index.folder.local / index.name, verify=False)
+    if kind is None:
+        import pyarrow as pa
+
+        found = opened.match_batch(pa.table({}), threads=1).schema.field("subscription").type
+        kind = StringType() if pa.types.is_string(found) else LongType()
+    return set(opened.attributes), kind
+
+
+def _is_sharded(index: Manifest, placement: str) -> bool:
+    if placement not in ("auto", "replicated", "sharded"):
+        message = f'placement is "auto", "replicated" or "sharded", not {placement!r}'
+        raise ValueError(message)
+    if placement == "sharded" and index.shards is None:
+        message = f"{index.folder}: an index that Index.save wrote has no shards"
+        raise StorageError(message, path=str(index.folder))
+    if placement == "auto":
+        return index.shards is not None and index.shards > 1 and index.bytes > _REPLICATED
+    return placement == "sharded"
+
+
+def _added(ids: DataType, metadata: bool, lists: bool) -> list[StructField]:
+    columns = {"subscriptions" if lists else "subscription": ids}
+    if metadata:
+        columns["metadata"] = StringType()
+    return [StructField(name, ArrayType(kind) if lists else kind) for name, kind in columns.items()]
+
+
+def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:
+    """Every row once for every shard, in a partition of that shard."""
+    if slices < 1:
+        raise ValueError(f"slices is at least 1, not {slices}")
+    assert index.shards is not None
+    shards = sf.explode(sf.sequence(sf.lit(0), sf.lit(index.shards - 1)))
+    frame = frame.withColumn(SHARD, shards)
+    slice = sf.pmod(sf.monotonically_increasing_id(), sf.lit(slices)).cast("int")
+    part = column(SHARD) * slices + slice if slices > 1 else column(SHARD)
+    return frame.repartitionById(index.shards * slices, part)
+
+
+def _gather(found: DataFrame, keep: list[str], lists: list[str]) -> DataFrame:
+    """One row per event from one row per event and shard."""
+    kept = [sf.first(column(name)).alias(name) for name in keep]
+    parts = sf.sort_array(sf.collect_list(sf.struct(SHARD, *lists))).alias("_tamis_parts")
+    gathered = found.groupBy(_EVENT_NUMBER).agg(*kept, parts)
+    joined = {name: sf.flatten(column("_tamis_parts")[name]).alias(name) for name in lists}
+    names = [name for name in found.columns if name in keep or name in lists]
+    return gathered.select(*(joined.get(name, column(name)) for name in names))

@@ -1,0 +1,29 @@
+"""How does a function reach the workers?"""
+
+from collections.abc import Callable
+from typing import Any
+
+
+def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
+    """What `mapInArrow` runs: a function of `worker`, found by its name over there.
+
+    It travels by value, so that a worker without Tamis can say so.
+
+    Args:
+        function: The function's name.
+        arguments: What it takes besides batches.
+    """
+
+    def run(batches: Any) -> Any:
+        try:
+            from tamis.spark import worker
+        except ModuleNotFoundError as error:
+            import sys
+
+            raise RuntimeError(
+                f"a Spark worker cannot import {error.name}: its Python, {sys.executable}, needs "
+                "the wheel of Tamis with the extra `spark`, installed or shipped with --archives"
+            ) from error
+        return getattr(worker, function)(batches, **arguments)
+
+    return run

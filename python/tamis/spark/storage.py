@@ -1,0 +1,241 @@
+"""Where do the files of an index lie?
+
+In a folder of any filesystem that Arrow opens (local, HDFS, S3, GCS, Azure) or fsspec does. This
+module knows files and nothing of what they hold.
+"""
+
+import contextlib
+import functools
+import os
+import re
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyarrow import fs
+
+from tamis.errors import StorageError
+
+T = TypeVar("T")
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
+_SPELLINGS = {"s3a": "s3", "s3n": "s3"}  # as Hadoop calls what Arrow opens
+_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
+_BLOCK = 1 << 22
+_WORKPLACE = ".building-"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a folder."""
+
+    name: str
+    size: int
+    modified: datetime | None
+
+
+class Folder:
+    """A folder of files.
+
+    Attributes:
+        uri: Its path or URI, as a worker opens it.
+        local: Its path on the local disk; None where it lies elsewhere.
+    """
+
+    def __init__(self, uri: str | os.PathLike[str]) -> None:
+        self.uri = os.fspath(uri)
+        self.local: Path | None = None
+        if _SCHEME.match(self.uri) is None:
+            self.local = Path(self.uri).absolute()
+            self.uri = str(self.local)
+            self._files, self._root = fs.LocalFileSystem(), self.uri
+        else:
+            self._files, self._root = self._attempt(self.uri, lambda: _resolve(self.uri))
+            if isinstance(self._files, fs.LocalFileSystem):
+                self.local = Path(self._root)
+
+    def __str__(self) -> str:
+        return _CREDENTIALS.sub("", self.uri).partition("?")[0]
+
+    def path(self, name: str) -> str:
+        """What a message calls a file."""
+        return f"{str(self).rstrip('/')}/{name}"
+
+    def make(self) -> None:
+        """Make the folder if it is not there."""
+        self._attempt(str(self), lambda: self._files.create_dir(self._root, recursive=True))
+
+    def files(self) -> list[File]:
+        """The files; none where there is no folder."""
+        selector = fs.FileSelector(self._root, allow_not_found=True)
+        found = self._attempt(str(self), lambda: self._files.get_file_info(selector))
+        return [
+            File(info.base_name, info.size, info.mtime)
+            for info in found
+            if info.type == fs.FileType.File
+        ]
+
+    def read(self, name: str) -> bytes:
+        """All of a file."""
+
+        def read() -> bytes:
+            with self._files.open_input_stream(self._inside(name)) as stream:
+                content: bytes = stream.read()
+                return content
+
+        return self._attempt(self.path(name), read)
+
+    def publish(self, name: str, content: bytes) -> bool:
+        """Make a file appear whole; false where there is one of that name.
+
+        Of two that publish one name at once, one succeeds on a local disk and on HDFS. An object
+        store has no such promise to give here.
+        """
+        if self.local is not None:
+            return self._attempt(
+                self.path(name), lambda: _publish_locally(self.local, name, content)
+            )
+
+        def publish() -> bool:
+            if self._files.get_file_info(self._inside(name)).type != fs.FileType.NotFound:
+                return False
+            temporary = f".{uuid.uuid4().hex}-{name}"
+            with self._files.open_output_stream(self._inside(temporary)) as stream:
+                stream.write(content)
+            self._files.move(self._inside(temporary), self._inside(name))
+            return True
+
+        return self._attempt(self.path(name), publish)
+
+    def delete_workplaces(self, before: datetime) -> list[str]:
+        """Delete what tasks that were killed have left of their workplaces; returns their names."""
+        if self.local is None:
+            return []
+        old = [
+            place
+            for place in self.local.glob(f"{_WORKPLACE}*")
+            if place.stat().st_mtime < before.timestamp()
+        ]
+        for place in old:
+            shutil.rmtree(place, ignore_errors=True)
+        return [place.name for place in old]
+
+    def workplace(self) -> "tempfile.TemporaryDirectory[str]":
+        """A folder to prepare files in, on the same disk where that is possible."""
+        return tempfile.TemporaryDirectory(
+            dir=self.local, prefix=_WORKPLACE, ignore_cleanup_errors=True
+        )
+
+    def take(self, source: Path) -> None:
+        """Move a finished local file into the folder, under the name it has.
+
+        Names come from content: a file that is there already is the same file.
+        """
+        name = source.name
+        if self.local is not None:
+            target = self.local / name
+            return self._attempt(self.path(name), lambda: _move(source, target))
+
+        def upload() -> None:
+            info = self._files.get_file_info(self._inside(name))
+            if info.type == fs.FileType.File and info.size == source.stat().st_size:
+                return
+            temporary = f".{uuid.uuid4().hex}-{name}"
+            with (
+                source.open("rb") as read,
+                self._files.open_output_stream(self._inside(temporary)) as write,
+            ):
+                while block := read.read(_BLOCK):
+                    write.write(block)
+            self._files.move(self._inside(temporary), self._inside(name))
+
+        return self._attempt(self.path(name), upload)
+
+    def fetch(self, name: str, target: Path) -> None:
+        """Copy a file to the local disk, where it appears whole."""
+
+        def fetch() -> None:
+            temporary = target.with_name(f".{uuid.uuid4().hex}-{target.name}")
+            try:
+                with (
+                    self._files.open_input_stream(self._inside(name)) as read,
+                    temporary.open("wb") as write,
+                ):
+                    while block := read.read(_BLOCK):
+                        write.write(block)
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+        self._attempt(self.path(name), fetch)
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there."""
+
+        def delete() -> None:
+            with contextlib.suppress(FileNotFoundError):
+                self._files.delete_file(self._inside(name))
+
+        self._attempt(self.path(name), delete)
+
+    def _inside(self, name: str) -> str:
+        return f"{self._root.rstrip('/')}/{name}"
+
+    def _attempt(self, path: str, do: Callable[[], T]) -> T:
+        try:
+            return do()
+        except FileNotFoundError as error:
+            raise StorageError(f"{path}: there is no such file", path=path) from error
+        except (OSError, pa.ArrowException) as error:
+            reason = getattr(error, "strerror", None) or _CREDENTIALS.sub("", str(error))
+            raise StorageError(f"{path}: {reason}", path=path) from error
+
+
+def _move(source: Path, target: Path) -> None:
+    source.replace(target)
+
+
+@functools.lru_cache(maxsize=64)
+def _resolve(uri: str) -> tuple[Any, str]:
+    scheme = _SCHEME.match(uri)
+    assert scheme is not None
+    name = _SPELLINGS.get(scheme[1].lower(), scheme[1].lower())
+    spelled = name + uri[scheme.end(1) :]
+    try:
+        files, root = fs.FileSystem.from_uri(spelled)
+    except pa.ArrowInvalid as unknown:
+        try:
+            import fsspec
+
+            files, root = fsspec.core.url_to_fs(uri)
+        except (ModuleNotFoundError, ValueError):  # not installed, or not known there either
+            raise unknown from None
+        files = fs.PyFileSystem(fs.FSSpecHandler(files))
+    return files, root
+
+
+def _publish_locally(folder: Path | None, name: str, content: bytes) -> bool:
+    assert folder is not None
+    temporary = folder / f".{uuid.uuid4().hex}-{name}"
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(temporary, folder / name)  # fails where there is one, which a rename would replace
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True

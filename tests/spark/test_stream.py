@@ -1,0 +1,192 @@
+"""A stream is matched with one version per micro-batch, also when it is killed in between."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from longer import long_test
+from tamis import StorageError
+from tamis import spark as ts
+
+SCHEMA = "number long, a long"
+
+
+def write_events(folder: Path, first: int, count: int) -> None:
+    """One file of events, which appears whole."""
+    lines = [json.dumps({"number": n, "a": n % 10}) for n in range(first, first + count)]
+    temporary = folder / f".{first}.json"
+    temporary.write_text("\n".join(lines))
+    temporary.rename(folder / f"events-{first:06}.json")
+
+
+def subscribe(spark: SparkSession, path: Path, first: int, count: int) -> None:
+    """Subscriptions first, first + 1 ...; number n asks for a = n % 10."""
+    rows = [(n, f"a = {n % 10}", "upsert") for n in range(first, first + count)]
+    frame = spark.createDataFrame(rows, "id long, expression string, operation string")
+    if ts.versions(path):
+        ts.update(path, frame)
+    else:
+        ts.compile(frame.drop("operation"), path, shards=2)
+
+
+JOB = """
+import sys
+from pathlib import Path
+from tamis import spark as ts
+from tamis.spark.session import local_session
+folder = Path(sys.argv[1])
+spark = local_session(cores=2, log=folder / "log")
+stream = spark.readStream.schema("number long, a long").option("maxFilesPerTrigger", 3)
+found = ts.match(stream.json(str(folder / "in")), folder / "index", add_version=True)
+writer = found.writeStream.format("parquet").option("path", str(folder / "out"))
+query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+print("ready", flush=True)
+query.awaitTermination()
+"""
+
+
+@contextmanager
+def streaming(folder: Path) -> Iterator[None]:
+    """A stream in a process of its own, which is killed in the end."""
+    command = [sys.executable, "-c", JOB, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as job:
+        try:
+            assert job.stdout is not None
+            assert job.stdout.readline() == b"ready\n"
+            yield
+        finally:
+            os.killpg(job.pid, signal.SIGKILL)
+
+
+def wait_for_batches(folder: Path, count: int) -> None:
+    """Wait until a stream has committed so many micro-batches."""
+    until = time.monotonic() + 120
+    while not (folder / "_spark_metadata" / str(count - 1)).exists():
+        assert time.monotonic() < until, "the stream does not go on"
+        time.sleep(0.02)
+
+
+def batches(folder: Path) -> list[set[str]]:
+    """The files that each micro-batch has committed, from the log of the file sink."""
+    logs = [path for path in (folder / "_spark_metadata").iterdir() if path.name.isdigit()]
+    return [
+        {json.loads(line)["path"].rpartition("/")[2] for line in log.read_text().splitlines()[1:]}
+        for log in sorted(logs, key=lambda log: int(log.name))
+    ]
+
+
+@long_test
+def test_new_subscriptions_while_events_flow_and_the_stream_is_killed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    index, incoming, out = tmp_path / "index", tmp_path / "in", tmp_path / "out"
+    incoming.mkdir()
+    subscribe(spark, index, 0, 10)
+    for number in range(12):
+        write_events(incoming, 50 * number, 50)
+    with streaming(tmp_path):
+        wait_for_batches(out, 2)
+    # Killed somewhere in between; 1,000 subscriptions are new when it begins again.
+    subscribe(spark, index, 10, 1000)
+    for number in range(12, 24):
+        write_events(incoming, 50 * number, 50)
+    with streaming(tmp_path):
+        until = time.monotonic() + 120
+        while len({n for n, *_ in rows_of(spark, out)}) < 1200:
+            assert time.monotonic() < until, "events are lost"
+            time.sleep(0.5)
+    rows = rows_of(spark, out)
+    assert len(set(rows)) == len(rows)  # none twice
+    met = {number: version for number, *_, version in rows}
+    assert set(met) == set(range(1200))  # none lost
+    found = Counter(number for number, a, id, _ in rows if a == id % 10)
+    assert found == {n: 1 if met[n] == 1 else 101 for n in range(1200)}
+    assert set(met.values()) == {1, 2}
+    # One version per micro-batch, and the new one from a certain micro-batch on.
+    files = spark.read.parquet(str(out)).select("version", "_metadata.file_name").distinct()
+    version_of = {row["file_name"]: row["version"] for row in files.collect()}
+    seen = [{version_of[name] for name in batch if name in version_of} for batch in batches(out)]
+    assert all(len(versions) == 1 for versions in seen)
+    order = [versions.pop() for versions in seen]
+    assert order == sorted(order)
+
+
+def rows_of(spark: SparkSession, out: Path) -> list[tuple[int, int, int, int]]:
+    if not (out / "_spark_metadata").exists():
+        return []
+    frame = spark.read.schema("number long, a long, subscription long, version long")
+    return [tuple(row) for row in frame.parquet(str(out)).collect()]
+
+
+@pytest.mark.parametrize("placement", ["replicated", "sharded"])
+def test_versions_change_between_micro_batches(
+    spark: SparkSession, tmp_path: Path, placement: Any
+) -> None:
+    index, incoming, out = tmp_path / "index", tmp_path / "in", tmp_path / "out"
+    incoming.mkdir()
+    subscribe(spark, index, 0, 10)
+    stream = spark.readStream.schema(SCHEMA).json(str(incoming))
+    found = ts.match(stream, index, placement=placement)
+    query = (
+        found.writeStream.format("parquet")
+        .option("path", str(out))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+    )
+    running = query.start()
+    try:
+        for round in range(3):
+            if round:
+                subscribe(spark, index, 10 * round, 10)
+            write_events(incoming, 100 * round, 50)
+            write_events(incoming, 100 * round + 50, 50)
+            running.processAllAvailable()
+    finally:
+        running.stop()
+    rows = [tuple(row) for row in spark.read.parquet(str(out)).collect()]
+    counts = Counter((number, id // 10) for number, a, id in rows if a == id % 10)
+    assert len(rows) == sum(counts.values())
+    assert counts == {(n, tens): 1 for n in range(300) for tens in range(n // 100 + 1)}
+
+
+def test_a_stream_does_not_follow_an_index_of_another_shape(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    index, incoming = tmp_path / "index", tmp_path / "in"
+    incoming.mkdir()
+    subscribe(spark, index, 0, 10)
+    stream = spark.readStream.schema(SCHEMA).json(str(incoming))
+    running = (
+        ts.match(stream, index)
+        .writeStream.format("memory")
+        .queryName("reshaped")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        frame = spark.createDataFrame([(1, "a = 1")], "id long, expression string")
+        ts.compile(frame, index, shards=5)
+        write_events(incoming, 0, 10)
+        with pytest.raises(Exception, match="the stream began with 2 and bigint: start it again"):
+            running.processAllAvailable()
+    finally:
+        running.stop()
+
+
+def test_lists_of_a_sharded_stream_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    subscribe(spark, tmp_path / "index", 0, 10)
+    stream = spark.readStream.schema(SCHEMA).json(str(tmp_path))
+    with pytest.raises(ValueError, match="replicated"):
+        ts.match(stream, tmp_path / "index", output="lists", placement="sharded")
+    with pytest.raises(StorageError, match="no version 7"):
+        ts.match(stream, tmp_path / "index", version=7)
