@@ -54,6 +54,13 @@ def test_compile_match_and_stream(folder: Path, capsys: pytest.CaptureFixture[st
     found = {str(row["event"]): row["subscriptions"] for row in read(folder / "found.jsonl")}
     assert found == dict(zip(EVENTS.splitlines(), [["young-west"], ["members"]], strict=True))
 
+    assert run("top", folder, "events/first.jsonl", "index", "best.jsonl", options="--n 1") == 0
+    best = read(folder / "best.jsonl")
+    assert sorted((row["subscription"], row["rank"]) for row in best) == [
+        ("members", 1),
+        ("young-west", 1),
+    ]
+
     options = f"--checkpoint {folder}/state --once"
     assert run("stream", folder, "events", "index", "out.jsonl", options=options) == 0
     (folder / "events" / "second.jsonl").write_text('{"age": 19, "state": "OR"}\n')

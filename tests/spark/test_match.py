@@ -250,3 +250,30 @@ def test_documents(spark: SparkSession, tmp_path: Path) -> None:
     assert [tuple(row) for row in alone] == [(2, "cheap")]
     with pytest.raises(tamis.EventError, match="documents are strings or binary"):
         ts.match_xml(frame, tmp_path, document="number")
+
+
+def test_rankings_are_those_of_a_local_index(spark: SparkSession, tmp_path: Path) -> None:
+    draw = Random(8)
+    rows = []
+    for number in range(200):
+        tags = ", ".join(f"'{tag}'^{draw.choice([0.5, 1, 2, 3])}" for tag in draw.sample(TAGS, 2))
+        rows.append((number, f"tags in ({tags})", draw.choice([0.5, 1.0, 2.0])))
+    schema = "id long, expression string, boost double"
+    ts.compile(spark.createDataFrame(rows, schema), tmp_path, shards=3)
+    index = tamis.open(tmp_path)
+    events = [(n, draw.sample(TAGS, draw.randint(0, 3))) for n in range(40)]
+    frame = spark.createDataFrame(events, "number long, tags array<string>")
+    weights = {"tags": {"new": 3.0}}
+    expected = [
+        (number, match.id, match.score, rank)
+        for number, tags in events
+        for rank, match in enumerate(index.top({"tags": tags}, n=7, weights=weights), 1)
+    ]
+    assert len(expected) > 100
+    for placement in PLACEMENTS:
+        found = ts.top(frame, tmp_path, 7, weights=weights, placement=placement, keep=["number"])
+        assert found.columns == ["number", "subscription", "score", "rank"]
+        rows_found = sorted(tuple(row) for row in found.collect())
+        assert sorted(rows_found) == sorted(expected)
+    with pytest.raises(ValueError, match="n is at least 1"):
+        ts.top(frame, tmp_path, 0)

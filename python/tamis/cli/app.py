@@ -10,6 +10,7 @@ from tamis.cli.output import FAILED, CommandError, prepare, report
 from tamis.cli.spark import compile as spark_compile
 from tamis.cli.spark import match as spark_match
 from tamis.cli.spark import stream as spark_stream
+from tamis.cli.spark import top as spark_top
 
 app = App(
     name="tamis",
@@ -32,7 +33,7 @@ pipeline = App(
     default_parameter=Parameter(negative=""),
 )
 app.command(pipeline)
-for command in (spark_compile, spark_match, spark_stream):
+for command in (spark_compile, spark_match, spark_top, spark_stream):
     run_it = getattr(command, command.__name__.rpartition(".")[2])
     pipeline.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)
 

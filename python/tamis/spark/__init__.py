@@ -13,7 +13,7 @@ try:
     from tamis.spark.compiling import Compiled, compile, update
     from tamis.spark.explaining import explain
     from tamis.spark.generating import generate_events, generate_subscriptions
-    from tamis.spark.matching import match, match_xml
+    from tamis.spark.matching import match, match_xml, top
     from tamis.spark.versions import vacuum, versions
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("tamis"):
@@ -29,6 +29,7 @@ __all__ = [
     "generate_subscriptions",
     "match",
     "match_xml",
+    "top",
     "update",
     "vacuum",
     "versions",

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     IntegerType,
     LongType,
     MapType,
+    NumericType,
     ShortType,
     StringType,
     StructType,
@@ -61,6 +62,13 @@ def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
             "strings: their text, or the JSON form"
         )
     columns = {"id": column("id").cast(ids), "expression": column("expression")}
+    if "boost" in frame.columns:
+        kind = frame.schema["boost"].dataType
+        if not isinstance(kind, NumericType):
+            raise SubscriptionError(
+                f"the column `boost` is of the type {kind.simpleString()}; boosts are numbers"
+            )
+        columns["boost"] = column("boost").cast("double")
     if "metadata" in frame.columns:
         columns["metadata"] = _metadata(frame.schema["metadata"].dataType)
     return columns, ids

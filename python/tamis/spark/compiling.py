@@ -75,7 +75,8 @@ def compile(
 
     Args:
         subscriptions: The columns `id` (strings or integers), `expression` (text, or the JSON form)
-            and, optionally, `metadata` (JSON, or a struct, map, array or variant).
+            and, optionally, `metadata` (JSON, or a struct, map, array or variant) and `boost` (a
+            number by which scores are multiplied). Weights stand in the expressions.
         path: The folder of the index: a path, or a URI of a filesystem that Arrow or fsspec opens.
         shards: How many shards there are; by default one for 500,000 subscriptions, which are
             counted first.

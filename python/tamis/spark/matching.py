@@ -8,13 +8,22 @@ Two placements. Replicated: every worker maps the whole index, and events stay w
 Sharded: every event is sent to every shard, and a task maps one shard only.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any, Literal
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
-from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from tamis._tamis import Index
 from tamis.errors import StorageError
@@ -72,49 +81,67 @@ def match(
     """
     if output not in ("pairs", "lists"):
         raise ValueError(f'output is "pairs" or "lists", not {output!r}')
-    index = manifests.read(Folder(path), version)
-    sharded = _is_sharded(index, placement)
-    index.check_files()
-    mentioned, ids = _what_it_says(index)
-    lists = output == "lists"
-    added = _added(ids, metadata, lists)
-    versioned = [StructField("version", LongType())] if add_version else []
-    follows = events.isStreaming and version is None and index.shards is not None
-    names = [field.name for field in added]
-    taken = [*names, *(field.name for field in versioned)]
-    # A later version may mention other attributes.
-    prepared = Events(events, event, document, keep, mentioned, not follows, taken)
-    frame, keys = prepared.frame, list[str]()
-    if follows:
-        frame = frame.crossJoin(sf.broadcast(_current(events.sparkSession, index)))
-    if sharded:
-        if lists and events.isStreaming:
-            raise ValueError('a stream gives lists with placement="replicated" only')
-        if lists:
-            frame = frame.withColumn(_EVENT_NUMBER, sf.monotonically_increasing_id())
-            keys = [_EVENT_NUMBER, SHARD]
-        frame = _to_shards(frame, index, slices)
-    outgoing = [*keys, *prepared.keep]
-    task = on_worker(
-        "match_batches",
-        uri=index.folder.uri,
-        names=frame.columns,
-        manifest=None if follows else index.name,
-        column=prepared.column,
-        document=prepared.document,
-        attributes=prepared.attributes,
-        keep=outgoing,
+    return _answer(
+        events,
+        manifests.read(Folder(path), version),
+        columns={"event": event, "document": document, "keep": keep},
+        follows=version is None,
+        lists=output == "lists",
         metadata=metadata,
-        lists=lists,
+        placement=placement,
+        slices=slices,
         add_version=add_version,
     )
-    kept = [StructField(name, frame.schema[name].dataType) for name in outgoing]
-    # mapInArrow takes the names of columns for expressions.
-    plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
-    found = plain.mapInArrow(task, StructType([*kept, *added, *versioned]))
-    if keys:
-        found = _gather(found, [*prepared.keep, *(field.name for field in versioned)], names)
-    return found
+
+
+def top(
+    events: DataFrame,
+    path: str | PathLike[str],
+    n: int = 10,
+    *,
+    weights: Mapping[str, Any] | None = None,
+    event: str | None = None,
+    document: str | None = None,
+    keep: Iterable[str] | None = None,
+    placement: Placement = "auto",
+    slices: int = 1,
+    version: int | None = None,
+    add_version: bool = False,
+) -> DataFrame:
+    """The subscriptions that each event matches best.
+
+    Shards rank by themselves, and their rankings are merged exactly: of equal scores the lower
+    shard comes first, and within a shard the lower id, as without shards.
+
+    Args:
+        events: As in `match`.
+        path: The folder of the index.
+        n: How many at most for each event.
+        weights: What all of the events give attributes, or values of them, instead of 1.
+        event: The column that holds the events.
+        document: The column that holds the XML documents.
+        keep: The columns of the events that come out again; all by default.
+        placement: As in `match`; a stream is ranked with `"replicated"` only.
+        slices: With `"sharded"`, how many tasks share the events of one shard.
+        version: The version of the index.
+        add_version: Whether to add the column `version`.
+
+    Returns:
+        A row per match: the kept columns, `subscription`, `score` and `rank`, from 1.
+    """
+    if n < 1:
+        raise ValueError(f"n is at least 1, not {n}")
+    return _answer(
+        events,
+        manifests.read(Folder(path), version),
+        columns={"event": event, "document": document, "keep": keep},
+        follows=version is None,
+        placement=placement,
+        slices=slices,
+        add_version=add_version,
+        most=n,
+        weights=dict(weights) if weights else None,
+    )
 
 
 def match_xml(
@@ -137,6 +164,68 @@ def match_xml(
         version: The version of the index.
     """
     return match(documents, path, document=document, keep=keep, output=output, version=version)
+
+
+def _answer(
+    events: DataFrame,
+    index: Manifest,
+    *,
+    columns: dict[str, Any],
+    follows: bool,
+    placement: Placement,
+    slices: int,
+    add_version: bool,
+    lists: bool = False,
+    metadata: bool = False,
+    most: int | None = None,
+    weights: dict[str, Any] | None = None,
+) -> DataFrame:
+    sharded = _is_sharded(index, placement)
+    index.check_files()
+    mentioned, ids = _what_it_says(index)
+    added = _added(ids, metadata, lists) if most is None else _ranked(ids)
+    names = [field.name for field in added]
+    versioned = [StructField("version", LongType())] if add_version else []
+    follows = follows and events.isStreaming and index.shards is not None
+    taken = [*names, *(field.name for field in versioned)]
+    # A later version may mention other attributes.
+    prepared = Events(events, **columns, mentioned=mentioned, prune=not follows, taken=taken)
+    frame, keys = prepared.frame, list[str]()
+    if follows:
+        frame = frame.crossJoin(sf.broadcast(_current(events.sparkSession, index)))
+    if sharded:
+        if lists or most is not None:
+            if events.isStreaming:
+                message = 'a stream gives lists and rankings with placement="replicated" only'
+                raise ValueError(message)
+            frame = frame.withColumn(_EVENT_NUMBER, sf.monotonically_increasing_id())
+            keys = [_EVENT_NUMBER, SHARD]
+        frame = _to_shards(frame, index, slices)
+    outgoing = [*keys, *prepared.keep]
+    task = on_worker(
+        "match_batches",
+        uri=index.folder.uri,
+        names=frame.columns,
+        manifest=None if follows else index.name,
+        column=prepared.column,
+        document=prepared.document,
+        attributes=prepared.attributes,
+        keep=outgoing,
+        metadata=metadata,
+        lists=lists,
+        add_version=add_version,
+        most=most,
+        weights=weights,
+    )
+    kept = [StructField(name, frame.schema[name].dataType) for name in outgoing]
+    # mapInArrow takes the names of columns for expressions.
+    plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+    found = plain.mapInArrow(task, StructType([*kept, *added, *versioned]))
+    if not keys:
+        return found
+    if most is not None:
+        return _merge(found, most)
+    return _gather(found, [*prepared.keep, *(field.name for field in versioned)], names)
 
 
 def _current(spark: SparkSession, index: Manifest) -> DataFrame:
@@ -183,6 +272,11 @@ def _added(ids: DataType, metadata: bool, lists: bool) -> list[StructField]:
     return [StructField(name, ArrayType(kind) if lists else kind) for name, kind in columns.items()]
 
 
+def _ranked(ids: DataType) -> list[StructField]:
+    columns = {"subscription": ids, "score": DoubleType(), "rank": IntegerType()}
+    return [StructField(name, kind) for name, kind in columns.items()]
+
+
 def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:
     """Every row once for every shard, in a partition of that shard."""
     if slices < 1:
@@ -193,6 +287,14 @@ def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:
     slice = sf.pmod(sf.monotonically_increasing_id(), sf.lit(slices)).cast("int")
     part = column(SHARD) * slices + slice if slices > 1 else column(SHARD)
     return frame.repartitionById(index.shards * slices, part)
+
+
+def _merge(found: DataFrame, most: int) -> DataFrame:
+    """One ranking per event from one per event and shard."""
+    order = [column("score").desc(), column(SHARD), column("rank")]
+    rank = sf.row_number().over(Window.partitionBy(_EVENT_NUMBER).orderBy(*order))
+    merged = found.withColumn("rank", rank).where(column("rank") <= most)
+    return merged.drop(_EVENT_NUMBER, SHARD)
 
 
 def _gather(found: DataFrame, keep: list[str], lists: list[str]) -> DataFrame:

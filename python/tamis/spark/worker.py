@@ -132,6 +132,8 @@ def match_batches(
     metadata: bool,
     lists: bool,
     add_version: bool,
+    most: int | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Batches:
     """The kept columns of every event with the subscriptions it matches.
 
@@ -148,16 +150,21 @@ def match_batches(
         metadata: Whether the subscriptions' metadata is added.
         lists: Whether there is one row per event, instead of one per match.
         add_version: Whether the version of the index is added.
+        most: How many of the best matches are wanted; all by default.
+        weights: With `most`, the weights of the events' attributes.
     """
     shape = _lists if lists else _pairs
+    given: dict[str, Any] = {"documents": document, "column": column, "threads": 1}
     looked_at = [document, *([column] if column is not None else attributes)]
     for batch in batches:
         for name, shard, part in _parts(batch.rename_columns(list(names)), manifest):
             index = open_index(uri, name, shard)
             events = part.select([name for name in looked_at if name is not None])
-            found = index.match_batch(
-                events, documents=document, column=column, metadata=metadata, threads=1
-            )
+            if most is None:
+                found = index.match_batch(events, metadata=metadata, **given)
+            else:
+                found = index.top_batch(events, most, weights=weights, **given)
+                found = found.set_column(3, "rank", found.column("rank").cast(pa.int32()))
             kept = part.select(list(keep))
             version = pa.scalar(manifests.version_of(name), pa.int64())
             for result in shape(kept, found, events.num_rows):

@@ -1,0 +1,60 @@
+"""`tamis spark top`: which subscriptions does each event of many files match best?"""
+
+import time
+from typing import Literal
+
+from tamis.cli.output import VALID
+from tamis.cli.output import write as write_text
+from tamis.cli.spark.match import Keep
+from tamis.cli.spark.session import read_events, session, write
+
+USAGE = "Usage: tamis spark top EVENTS INDEX RESULT [OPTIONS]"
+EXAMPLES = """
+Examples:
+
+    tamis spark top events.jsonl campaigns best.parquet -n 5
+"""
+
+
+def top(
+    events: str,
+    index: str,
+    result: str,
+    /,
+    *,
+    n: int = 10,
+    event: str | None = None,
+    keep: Keep = None,
+    placement: Literal["auto", "replicated", "sharded"] = "auto",
+    version: int | None = None,
+) -> int:
+    """Write, for every event, the subscriptions it matches best, with their scores and ranks.
+
+    Args:
+        events: JSON lines (`.jsonl`, `.json`), each an event, or what Spark reads (`.parquet`,
+            `.orc` ...), each column an attribute.
+        index: The folder of the index.
+        result: The folder to write, in the format that its name ends with, or Parquet.
+        n: How many at most for each event.
+        event: The column that holds the events.
+        keep: The columns of the events to write beside.
+        placement: Whether every worker has the whole index, or one shard of it.
+        version: The version of the index; the current one by default.
+    """
+    with session("top") as spark:
+        from tamis.spark import top as rank_events
+
+        started = time.perf_counter()
+        frame, column = read_events(spark, events)
+        found = rank_events(
+            frame,
+            index,
+            n,
+            event=event or column,
+            keep=keep,
+            placement=placement,
+            version=version,
+        )
+        write(found, result)
+        write_text(f"{result}: written in {time.perf_counter() - started:.1f} s")
+    return VALID
