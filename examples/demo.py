@@ -116,9 +116,7 @@ def run(folder: Path) -> None:
     assert again == count
     best = ts.top(events, path, 3, event="event", keep=["number"])
     ranked, seconds = timed(best.count)
-    print(
-        f"{EVENTS:,} events ranked in {seconds:.1f} s: the best three of each, {ranked:,} in all\n"
-    )
+    print(f"{EVENTS:,} events ranked in {seconds:.1f} s: {ranked:,} in the best three\n")
 
     first = matches.where("number < 100").orderBy("number").cache()
     first.selectExpr(

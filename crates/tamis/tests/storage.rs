@@ -247,7 +247,7 @@ proptest! {
 fn versions_and_shards_open() {
     let folder = Folder::new();
     let parts: Vec<Folder> = (0..2).map(|_| Folder::new()).collect();
-    let mut entries = Vec::new();
+    let (mut entries, mut saved) = (Vec::new(), serde_json::Value::Null);
     std::fs::create_dir_all(&folder.0).unwrap();
     for (shard, part) in parts.iter().enumerate() {
         let index = Index::new(Missing::Unknown, Limits::default());
@@ -261,10 +261,12 @@ fn versions_and_shards_open() {
         std::fs::copy(part.0.join(&file), folder.0.join(&file)).unwrap();
         entry["shard"] = shard.into();
         entries.push(entry);
+        saved = manifest;
     }
     let write = |name: &str, segments: &[serde_json::Value]| {
-        let manifest =
-            serde_json::json!({"format": 1, "missing": "unknown", "shards": 2, "segments": segments});
+        let mut manifest = saved.clone();
+        manifest["shards"] = 2.into();
+        manifest["segments"] = segments.into();
         std::fs::write(folder.0.join(name), manifest.to_string()).unwrap();
     };
     write("index-9.json", &entries[..1]);

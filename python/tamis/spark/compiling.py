@@ -155,13 +155,9 @@ def update(
         {key: [entry for entry in before.content.get(key, ()) if entry["shard"] not in touched]}
         for key in manifests.LISTS
     ]
-    content = {
-        "format": before.content["format"],
-        "missing": before.missing,
-        "shards": before.shards,
-        "ids": ids,
-    }
-    return _commit(changes.sparkSession, folder, before.version + 1, content, kept, built, strict)
+    return _commit(
+        changes.sparkSession, folder, before.version + 1, before.content, kept, built, strict
+    )
 
 
 _OPERATIONS = ("upsert", "insert", "update", "update_postimage", "delete")
@@ -229,12 +225,12 @@ def _commit(
     for key in manifests.LISTS:
         listed = [entry for part in (*kept, *parts) for entry in part.get(key, ())]
         content[key] = sorted(listed, key=lambda entry: entry["shard"])
-    formats = {part["format"] for part in (content, *parts) if "format" in part}
-    if len(formats) > 1:
+    # What a manifest says besides its files is the same for all shards.
+    content = {**(parts[0] if parts else _saved_empty()), **content}
+    if any(part["format"] != content["format"] for part in parts):
         message = f"{folder}: built by another version of Tamis; compile it again instead"
         raise StorageError(message, path=str(folder))
     content |= {
-        "format": formats.pop() if formats else _format(),
         "errors": {"count": count, "files": files},
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -251,11 +247,12 @@ def _commit(
     )
 
 
-def _format() -> int:
-    """The format of what this version saves."""
+def _saved_empty() -> dict[str, Any]:
+    """The manifest of an index without subscriptions."""
     with tempfile.TemporaryDirectory() as folder:
         Index().save(folder)
-        return int(json.loads((Path(folder) / "index.json").read_bytes())["format"])
+        content: dict[str, Any] = json.loads((Path(folder) / "index.json").read_bytes())
+        return content
 
 
 def _errors(spark: SparkSession, folder: Folder, files: list[str]) -> DataFrame:

@@ -98,7 +98,8 @@ def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, An
     for segment in manifest["segments"]:
         listed = sorted(attributes) if len(attributes) < _MANY else None
         segment |= {"subscriptions": len(index), "attributes": listed}
-    return {key: manifest[key] for key in ("format", *manifests.LISTS) if key in manifest}
+    content: dict[str, Any] = manifest
+    return content
 
 
 def _save_errors(errors: pa.Table, folder: Folder, place: Path) -> str:
