@@ -13,7 +13,7 @@ import pytest
 
 import tamis
 from oracle import Matcher, Missing
-from tamis import EventError, Expression, Index
+from tamis import EventError, Expression, Index, LimitError
 
 TESTDATA = Path(__file__).parent.parent / "testdata"
 SEMANTICS = sorted((TESTDATA / "semantics").glob("*.toml"))
@@ -76,6 +76,17 @@ def test_there_are_cases() -> None:
 # Semantics
 
 
+def accepts(index: Index, id: str | int, expression: str, matcher: Matcher) -> bool:
+    """Add a subscription, unless its normal form explodes, which some matchers refuse."""
+    try:
+        index.add(id, expression)
+    except LimitError as error:
+        if error.limit != "normal_form" or matcher not in ("kindex", "cnf"):
+            raise
+        return False
+    return True
+
+
 @pytest.mark.parametrize("path", SEMANTICS, ids=lambda path: path.stem)
 def test_semantics(path: Path) -> None:
     def check(case: dict[str, Any]) -> Iterator[str]:
@@ -86,7 +97,8 @@ def test_semantics(path: Path) -> None:
             assert mapping is not None
             for matcher in MATCHERS:
                 index = Index(matcher=matcher, missing=mode)
-                index.add("case", case["expression"])
+                if not accepts(index, "case", case["expression"], matcher):
+                    continue
                 for form, event in {**forms, "mapping": mapping}.items():
                     place = f"{matcher}, missing={mode}, {form}"
                     truth = index.explain("case", event).truth
@@ -119,7 +131,8 @@ def test_matches_among_many_are_what_explanations_say(
     path: Path, mode: Missing, matcher: Matcher
 ) -> None:
     index = Index(matcher=matcher, missing=mode)
-    index.add_many((position, case["expression"]) for position, case in enumerate(cases(path)))
+    for position, case in enumerate(cases(path)):
+        accepts(index, position, case["expression"], matcher)
     for case in cases(path):
         try:
             found = index.match(case["event"])
