@@ -115,7 +115,7 @@ const EXPERIMENTS: [Experiment; 6] = [
     Experiment {
         name: "fontoura-2",
         workload: || fontoura(2),
-        expressions: 100_000,
+        expressions: 200_000,
         matchers: &[
             "interval",
             "interval-common",

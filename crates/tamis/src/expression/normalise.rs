@@ -70,6 +70,8 @@ impl Hash for Literal {
         self.attribute.hash(state);
         self.test.hash(state);
         self.negated.hash(state);
+        // Predicates that differ in their weights alone may be many.
+        self.weights.iter().flatten().for_each(|weight| weight.to_bits().hash(state));
     }
 }
 
