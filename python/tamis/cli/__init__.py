@@ -1,9 +1,9 @@
 """The command `tamis`: expressions checked, events matched, ranked and explained.
 
-One module per command (`check`, `match`, `top`, `explain`), put together in `app`. What they share:
-their `arguments`, files (`reading`), the lines of `subscriptions`, `output` and `progress`. The
-exit code is 0 when all went well, 1 when some input is invalid, 2 when a command could not do its
-work.
+One module per command (`check`, `match`, `top`, `explain`, those of `lab` and of `spark`), put
+together in `app`. What they share: their `arguments`, files (`reading`), the lines of
+`subscriptions`, `output` and `progress`. The exit code is 0 when all went well, 1 when some input
+is invalid, 2 when a command could not do its work.
 
 Needs the extra `tamis[cli]`, of which nothing is imported before `main` runs.
 """

@@ -6,6 +6,8 @@ from importlib.metadata import version
 from cyclopts import App, CycloptsError, Parameter
 
 from tamis.cli import check, explain, match, top
+from tamis.cli.lab import compare as lab_compare
+from tamis.cli.lab import generate as lab_generate
 from tamis.cli.output import FAILED, CommandError, prepare, report
 from tamis.cli.spark import compile as spark_compile
 from tamis.cli.spark import match as spark_match
@@ -36,6 +38,17 @@ app.command(pipeline)
 for command in (spark_compile, spark_match, spark_top, spark_stream):
     run_it = getattr(command, command.__name__.rpartition(".")[2])
     pipeline.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)
+
+laboratory = App(
+    name="lab",
+    help="Generate published workloads, and compare the matchers on any data.",
+    default_parameter=Parameter(negative=""),
+)
+app.command(laboratory)
+laboratory.command(
+    lab_generate.generate, usage=lab_generate.USAGE, help_epilogue=lab_generate.EXAMPLES
+)
+laboratory.command(lab_compare.compare, usage=lab_compare.USAGE, help_epilogue=lab_compare.EXAMPLES)
 
 app.register_install_completion_command(
     help="Install completion for bash, zsh, fish or PowerShell.", help_epilogue=""

@@ -1,0 +1,1 @@
+"""The commands of the laboratory: `tamis lab generate` and `tamis lab compare`."""

@@ -1,0 +1,108 @@
+"""`tamis lab compare`: which matcher is the fastest on one's own data?"""
+
+import sys
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tamis import lab
+from tamis.cli.arguments import File, Json, Missing
+from tamis.cli.lab.files import read_events, read_subscriptions
+from tamis.cli.lab.table import table
+from tamis.cli.output import (
+    INVALID,
+    VALID,
+    CommandError,
+    on_one_line,
+    report,
+    write,
+    write_json,
+)
+from tamis.cli.reading import is_standard_input
+from tamis.errors import EventError
+
+USAGE = "Usage: tamis lab compare SUBSCRIPTIONS EVENTS [OPTIONS]"
+EXAMPLES = """
+Examples:
+
+    tamis lab compare subscriptions.jsonl events.jsonl
+    tamis lab compare data/subscriptions.parquet data/events.parquet --matchers compiled kindex
+"""
+
+Matchers = Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")]
+
+
+def compare(
+    subscriptions: File,
+    events: File,
+    /,
+    *,
+    matchers: Matchers = None,
+    missing: Missing = "unknown",
+    number: Annotated[int, Parameter(name="--events")] = 1000,
+    time_limit: float = 60.0,
+    memory_limit: int | None = None,
+    sample: int = 100,
+    seed: int = 0,
+    record: Path | None = None,
+    json: Json = False,
+) -> int:
+    """Measure every matcher on the same data and recommend one.
+
+    Each runs in a process of its own. Its answers to a sample of the events are compared with those
+    of `scan` first, and no time is told of a matcher that differs.
+
+    Args:
+        subscriptions: JSON lines as for `tamis match`, or Parquet with `id` and `expression`.
+        events: JSON lines, or Parquet with the events' JSON in `event`.
+        matchers: Which to compare, all by default; `module:factory` is one from elsewhere.
+        missing: What a predicate is on an attribute without a value.
+        number: How many events to use: the first of the file.
+        time_limit: Seconds for each matcher, building included.
+        memory_limit: MiB for each matcher; half of the machine's memory by default.
+        sample: On how many events answers are compared.
+        seed: Chooses these events.
+        record: A folder to keep the figures in, with versions and machine.
+        json: Write JSON lines: one per matcher, then the recommendation.
+    """
+    if number < 1 or (memory_limit is not None and memory_limit < 1):
+        raise CommandError("--events and --memory-limit are above 0")
+    if is_standard_input(subscriptions) and is_standard_input(events):
+        raise CommandError("subscriptions and events cannot both come from standard input")
+    pairs = read_subscriptions(subscriptions)
+    lines = list(islice(read_events(events), number))
+    try:
+        found = lab.compare(
+            pairs,
+            [text for _, text in lines],
+            matchers=matchers or lab.MATCHERS,
+            missing=missing,
+            time_limit=time_limit,
+            memory_limit=None if memory_limit is None else memory_limit << 20,
+            sample=sample,
+            seed=seed,
+            show=_show,
+        )
+    except EventError as error:
+        where = f"{events}:{lines[error.item or 0][0]}"
+        raise CommandError(f"{where}: {on_one_line(error)}", INVALID) from error
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    kept = None if record is None else lab.record(found, record)
+    if json:
+        write_json(*map(asdict, found.measurements))
+        write_json({"recommended": found.recommended, **found.settings})
+        return VALID
+    write(table(found))
+    write(f"\n{found.recommendation}")
+    if kept is not None:
+        write(f"recorded in {kept}")
+    return VALID
+
+
+def _show(matcher: str) -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        report(f"measuring {matcher} ...")

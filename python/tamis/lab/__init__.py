@@ -1,0 +1,17 @@
+"""The laboratory: published workloads from a seed, and every matcher on the same data.
+
+    from tamis import lab
+
+    lab.generate("fontoura", 100_000, events=1000, seed=1, folder="data")
+    print(lab.compare([("a", "x > 3")], [b'{"x": 4}']).recommendation)
+
+`generating` writes workloads, `comparing` runs each matcher in a process of its own (`worker`),
+`recording` keeps what was measured.
+"""
+
+from tamis.lab.comparing import MATCHERS, compare
+from tamis.lab.generating import generate
+from tamis.lab.measurement import Comparison, Measurement
+from tamis.lab.recording import record
+
+__all__ = ["MATCHERS", "Comparison", "Measurement", "compare", "generate", "record"]

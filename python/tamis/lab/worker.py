@@ -1,0 +1,182 @@
+"""How fast is one matcher? Runs in a process of its own, with nothing else in its memory.
+
+The job and the data come pickled on standard input; the outcome leaves as JSON, the last line of
+standard output.
+"""
+
+import gc
+import hashlib
+import importlib
+import json
+import pickle
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter, perf_counter_ns
+from typing import Any, Protocol
+
+from tamis._tamis import Index
+from tamis.errors import EventError, TamisError
+
+MOST_REPETITIONS = 10
+
+Answer = tuple[int, str]  # how many ids, and what they are
+
+
+class Matcher(Protocol):
+    """What can be compared: an `Index`, or whatever else takes the same calls."""
+
+    def add_many(self, items: Iterable[tuple[str | int, str]], /) -> None:
+        """Take all subscriptions: ids and the texts of expressions."""
+
+    def match(self, event: bytes, /) -> Sequence[Any]:
+        """The ids of those that an event, in JSON, matches."""
+        ...
+
+
+@dataclass(frozen=True)
+class Data:
+    """What all matchers are given."""
+
+    subscriptions: Sequence[tuple[str | int, str]]
+    events: Sequence[bytes]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one matcher has to do.
+
+    Attributes:
+        matcher: A name that `Index` knows, or `module:factory`.
+        missing: As for `Index`.
+        sample: The events on which answers are compared.
+        expected: The answers to the first of them; None for the matcher that gives them.
+        seconds: After how many no further repetition begins.
+        memory_limit: Bytes of address space; None for no limit.
+    """
+
+    matcher: str
+    missing: str
+    sample: Sequence[int]
+    expected: Sequence[Answer] | None
+    seconds: float
+    memory_limit: int | None
+
+
+def main() -> None:
+    """Do the job on standard input."""
+    job: Job = pickle.load(sys.stdin.buffer)
+    if job.memory_limit is not None:
+        _limit_memory(job.memory_limit)
+    try:
+        data: Data = pickle.load(sys.stdin.buffer)
+        outcome = _measure(job, data)
+    except EventError as error:
+        outcome = {"status": "invalid", "reason": error.message, "item": error.item}
+    except TamisError as error:
+        outcome = {"status": "refused", "reason": str(error)}
+    except MemoryError:
+        outcome = {"status": "failed", "reason": "out of memory"}
+    except Exception as error:  # of a matcher that is not ours
+        outcome = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+    print("\n" + json.dumps(outcome), flush=True)
+
+
+def _measure(job: Job, data: Data) -> dict[str, Any]:
+    index = _make(job.matcher, job.missing)
+    started = perf_counter()
+    index.add_many(data.subscriptions)
+    getattr(index, "settle", lambda: None)()
+    built = perf_counter() - started
+
+    answers = _answers(index, job, data.events)
+    for number, found, wanted in zip(job.sample, answers, job.expected or answers, strict=False):
+        if found != wanted:
+            what = f"{found[0]} matches, {wanted[0]} by scan"
+            if found[0] == wanted[0]:
+                what = f"{found[0]} matches as by scan, but others"
+            return {"status": "differs", "reason": f"event {number + 1}: {what}"}
+
+    stats: dict[str, Any] = getattr(index, "stats", dict)()
+    return {
+        "status": "measured",
+        "uses": stats.get("matcher", job.matcher),
+        "build_seconds": built,
+        "bytes": stats.get("matching_bytes"),
+        **_time(index, data.events, job.seconds),
+        "answers": answers,
+    }
+
+
+def _make(name: str, missing: str) -> Matcher:
+    module, colon, factory = name.partition(":")
+    if not colon:
+        return Index(matcher=name, missing=missing)  # type: ignore[arg-type]
+    sys.path.append(str(Path.cwd()))  # last: files there must not stand in for installed modules
+    matcher: Matcher = getattr(importlib.import_module(module), factory)(missing=missing)
+    return matcher
+
+
+def _answers(index: Matcher, job: Job, events: Sequence[bytes]) -> list[Answer]:
+    """The answers to the sample; the reference gives as many as it has time for, at least one."""
+    answers = list[Answer]()
+    until = perf_counter() + job.seconds
+    sample = job.sample if job.expected is None else job.sample[: len(job.expected)]
+    for number in sample:
+        if job.expected is None and answers and perf_counter() > until:
+            break
+        ids = _match(index, events, number)
+        digest = hashlib.blake2b("\n".join(sorted(map(repr, ids))).encode(), digest_size=16)
+        answers.append((len(ids), digest.hexdigest()))
+    return answers
+
+
+def _match(index: Matcher, events: Sequence[bytes], number: int) -> Sequence[Any]:
+    try:
+        return index.match(events[number])
+    except EventError as error:
+        raise error.at_item(number, "event") from None
+
+
+def _time(index: Matcher, events: Sequence[bytes], seconds: float) -> dict[str, Any]:
+    """Repetitions over the events, of which the fastest counts; the first may end early."""
+    gc.collect()
+    gc.disable()
+    until = perf_counter_ns() + int(seconds * 1e9)
+    best, matches, repetitions = list[int](), 0, 0
+    while repetitions < MOST_REPETITIONS and (not repetitions or perf_counter_ns() < until):
+        times, found = list[int](), 0
+        for number in range(len(best) or len(events)):
+            before = perf_counter_ns()
+            ids = _match(index, events, number)
+            after = perf_counter_ns()
+            times.append(after - before)
+            found += len(ids)
+            if not repetitions and after > until:
+                break
+        if not best or sum(times) < sum(best):
+            best = times
+        matches, repetitions = found, repetitions + 1
+    mean = sum(best) / len(best) / 1000
+    return {
+        "best_us": mean,
+        "median_us": median(best) / 1000,
+        "p99_us": sorted(best)[len(best) * 99 // 100] / 1000,
+        "events_per_second": 1e6 / mean,
+        "matches_per_event": matches / len(best),
+        "events": len(best),
+        "repetitions": repetitions,
+    }
+
+
+def _limit_memory(limit: int) -> None:
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limits
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))

@@ -1,0 +1,318 @@
+"""The laboratory: the same bytes from the same seed, and no time for a wrong answer."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tamis import EventError, Index, lab
+from tamis._tamis import Workload
+from tamis.cli import main
+from tamis.lab import Comparison, Measurement
+
+parquet = pytest.importorskip("pyarrow.parquet")
+
+WORKLOADS = [
+    "conjunctive",
+    "dense",
+    "abe-gen",
+    "ads-like",
+    "whang",
+    "whang-cnf",
+    "fontoura",
+    "exchange",
+]
+FIGURES = [
+    name
+    for name in Measurement.__dataclass_fields__
+    if name not in ("matcher", "status", "reason", "uses")
+]
+SUBSCRIPTIONS: list[tuple[str | int, str]] = [("a", "x > 3"), (2, "x > 1 and not y = 'z'")]
+EVENTS = [b'{"x": 4, "y": "w"}', b'{"x": 2, "y": "w"}', b'{"x": 2, "y": "z"}']
+STRANGERS = """
+import os, time
+from tamis import Index
+
+class Forgetful:  # it misses the last match
+    def __init__(self, missing):
+        self.index = Index(missing=missing)
+    def add_many(self, items):
+        self.index.add_many(items)
+    def match(self, event):
+        return self.index.match(event)[:-1]
+
+class Confused(Forgetful):  # as many matches, of other names
+    def match(self, event):
+        return [f"not {id}" for id in self.index.match(event)]
+
+class Tiring(Forgetful):  # right once
+    tired = False
+    def match(self, event):
+        found = self.index.match(event)[self.tired:]
+        self.tired = True
+        return found
+
+class Right(Forgetful):
+    def match(self, event):
+        print("words on standard output do no harm")
+        return self.index.match(event)[::-1]
+
+class Endless(Forgetful):
+    def add_many(self, items):
+        time.sleep(600)
+
+class Greedy(Forgetful):
+    def add_many(self, items):
+        self.kept = bytearray(1 << 40)
+
+class Crashing(Forgetful):
+    def add_many(self, items):
+        os.abort()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where matchers of others and the files of a user are; the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
+    (tmp_path / "random.py").write_text("raise SystemExit('not the library')", encoding="utf-8")
+    lines = [json.dumps({"id": id, "expression": text}) + "\n" for id, text in SUBSCRIPTIONS]
+    (tmp_path / "subscriptions.jsonl").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "events.jsonl").write_bytes(b"\n\n".join(EVENTS))
+    return tmp_path
+
+
+def only(matcher: str, **options: Any) -> Measurement:
+    (found,) = lab.compare(SUBSCRIPTIONS, EVENTS, matchers=[matcher], **options).measurements
+    return found
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, format: Any) -> None:
+    def contents(name: str, seed: int) -> dict[str, bytes]:
+        files = lab.generate(
+            "dense", 40_000, events=50, seed=seed, folder=tmp_path / name, format=format
+        )
+        return {kind: file.read_bytes() for kind, file in files.items()}
+
+    first, other = contents("first", 7), contents("other", 8)
+    assert first == contents("second", 7)
+    assert all(first[kind] != other[kind] for kind in first)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_both_formats_hold_the_workload(tmp_path: Path, workload: str) -> None:
+    for format in ("jsonl", "parquet"):
+        lab.generate(workload, 20, events=5, seed=3, folder=tmp_path, format=format)
+    source = Workload(workload, size=20, seed=3)
+    expressions = source.expressions(0, 20)["text"].to_pylist()
+    events = source.events(0, 5)["text"].to_pylist()
+
+    lines = (tmp_path / "subscriptions.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert rows == [{"id": id, "expression": text} for id, text in enumerate(expressions)]
+    assert rows == parquet.read_table(tmp_path / "subscriptions.parquet").to_pylist()
+    assert (tmp_path / "events.jsonl").read_text("utf-8").splitlines() == events
+    assert parquet.read_table(tmp_path / "events.parquet")["event"].to_pylist() == events
+    described = json.loads((tmp_path / "workload.json").read_text("utf-8"))
+    assert described["missing"] == source.missing
+    assert described["seed"] == 3
+
+
+def test_generating_nothing_and_too_much(tmp_path: Path) -> None:
+    files = lab.generate("dense", 0, events=0, folder=tmp_path, format="parquet")
+    assert parquet.read_table(files["events"]).column_names == ["number", "event"]
+    for count, seed, name in (
+        (-1, 0, "dense"),
+        (1 << 32, 0, "dense"),
+        (1, -1, "dense"),
+        (1, 0, "x"),
+    ):
+        with pytest.raises(ValueError, match=r"count is|seed is|no workload"):
+            lab.generate(name, count, seed=seed, folder=tmp_path)
+
+
+def test_every_matcher_is_measured() -> None:
+    source = Workload("fontoura", size=100, seed=1)
+    subscriptions = list(enumerate(source.expressions(0, 100)["text"].to_pylist()))
+    events = [text.encode() for text in source.events(0, 20)["text"].to_pylist()]
+    found = lab.compare(subscriptions, events, missing="false", sample=10)
+
+    index = Index(missing="false")
+    index.add_many(subscriptions)
+    matches = sum(len(index.match(event)) for event in events) / 20
+    assert matches > 0
+    assert [each.matcher for each in found.measurements] == list(lab.MATCHERS)
+    for each in found.measurements:
+        assert each.status == "measured", each
+        assert each.matches_per_event == matches
+        assert each.events == 20
+        assert 0 < (each.median_us or 0) <= (each.p99_us or 0)
+        assert each.bytes
+    assert found.settings["checked"] == 10
+    assert found.recommended in lab.MATCHERS
+
+
+@pytest.mark.parametrize(
+    ("matcher", "reason"),
+    [
+        ("Forgetful", r"event \d: [01] matches, [12] by scan"),
+        ("Confused", r"event \d: [12] matches as by scan, but others"),
+    ],
+)
+def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -> None:
+    found = lab.compare(SUBSCRIPTIONS, EVENTS, matchers=[f"strangers:{matcher}", "scan"])
+    wrong, scan = found.measurements
+    assert wrong.status == "differs"
+    assert wrong.reason is not None
+    assert re.fullmatch(reason, wrong.reason), wrong.reason
+    assert {getattr(wrong, name) for name in FIGURES} == {None}
+    assert scan.status == "measured"
+    assert found.recommended == "scan"
+
+
+def test_a_matcher_that_is_wrong_outside_the_sample(folder: Path) -> None:
+    wrong = only("strangers:Tiring", sample=1)
+    reason = "0.333333 matches per event over 3 events, 1 by scan"
+    assert (wrong.status, wrong.reason) == ("differs", reason)
+    assert {getattr(wrong, name) for name in FIGURES} == {None}
+
+
+def test_a_right_matcher_from_elsewhere(folder: Path) -> None:
+    found = only("strangers:Right")
+    assert found.status == "measured"
+    assert found.matches_per_event == 1.0
+    assert found.bytes is None
+
+
+def test_a_matcher_that_refuses_the_data() -> None:
+    text = " and ".join(f"(a{n} = 1 or b{n} = 1)" for n in range(40))
+    found = lab.compare([("exploding", text)], EVENTS, matchers=["kindex", "compiled"])
+    refused, compiled = found.measurements
+    assert refused.status == "refused"
+    assert "exploding" in (refused.reason or "")
+    assert compiled.status == "measured"
+
+
+def test_limits_of_time_and_memory(folder: Path) -> None:
+    late = only("strangers:Endless", time_limit=5)
+    assert (late.status, late.reason) == ("late", "not done within 5 s")
+    if sys.platform == "linux":
+        greedy = only("strangers:Greedy", memory_limit=1 << 31)
+        assert (greedy.status, greedy.reason) == ("failed", "out of memory")
+        crashed = only("strangers:Crashing")
+        assert crashed.status == "failed"
+        assert (crashed.reason or "").startswith("ended by SIGABRT")
+
+
+def test_what_cannot_be_compared() -> None:
+    for items, events, matchers in (
+        ([], EVENTS, ["scan"]),
+        (SUBSCRIPTIONS, [], ["scan"]),
+        (SUBSCRIPTIONS, EVENTS, ["skan"]),
+        (SUBSCRIPTIONS, EVENTS, ["strangers:"]),
+    ):
+        with pytest.raises(ValueError, match=r"at least|no matcher"):
+            lab.compare(items, events, matchers=matchers)
+    with pytest.raises(EventError) as caught:
+        lab.compare(SUBSCRIPTIONS, [*EVENTS, b'{"x": '], matchers=["scan"])
+    assert caught.value.item == 3
+
+
+def measured(**times: float) -> Comparison:
+    rows = [Measurement(name, "measured", uses=name, best_us=best) for name, best in times.items()]
+    return Comparison([*rows, Measurement("cnf", "differs", "event 1")], {})
+
+
+def test_the_recommendation() -> None:
+    assert measured(scan=30, compiled=10).recommended == "compiled"
+    assert "scan, the next, takes 3.00 times" in measured(scan=30, compiled=10).recommendation
+    assert measured(compiled=10, auto=10.5).recommended == "auto"
+    assert "1.05 times the compiled" in measured(compiled=10, auto=10.5).recommendation
+    assert measured(compiled=10, auto=20).recommended == "compiled"
+    assert measured().recommended is None
+    assert measured().recommendation == "no matcher could be measured"
+
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def tamis(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+    def call(*words: str) -> tuple[int, str, str]:
+        code = main(words)
+        written = capsys.readouterr()
+        return code, written.out, written.err
+
+    return call
+
+
+FILES = ("subscriptions.jsonl", "events.jsonl")
+
+
+def test_compare_as_text_and_recorded(tamis: Call) -> None:
+    code, out, err = tamis(
+        *("lab", "compare", *FILES, "--matchers", "compiled", "strangers:Forgetful"),
+        *("--record", "kept", "--seed", "5"),
+    )
+    assert (code, err) == (0, "")
+    head, compiled, wrong, *_ = out.splitlines()
+    assert head.split()[:3] == ["matcher", "build", "s"]
+    assert compiled.split()[-1] == "1.0"
+    assert wrong.split()[:2] == ["strangers:Forgetful", "differs:"]
+    assert "2 subscriptions, 3 events; answers to 3 of them compared with scan" in out
+    assert "use compiled: " in out
+    (kept,) = Path("kept").iterdir()
+    rows = parquet.read_table(kept).to_pylist()
+    assert [row["status"] for row in rows] == ["measured", "differs"]
+    assert all(row["seed"] == 5 and row["cpu"] and row["tamis"] for row in rows)
+    assert rows[1]["best_us"] is None
+
+
+def test_records_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    found = Comparison([Measurement("scan", "late", "not done within 1 s")], {"seed": 0})
+    row = json.loads(lab.record(found, tmp_path).read_text("utf-8"))
+    assert row.items() >= asdict(found.measurements[0]).items()
+
+
+def test_generate_and_compare_as_json(tamis: Call) -> None:
+    made = ("lab", "generate", "whang", "30", "--events", "9", "--out", "w", "--format", "parquet")
+    code, out, _ = tamis(*made)
+    assert code == 0
+    assert [Path(line).name for line in out.splitlines()] == [
+        "subscriptions.parquet",
+        "events.parquet",
+        "workload.json",
+    ]
+    files = ("w/subscriptions.parquet", "w/events.parquet")
+    code, out, err = tamis(
+        *("lab", "compare", *files, "--matchers", "kindex", "--events", "4", "--json")
+    )
+    assert (code, err) == (0, "")
+    row, last = map(json.loads, out.splitlines())
+    assert (row["matcher"], row["status"], row["events"]) == ("kindex", "measured", 4)
+    assert (last["recommended"], last["subscriptions"]) == ("kindex", 30)
+
+
+def test_what_the_command_refuses(tamis: Call) -> None:
+    Path("bad.jsonl").write_text('{"id": 1, "expression": "x >"}\n', encoding="utf-8")
+    Path("worse.jsonl").write_text('{"x": 4}\n\n{"x": }\n', encoding="utf-8")
+    for words, code, message in (
+        (("compare", "bad.jsonl", FILES[1]), 1, "bad.jsonl:1: "),
+        (("compare", FILES[0], "worse.jsonl"), 1, "worse.jsonl:3: the event is no JSON: column 7"),
+        (("compare", *FILES, "--matchers", "skan"), 2, "tamis: there is no matcher 'skan', but"),
+        (("compare", *FILES, "--events", "0"), 2, "tamis: --events and"),
+        (("compare", "none.parquet", FILES[1]), 2, "tamis: cannot read none.parquet: "),
+        (("compare", "-", "-"), 2, "tamis: subscriptions and events cannot both"),
+        (("generate", "nothing", "3", "--out", "w"), 2, 'tamis: there is no workload "nothing"'),
+    ):
+        found, out, err = tamis("lab", *words)
+        assert (found, out) == (code, ""), words
+        assert err.startswith(message), err
