@@ -152,7 +152,7 @@ def test_every_matcher_is_measured() -> None:
     for each in found.measurements:
         assert each.status == "measured", each
         assert each.matches_per_event == matches
-        assert each.events == 20
+        assert each.timed == 20
         assert 0 < (each.median_us or 0) <= (each.p99_us or 0)
         assert each.bytes
     assert found.settings["checked"] == 10
@@ -264,7 +264,7 @@ def test_compare_as_text_and_recorded(tamis: Call) -> None:
     assert (code, err) == (0, "")
     head, compiled, wrong, *_ = out.splitlines()
     assert head.split()[:3] == ["matcher", "build", "s"]
-    assert compiled.split()[-1] == "1.0"
+    assert compiled.split()[-2:] == ["1.0", "3"]
     assert wrong.split()[:2] == ["strangers:Forgetful", "differs:"]
     assert "2 subscriptions, 3 events; answers to 3 of them compared with scan" in out
     assert "use compiled: " in out
@@ -272,6 +272,7 @@ def test_compare_as_text_and_recorded(tamis: Call) -> None:
     rows = parquet.read_table(kept).to_pylist()
     assert [row["status"] for row in rows] == ["measured", "differs"]
     assert all(row["seed"] == 5 and row["cpu"] and row["tamis"] for row in rows)
+    assert [row["events"] for row in rows] == [3, 3]
     assert rows[1]["best_us"] is None
 
 
@@ -297,14 +298,16 @@ def test_generate_and_compare_as_json(tamis: Call) -> None:
     )
     assert (code, err) == (0, "")
     row, last = map(json.loads, out.splitlines())
-    assert (row["matcher"], row["status"], row["events"]) == ("kindex", "measured", 4)
+    assert (row["matcher"], row["status"], row["timed"]) == ("kindex", "measured", 4)
     assert (last["recommended"], last["subscriptions"]) == ("kindex", 30)
 
 
 def test_what_the_command_refuses(tamis: Call) -> None:
     Path("bad.jsonl").write_text('{"id": 1, "expression": "x >"}\n', encoding="utf-8")
     Path("worse.jsonl").write_text('{"x": 4}\n\n{"x": }\n', encoding="utf-8")
+    Path("odd.jsonl").write_text('{"id": 1.5, "expression": "x > 1"}\n', encoding="utf-8")
     for words, code, message in (
+        (("compare", "odd.jsonl", FILES[1]), 1, "odd.jsonl: item 0 (id 1.5): an id is"),
         (("compare", "bad.jsonl", FILES[1]), 1, "bad.jsonl:1: "),
         (("compare", FILES[0], "worse.jsonl"), 1, "worse.jsonl:3: the event is no JSON: column 7"),
         (("compare", *FILES, "--matchers", "skan"), 2, "tamis: there is no matcher 'skan', but"),

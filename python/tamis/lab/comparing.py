@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from tamis.errors import EventError
+from tamis.errors import EventError, SubscriptionError
 from tamis.lab.measurement import Comparison, Measurement
 from tamis.lab.worker import Answer, Data, Job
 
@@ -51,7 +51,8 @@ def compare(
         show: Called with the name of each matcher before it runs.
 
     Raises:
-        ValueError: There is nothing to compare, or no such matcher.
+        ValueError: There is nothing to compare, no such matcher, or `scan` exceeds a limit.
+        SubscriptionError: A subscription is invalid; says which.
         EventError: An event is invalid; `item` is its position.
     """
     data = Data(list(subscriptions), list(events))
@@ -69,6 +70,8 @@ def compare(
         return outcome
 
     reference = run("scan", None)
+    if reference["status"] == "refused":
+        raise SubscriptionError(reference["reason"])
     if "answers" not in reference:
         raise ValueError(f"scan, which judges the others, gave no answers: {reference['reason']}")
     expected = [(count, digest) for count, digest in reference["answers"]]
@@ -102,8 +105,8 @@ def _check(data: Data, matchers: Sequence[str], time_limit: float, sample: int) 
 def _judge(matcher: str, outcome: dict[str, Any], reference: dict[str, Any]) -> Measurement:
     """The figures, unless `scan`, timed on as many events, found another number of matches."""
     outcome.pop("answers", None)
-    events, matches = outcome.get("events"), outcome.get("matches_per_event")
-    if events == reference["events"] and matches != reference["matches_per_event"]:
+    events, matches = outcome.get("timed"), outcome.get("matches_per_event")
+    if events == reference["timed"] and matches != reference["matches_per_event"]:
         wanted = reference["matches_per_event"]
         reason = f"{matches:g} matches per event over {events} events, {wanted:g} by scan"
         return Measurement(matcher, "differs", reason)

@@ -24,7 +24,7 @@ class Measurement:
         p99_us: Likewise, the 99th percentile.
         events_per_second: By `best_us`.
         matches_per_event: On average.
-        events: How many were matched per repetition.
+        timed: How many events were matched per repetition.
         repetitions: How often.
     """
 
@@ -39,7 +39,7 @@ class Measurement:
     p99_us: float | None = None
     events_per_second: float | None = None
     matches_per_event: float | None = None
-    events: int | None = None
+    timed: int | None = None
     repetitions: int | None = None
 
 

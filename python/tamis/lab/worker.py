@@ -166,7 +166,7 @@ def _time(index: Matcher, events: Sequence[bytes], seconds: float) -> dict[str, 
         "p99_us": sorted(best)[len(best) * 99 // 100] / 1000,
         "events_per_second": 1e6 / mean,
         "matches_per_event": matches / len(best),
-        "events": len(best),
+        "timed": len(best),
         "repetitions": repetitions,
     }
 

@@ -22,7 +22,7 @@ from tamis.cli.output import (
     write_json,
 )
 from tamis.cli.reading import is_standard_input
-from tamis.errors import EventError
+from tamis.errors import EventError, SubscriptionError
 
 USAGE = "Usage: tamis lab compare SUBSCRIPTIONS EVENTS [OPTIONS]"
 EXAMPLES = """
@@ -89,6 +89,8 @@ def compare(
     except EventError as error:
         where = f"{events}:{lines[error.item or 0][0]}"
         raise CommandError(f"{where}: {on_one_line(error)}", INVALID) from error
+    except SubscriptionError as error:
+        raise CommandError(f"{subscriptions}: {error.message}", INVALID) from error
     except ValueError as error:
         raise CommandError(str(error)) from error
     kept = None if record is None else lab.record(found, record)

@@ -2,7 +2,10 @@
 
 from tamis.lab import Comparison, Measurement
 
-_HEADS = ("matcher", "build s", "MiB", "best us", "median us", "p99 us", "events/s", "matches")
+_HEADS = (
+    *("matcher", "build s", "MiB", "best us", "median us", "p99 us"),
+    *("events/s", "matches", "timed"),
+)
 
 
 def table(comparison: Comparison) -> str:
@@ -35,6 +38,7 @@ def _figures(found: Measurement) -> tuple[str, ...]:
         f"{found.p99_us:,.1f}",
         f"{found.events_per_second:,.0f}",
         f"{found.matches_per_event:,.1f}",
+        f"{found.timed:,}",
     )
 
 
