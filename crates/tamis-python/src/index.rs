@@ -17,7 +17,7 @@ use crate::hierarchy;
 use crate::id;
 use crate::limits::{Limits, or_default};
 use crate::rank;
-use crate::subscription::{Subscription, iterate, read_boost, write_metadata};
+use crate::subscription::{Subscription, iterate, read_boost, read_written, write_metadata};
 use crate::xml::{Failure, Source};
 
 #[derive(Default)]
@@ -82,14 +82,28 @@ impl Index {
             Ok(mapping) => mapping.items()?.try_iter()?,
             Err(_) => iterate(items, "add_many takes an iterable of (id, expression) pairs")?,
         };
-        let mut subscriptions = Vec::new();
+        let (mut written, mut subscriptions) = (Vec::new(), Vec::new());
         for (position, item) in items.enumerate() {
             if position % 1024 == 0 {
                 py.check_signals()?;
             }
-            subscriptions.push(self.read_item(py, position, &item?)?);
+            let item = item?;
+            // While all are texts, the engine reads them, on all processors.
+            match read_written(&item) {
+                Some(item) if subscriptions.is_empty() => written.push(item),
+                _ => {
+                    for written in written.drain(..) {
+                        subscriptions.push(self.read_text(py, subscriptions.len(), written)?);
+                    }
+                    subscriptions.push(self.read_item(py, position, &item)?);
+                }
+            }
         }
-        py.detach(|| self.index.add_many(subscriptions)).map_err(|error| error::raise(py, &error))
+        let added = py.detach(|| match subscriptions.is_empty() {
+            true => self.index.add_written(written),
+            false => self.index.add_many(subscriptions),
+        });
+        added.map_err(|error| error::raise(py, &error))
     }
 
     /// Remove a subscription.

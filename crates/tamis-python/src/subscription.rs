@@ -46,6 +46,19 @@ impl Index {
         read().map_err(|failure: PyErr| at_id(py, failure, position, id))
     }
 
+    /// The subscription whose text was put aside by [`read_written`].
+    pub(crate) fn read_text(
+        &self,
+        py: Python<'_>,
+        position: usize,
+        written: tamis::WrittenSubscription,
+    ) -> PyResult<tamis::Subscription> {
+        let tamis::WrittenSubscription { id, text, metadata, boost } = written;
+        let expression = tamis::parse(&text, self.index.limits())
+            .map_err(|error| error::at_item(py, error::raise(py, &error), position, &format!("id {id}")))?;
+        Ok(tamis::Subscription { id, expression, metadata, boost })
+    }
+
     /// An item that is a dict of the arguments of `add`.
     pub(crate) fn read_arguments(
         &self,
@@ -90,6 +103,16 @@ impl Index {
         let Some(weights) = weights else { return Ok(expression) };
         expression.weighted(&rank::read_weights(weights)?).map_err(|error| error::raise(py, &error))
     }
+}
+
+/// An item that is nothing but an id and a text.
+pub fn read_written(item: &Bound<'_, PyAny>) -> Option<tamis::WrittenSubscription> {
+    let (id, text) = match item.cast::<PyTuple>() {
+        Ok(pair) if pair.len() == 2 => (pair.get_item(0).ok()?, pair.get_item(1).ok()?),
+        _ => return None,
+    };
+    let text = text.cast::<PyString>().ok()?.to_str().ok()?.to_owned();
+    Some(tamis::WrittenSubscription::new(id::try_read(&id)?, text))
 }
 
 pub fn read_boost(boost: &Bound<'_, PyAny>) -> PyResult<f64> {
