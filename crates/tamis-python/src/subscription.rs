@@ -54,9 +54,13 @@ impl Index {
         written: tamis::WrittenSubscription,
     ) -> PyResult<tamis::Subscription> {
         let tamis::WrittenSubscription { id, text, metadata, boost } = written;
-        let expression = tamis::parse(&text, self.index.limits())
-            .map_err(|error| error::at_item(py, error::raise(py, &error), position, &format!("id {id}")))?;
-        Ok(tamis::Subscription { id, expression, metadata, boost })
+        match tamis::parse(&text, self.index.limits()) {
+            Ok(expression) => Ok(tamis::Subscription { id, expression, metadata, boost }),
+            Err(error) => {
+                let id = id::write(py, id.as_ref())?;
+                Err(at_id(py, error::raise(py, &error), position, &id))
+            }
+        }
     }
 
     /// An item that is a dict of the arguments of `add`.

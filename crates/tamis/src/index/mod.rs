@@ -35,12 +35,13 @@ pub use subscription::{Subscription, WrittenSubscription};
 use crate::error::{Error, Result};
 use crate::event::{Event, Hierarchy};
 use crate::explain::{Explanation, explain};
-use crate::expression::{Expression, parse};
+use crate::expression::{Expression, parse, shorten};
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
+use crate::value::ValueRef;
 use documents::Documents;
 use draft::{Draft, Kept};
 use segment::{Segment, Settings};
@@ -149,7 +150,7 @@ impl Index {
         for (position, subscription) in subscriptions.iter().enumerate() {
             self.check(subscription).map_err(|cause| Error::Item {
                 position,
-                name: format!("id {}", subscription.id),
+                name: name_of(&subscription.id),
                 cause: Box::new(cause),
             })?;
         }
@@ -480,9 +481,17 @@ impl Draft for Written<'_> {
         };
         read().map_err(|cause| Error::Item {
             position: self.position,
-            name: format!("id {id}"),
+            name: name_of(id),
             cause: Box::new(cause),
         })
+    }
+}
+
+/// What an id is called in a message.
+fn name_of(id: &Id) -> String {
+    match id {
+        Id::Integer(number) => format!("id {number}"),
+        Id::String(text) => format!("id {}", ValueRef::String(&shorten(text))),
     }
 }
 
