@@ -68,7 +68,7 @@ class Endless(Forgetful):
 
 class Greedy(Forgetful):
     def add_many(self, items):
-        self.kept = bytearray(1 << 40)
+        self.kept = bytearray(3 << 29)
 
 class Crashing(Forgetful):
     def add_many(self, items):
@@ -204,7 +204,7 @@ def test_limits_of_time_and_memory(folder: Path) -> None:
     late = only("strangers:Endless", time_limit=5)
     assert (late.status, late.reason) == ("late", "not done within 5 s")
     if sys.platform == "linux":
-        greedy = only("strangers:Greedy", memory_limit=1 << 31)
+        greedy = only("strangers:Greedy", memory_limit=1 << 30)
         assert (greedy.status, greedy.reason) == ("failed", "out of memory")
         crashed = only("strangers:Crashing")
         assert crashed.status == "failed"
