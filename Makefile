@@ -79,9 +79,10 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 bench: require build $(VENV)/.extra-spark ## measure the language, the XML filters beside lxml, the engine beside its references, the papers' findings, and graphs
 	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis
 	$(BIN)/python scripts/bench_lxml.py build/xml
-	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000"; do \
+	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000" "ads-like 1392196"; do \
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
+	$(BIN)/python benchmarks/engine.py
 	cargo run --locked --release --quiet -p tamis-lab --bin papers
 	cargo run --locked --release --quiet -p tamis-lab --bin graph
 	cargo run --locked --release --quiet -p tamis-lab --bin graph -- grow 100
