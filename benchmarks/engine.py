@@ -70,11 +70,11 @@ def build(items: Any, workload: Workload, learn: bool = True) -> tamis.Index:
     return index
 
 
-def check(index: tamis.Index, items: Items, workload: Workload) -> None:
+def check(index: tamis.Index, items: Items, workload: Workload, sample: int = SAMPLE) -> None:
     """Fail where the index counts otherwise than a scan, on a sample of events."""
     scan = tamis.Index(matcher="scan", missing=workload.missing)
     scan.add_many(items)
-    for text in texts(workload, 0, SAMPLE):
+    for text in texts(workload, 0, sample):
         found, wanted = len(index.match(text)), len(scan.match(text))
         if found != wanted:
             raise SystemExit(f"{found} matches, not {wanted}: {text}")
@@ -157,7 +157,7 @@ def names_orders_ids(workload: Workload, items: Items) -> None:
             [longer(line) for line in lines],
         ),
     }
-    times = {}
+    times, found = {}, {}
     for name, (variant, events) in variants.items():
         index = tamis.Index(missing=workload.missing)
         index.add_many(variant)
@@ -165,7 +165,10 @@ def names_orders_ids(workload: Workload, items: Items) -> None:
             index.match(line)
         index.settle()
         table = pa.table({"event": events})
+        found[name] = pa.table(index.match_batch(table, column="event")).num_rows
         times[name] = best(lambda: index.match_batch(table, column="event", threads=1)) / EVENTS  # noqa: B023
+    if len(set(found.values())) > 1:
+        raise SystemExit(f"the variants count otherwise: {found}")
     least = min(times.values())
     for name, seconds in times.items():
         report(
@@ -269,6 +272,7 @@ def main() -> None:
         f"add_many, {LARGE:,} texts",
         f"{LARGE / (time.perf_counter() - begun):,.0f} subscriptions/s",
     )
+    check(index, items, large, 5)
     on_disk(index, texts(large, 0, 1)[0])
     changes(index, large, LARGE)
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pyo3::exceptions::PyImportError;
+use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -74,7 +74,12 @@ pub fn match_batch<'py>(
 fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let worker = scope.spawn(|| work(&stop));
+        let worker = std::thread::Builder::new().spawn_scoped(scope, || work(&stop));
+        let worker = worker.map_err(|error| {
+            PyRuntimeError::new_err(format!(
+                "a batch is matched by a thread, which could not be started: {error}"
+            ))
+        })?;
         let mut interrupted = Ok(());
         while !py.detach(|| {
             let started = std::time::Instant::now();

@@ -8,7 +8,7 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::id::{Id, IdRef};
 use crate::sections::{SectionReader, Sections};
-use crate::strings::Strings;
+use crate::strings::{Strings, StringsBuilder};
 
 /// Distinct ids by their position.
 #[derive(Debug, Default)]
@@ -20,25 +20,61 @@ pub(crate) struct Ids {
     table: Column<u32>,
 }
 
-impl Ids {
-    /// Keeps ids, no two of which are equal.
-    pub fn new(ids: &[Id]) -> Ids {
-        let capacity = (ids.len() * 3 / 2 + 1).next_power_of_two();
+/// Ids on their way into columns.
+#[derive(Debug, Default)]
+pub(crate) struct IdsBuilder {
+    /// All of them, encoded.
+    encoded: StringsBuilder,
+    /// Those that are integers.
+    integers: Vec<i64>,
+}
+
+impl IdsBuilder {
+    pub fn push(&mut self, id: IdRef<'_>) {
+        self.encoded.push(&id.encode());
+        if let IdRef::Integer(number) = id {
+            self.integers.push(number);
+        }
+    }
+
+    pub fn append(&mut self, other: IdsBuilder) {
+        self.encoded.append(other.encoded);
+        self.integers.extend(other.integers);
+    }
+
+    /// How many are strings, and how many integers.
+    pub fn kinds(&self) -> (usize, usize) {
+        (self.encoded.len() - self.integers.len(), self.integers.len())
+    }
+
+    /// Keeps the ids, no two of which are equal.
+    pub fn finish(self) -> Ids {
+        let only_integers = self.kinds().0 == 0;
+        let texts = self.encoded.finish();
+        let capacity = (texts.len() * 3 / 2 + 1).next_power_of_two();
         let mut table = vec![0u32; capacity];
-        for (id, position) in ids.iter().zip(1..) {
-            let mut at = xxh3_64(&id.as_ref().encode()) as usize & (capacity - 1);
+        for position in 0..texts.len() {
+            let id = texts.bytes_of(position).unwrap_or_default();
+            let mut at = xxh3_64(id) as usize & (capacity - 1);
             while table[at] != 0 {
                 at = (at + 1) & (capacity - 1);
             }
-            table[at] = position;
+            table[at] = position as u32 + 1;
         }
-        let integers: Option<Vec<i64>> = ids.iter().map(integer).collect();
-        let texts = if integers.is_some() { &[] } else { ids };
-        Ids {
-            integers: integers.unwrap_or_default().into(),
-            texts: texts.iter().map(|id| id.as_ref().encode()).collect(),
-            table: table.into(),
+        let table = table.into();
+        match only_integers {
+            true => Ids { integers: self.integers.into(), texts: Strings::default(), table },
+            false => Ids { integers: Column::default(), texts, table },
         }
+    }
+}
+
+impl Ids {
+    /// Keeps ids, no two of which are equal.
+    pub fn new(ids: &[Id]) -> Ids {
+        let mut builder = IdsBuilder::default();
+        ids.iter().for_each(|id| builder.push(id.as_ref()));
+        builder.finish()
     }
 
     pub fn len(&self) -> usize {
@@ -61,11 +97,12 @@ impl Ids {
     }
 
     /// The id at a position; `None` where the file it lives in is damaged.
+    #[inline]
     pub fn get(&self, position: u32) -> Option<IdRef<'_>> {
-        if let Some(&number) = self.integers.get(position as usize) {
-            return Some(IdRef::Integer(number));
+        match self.integers.get(position as usize) {
+            Some(&number) => Some(IdRef::Integer(number)),
+            None => IdRef::decode(self.texts.bytes_of(position as usize)?),
         }
-        IdRef::decode(self.texts.bytes_of(position as usize)?)
     }
 
     /// Bytes of memory.
@@ -85,13 +122,6 @@ impl Ids {
             && ids.table.len().is_power_of_two()
             && ids.table.len() > ids.len();
         if whole { Ok(ids) } else { Err(reader.damaged("the ids are incomplete")) }
-    }
-}
-
-fn integer(id: &Id) -> Option<i64> {
-    match id {
-        Id::Integer(number) => Some(*number),
-        Id::String(_) => None,
     }
 }
 

@@ -28,6 +28,10 @@ pub(crate) struct StringsBuilder {
 }
 
 impl StringsBuilder {
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     pub fn push(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.ends.push(self.bytes.len() as u64);

@@ -122,7 +122,8 @@ impl Snapshot {
         let threads = threads.clamp(1, blocks.max(1));
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                scope.spawn(work);
+                // Where a thread cannot be started, the others do its work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
         });

@@ -11,6 +11,7 @@ mod builder;
 mod documents;
 mod draft;
 mod hierarchies;
+mod merge;
 mod ranking;
 mod records;
 mod sample;
@@ -35,19 +36,17 @@ pub use subscription::{Subscription, WrittenSubscription};
 use crate::error::{Error, Result};
 use crate::event::{Event, Hierarchy};
 use crate::explain::{Explanation, explain};
-use crate::expression::{Expression, parse, shorten};
+use crate::expression::Expression;
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
-use crate::value::ValueRef;
 use documents::Documents;
-use draft::{Draft, Kept};
+use draft::{Draft, Written, may_ask_documents, name_of};
+use merge::{Turn, next_run};
 use segment::{Segment, Settings};
 
-/// How many neighbouring segments of one size class are merged, and the ratio of two classes.
-const MERGE: usize = 8;
 /// Up to so many subscriptions are merged by the writer itself, which takes milliseconds.
 const AT_ONCE: usize = 512;
 
@@ -356,168 +355,11 @@ impl Shared {
             documents: Arc::clone(&current.documents),
         }));
     }
-
-    /// The segments as one, without what is removed at `version`; nothing where nothing is left.
-    fn merge(&self, parts: &[Arc<Segment>], version: u64, sample: &[Event]) -> Result<Option<Arc<Segment>>> {
-        let live = parts.iter().flat_map(|segment| segment.live(version).map(|slot| Kept { segment, slot }));
-        let live: Vec<Kept<'_>> = live.collect();
-        if live.is_empty() {
-            return Ok(None);
-        }
-        self.build(&live, sample, 1).map(|segment| Some(Arc::new(segment)))
-    }
-
-    /// What the background should merge: a run of one size class; the large segments where the removed
-    /// outnumber the living among them; or a single one that was compiled before events were seen.
-    fn next_merge(&self, snapshot: &Snapshot) -> Option<std::ops::Range<usize>> {
-        if self.damaged.load(Ordering::Acquire) || self.at_rest.load(Ordering::Acquire) {
-            return None;
-        }
-        // Writers merge the small segments at the end, and would undo a merge that takes them in.
-        let large = snapshot.segments.iter().rposition(|segment| segment.len() > AT_ONCE);
-        let large = &snapshot.segments[..large.map_or(0, |last| last + 1)];
-        let slots: usize = large.iter().map(|segment| segment.len()).sum();
-        let removed: usize = large.iter().map(|segment| segment.removals()).sum();
-        if 2 * removed > slots + 1024 {
-            return Some(0..large.len());
-        }
-        next_run(&snapshot.segments).or_else(|| {
-            let unsampled = snapshot.segments.iter().position(|segment| segment.is_worth_sampling())?;
-            snapshot.sample.is_full().then_some(unsampled..unsampled + 1)
-        })
-    }
-
-    fn merge_once(&self, run: std::ops::Range<usize>) -> Result<()> {
-        let before = self.load();
-        let Some(parts) = before.segments.get(run) else { return Ok(()) };
-        let merged = self.merge(parts, before.version, &before.sample.events())?;
-
-        let _writer = self.writer();
-        let current = self.load();
-        // Writers only append and merge the small segments at the end, so the parts stand where they
-        // stood, or were merged by a writer meanwhile.
-        let same = |segment: &Arc<Segment>| Arc::ptr_eq(segment, &parts[0]);
-        let Some(start) = current.segments.iter().position(same) else { return Ok(()) };
-        let range = start..start + parts.len();
-        let unchanged = current
-            .segments
-            .get(range.clone())
-            .is_some_and(|segments| segments.iter().zip(parts).all(|(now, then)| Arc::ptr_eq(now, then)));
-        if !unchanged {
-            return Ok(());
-        }
-        // Removals since then are carried over with their versions.
-        if let Some(merged) = &merged {
-            let slots = parts.iter().flat_map(|part| part.live(before.version).map(move |slot| (part, slot)));
-            for ((part, slot), new) in slots.zip(0..) {
-                if let Some(version) = part.removed_at(slot) {
-                    merged.remove(new, version);
-                }
-            }
-        }
-        let mut segments = current.segments.clone();
-        segments.splice(range, merged);
-        self.publish(&current, segments, current.live);
-        Ok(())
-    }
-}
-
-/// The turn of the one thread that merges; given back when dropped, however that comes.
-struct Turn {
-    shared: Arc<Shared>,
-}
-
-impl Turn {
-    fn take(shared: &Arc<Shared>) -> Option<Turn> {
-        let (mine, holder) = (std::process::id(), shared.merging.load(Ordering::Acquire));
-        let free = holder != mine;
-        let taken = free
-            && shared.merging.compare_exchange(holder, mine, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        taken.then(|| Turn { shared: Arc::clone(shared) })
-    }
-
-    /// Merges until nothing is left to merge.
-    fn merge_all(self) {
-        let shared = Arc::clone(&self.shared);
-        let mut turn = Some(self);
-        while turn.is_some() {
-            while let Some(run) = shared.next_merge(&shared.load()) {
-                if shared.merge_once(run).is_err() {
-                    // A damaged file: it stays as it is, and says so to whoever reads it.
-                    shared.damaged.store(true, Ordering::Release);
-                }
-            }
-            drop(turn.take());
-            // A writer may have come between, seen a thread at work, and left its merge to it.
-            if shared.next_merge(&shared.load()).is_some() {
-                turn = Turn::take(&shared);
-            }
-        }
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.shared.merging.store(0, Ordering::Release);
-    }
-}
-
-/// A written subscription on its way into an index.
-struct Written<'a> {
-    index: &'a Index,
-    position: usize,
-    written: &'a WrittenSubscription,
-}
-
-impl Draft for Written<'_> {
-    fn read(&self) -> Result<Cow<'_, Subscription>> {
-        let WrittenSubscription { id, text, metadata, boost } = self.written;
-        let read = || {
-            let expression = parse(text, self.index.limits())?;
-            let (id, metadata) = (id.clone(), metadata.clone());
-            let subscription = Subscription { id, expression, metadata, boost: *boost };
-            self.index.check(&subscription)?;
-            Ok(Cow::Owned(subscription))
-        };
-        read().map_err(|cause| Error::Item {
-            position: self.position,
-            name: name_of(id),
-            cause: Box::new(cause),
-        })
-    }
-}
-
-/// What an id is called in a message.
-fn name_of(id: &Id) -> String {
-    match id {
-        Id::Integer(number) => format!("id {number}"),
-        Id::String(text) => format!("id {}", ValueRef::String(&shorten(text))),
-    }
-}
-
-/// Whether a text can hold `xpath('...')`.
-fn may_ask_documents(text: &str) -> bool {
-    text.as_bytes().windows(5).any(|word| word.eq_ignore_ascii_case(b"xpath"))
 }
 
 /// How many threads a caller who waits may keep busy.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |threads| threads.get())
-}
-
-/// The last run of at least [`MERGE`] neighbours of at most one size class.
-fn next_run(segments: &[Arc<Segment>]) -> Option<std::ops::Range<usize>> {
-    let class = |segment: &Arc<Segment>| segment.len().max(1).ilog(MERGE);
-    let mut end = segments.len();
-    while end > 0 {
-        let highest = class(&segments[end - 1]);
-        let run = segments[..end].iter().rev().take_while(|segment| class(segment) <= highest).count();
-        if run >= MERGE {
-            return Some(end - run..end);
-        }
-        end -= run;
-    }
-    None
 }
 
 #[cfg(test)]

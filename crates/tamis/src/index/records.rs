@@ -1,14 +1,13 @@
 //! What does a segment keep of its subscriptions, and where is one of a given id?
 //!
 //! Ids, the canonical texts of expressions and metadata stand in columns; an expression is read
-//! again when someone asks for it. A hash table of slots finds an id.
-
-use xxhash_rust::xxh3::xxh3_64;
+//! again when someone asks for it.
 
 use super::subscription::Subscription;
 use crate::column::Column;
 use crate::error::Result;
 use crate::id::{Id, IdRef};
+use crate::ids::{Ids, IdsBuilder};
 use crate::matcher::Slot;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::{Strings, StringsBuilder};
@@ -16,9 +15,7 @@ use crate::strings::{Strings, StringsBuilder};
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// The ids, where all are integers; otherwise they stand in `ids`.
-    integers: Column<i64>,
-    ids: Strings,
+    ids: Ids,
     texts: Strings,
     /// How many ids are strings, and how many integers.
     kinds: Column<u64>,
@@ -26,16 +23,12 @@ pub(super) struct Records {
     metadata: Strings,
     /// What scores are multiplied by; empty where that is 1 for all.
     boosts: Column<f64>,
-    /// Open addressing with linear probing; a slot plus one, or 0 for nothing.
-    table: Column<u32>,
 }
 
 /// Subscriptions on their way into columns.
 #[derive(Debug, Default)]
 pub(super) struct RecordsBuilder {
-    ids: StringsBuilder,
-    /// The ids that are integers.
-    integers: Vec<i64>,
+    ids: IdsBuilder,
     texts: StringsBuilder,
     metadata: StringsBuilder,
     has_metadata: bool,
@@ -44,10 +37,7 @@ pub(super) struct RecordsBuilder {
 
 impl RecordsBuilder {
     pub fn push(&mut self, subscription: &Subscription) {
-        self.ids.push(&subscription.id.as_ref().encode());
-        if let Id::Integer(number) = subscription.id {
-            self.integers.push(number);
-        }
+        self.ids.push(subscription.id.as_ref());
         self.texts.push_display(&subscription.expression);
         self.metadata.push(subscription.metadata.as_deref().unwrap_or("").as_bytes());
         self.has_metadata |= subscription.metadata.is_some();
@@ -56,7 +46,6 @@ impl RecordsBuilder {
 
     pub fn append(&mut self, other: RecordsBuilder) {
         self.ids.append(other.ids);
-        self.integers.extend(other.integers);
         self.texts.append(other.texts);
         self.metadata.append(other.metadata);
         self.has_metadata |= other.has_metadata;
@@ -64,27 +53,14 @@ impl RecordsBuilder {
     }
 
     pub fn finish(self) -> Records {
-        let (ids, texts) = (self.ids.finish(), self.texts.finish());
-        let capacity = (ids.len() * 3 / 2 + 1).next_power_of_two();
-        let mut table = vec![0u32; capacity];
-        for slot in 0..ids.len() {
-            let id = ids.bytes_of(slot).unwrap_or_default();
-            let mut position = xxh3_64(id) as usize & (capacity - 1);
-            while table[position] != 0 {
-                position = (position + 1) & (capacity - 1);
-            }
-            table[position] = slot as u32 + 1;
-        }
-        let strings = ids.len() - self.integers.len();
+        let (strings, integers) = self.ids.kinds();
         let boosted = self.boosts.iter().any(|&boost| boost != 1.0);
         Records {
-            kinds: vec![strings as u64, self.integers.len() as u64].into(),
-            integers: if strings == 0 { self.integers.into() } else { Column::default() },
-            ids: if strings == 0 { Strings::default() } else { ids },
-            texts,
+            kinds: vec![strings as u64, integers as u64].into(),
+            ids: self.ids.finish(),
+            texts: self.texts.finish(),
             metadata: if self.has_metadata { self.metadata.finish() } else { Strings::default() },
             boosts: if boosted { self.boosts.into() } else { Column::default() },
-            table: table.into(),
         }
     }
 }
@@ -96,27 +72,13 @@ impl Records {
 
     /// The slot of an id.
     pub fn find(&self, id: &Id) -> Option<Slot> {
-        let wanted = id.as_ref().encode();
-        let mask = self.table.len() - 1;
-        let mut position = xxh3_64(&wanted) as usize & mask;
-        // At least a third of the table is empty; the bound is for a damaged file.
-        for _ in 0..self.table.len() {
-            match self.table[position] {
-                0 => return None,
-                slot if self.id(slot - 1) == Some(id.as_ref()) => return Some(slot - 1),
-                _ => position = (position + 1) & mask,
-            }
-        }
-        None
+        self.ids.find(id.as_ref())
     }
 
     /// The id in a slot; `None` where the file it lives in is damaged.
     #[inline]
     pub fn id(&self, slot: Slot) -> Option<IdRef<'_>> {
-        match self.integers.get(slot as usize) {
-            Some(&number) => Some(IdRef::Integer(number)),
-            None => IdRef::decode(self.ids.bytes_of(slot as usize)?),
-        }
+        self.ids.get(slot)
     }
 
     /// Whether there are ids that are strings, and ids that are integers.
@@ -141,41 +103,30 @@ impl Records {
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        8 * self.integers.len()
-            + self.ids.bytes()
-            + self.texts.bytes()
-            + self.metadata.bytes()
-            + 8 * self.boosts.len()
-            + 4 * self.table.len()
+        self.ids.bytes() + self.texts.bytes() + self.metadata.bytes() + 8 * self.boosts.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.kinds);
-        sections.push(&self.integers);
         self.ids.write(sections);
         self.texts.write(sections);
         self.metadata.write(sections);
         sections.push(&self.boosts);
-        sections.push(&self.table);
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<Records> {
         let records = Records {
             kinds: reader.next()?,
-            integers: reader.next()?,
-            ids: Strings::read(reader)?,
+            ids: Ids::read(reader)?,
             texts: Strings::read(reader)?,
             metadata: Strings::read(reader)?,
             boosts: reader.next()?,
-            table: reader.next()?,
         };
         let whole = records.kinds.len() == 2
             && records.kinds[0].checked_add(records.kinds[1]) == Some(records.len() as u64)
             && (records.boosts.is_empty() || records.boosts.len() == records.len())
             && records.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
-            && records.integers.len().max(records.ids.len()) == records.len()
-            && records.table.len().is_power_of_two()
-            && records.table.len() > records.len();
+            && records.ids.len() == records.len();
         if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }
     }
 }

@@ -130,6 +130,40 @@ fn figure_13() {
     assert!((scored.unwrap() - 0.02).abs() < 1e-12);
 }
 
+/// Notes what is visited, where everything must score more than a given number.
+struct Above(f64, Vec<Slot>);
+
+impl Visit for Above {
+    fn visit(&mut self, slot: Slot) {
+        self.1.push(slot);
+    }
+
+    fn threshold(&self, _: Slot) -> f64 {
+        self.0
+    }
+}
+
+#[test]
+fn the_bound_of_c4_is_a_tenth() {
+    let attributes = Attributes::default();
+    let texts: Vec<&str> = EXPRESSIONS.into_iter().chain([BOUNDS]).collect();
+    let index = build(&texts, &attributes, Missing::False);
+    let mut event = Event::default();
+    event.decode_json(br#"{"A": 1, "C": 2}"#, &attributes, &Limits::default()).unwrap();
+    let mut weights = EventWeights::default();
+    weights.set(&attributes, "A", None, 0.1).unwrap();
+    weights.set(&attributes, "C", None, 0.9).unwrap();
+    let is_visited = |threshold: f64| {
+        let mut scratch = Scratch::default();
+        scratch.set_pruning(Pruning::Paper);
+        let mut visited = Above(threshold, Vec::new());
+        index.rank(&event, &weights, &mut scratch, &mut visited);
+        visited.1.contains(&3)
+    };
+    assert!(is_visited(0.1 - 1e-9));
+    assert!(!is_visited(0.1 + 1e-9));
+}
+
 #[test]
 fn figure_9() {
     let attributes = Attributes::default();
