@@ -444,8 +444,8 @@ class Builder:
 
         Args:
             batch: The columns `id` (strings or integers), `expression` (text, or the JSON form)
-                and, optionally, `metadata` (JSON), `boost` (a number) and `deleted` (there is no
-                such subscription).
+                and, optionally, `metadata` (JSON), `weights` (JSON), `boost` (a number) and
+                `deleted` (there is no such subscription).
 
         Returns:
             A pyarrow table of the rows that were refused: `id`, `position`, `message` and
@@ -751,6 +751,7 @@ class Graph:
         Raises:
             UnknownIdError: No node has the source's id.
         """
+    @overload
     def match_batch(
         self,
         events: Iterable[_Event] | _Json,
@@ -758,14 +759,30 @@ class Graph:
         *,
         sinks_only: bool = False,
         strategy: Strategy = "auto",
-    ) -> list[list[_Id]]:
-        """The ids of the nodes that each event reaches: one list per event.
+    ) -> list[list[_Id]]: ...
+    @overload
+    def match_batch(
+        self,
+        events: Any,
+        source: _Id | None = None,
+        *,
+        sources: str | None = None,
+        column: str | None = None,
+        sinks_only: bool = False,
+        strategy: Strategy = "auto",
+    ) -> Any:
+        """The ids of the nodes that each event reaches.
 
         All events are matched against the graph of one moment.
 
         Args:
-            events: An iterable of events, or JSON lines in one text.
+            events: An iterable of events, or JSON lines in one text, for one list of ids per event.
+                Or Arrow data (pyarrow, Polars, pandas, DuckDB ...) for a pyarrow table with the
+                columns `event`, the row, and `node`, the id.
             source: The node that all events start from, or one for each event.
+            sources: With Arrow data, the column that holds the node that each event starts from.
+            column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
+                text or bytes. Without, every column is an attribute.
             sinks_only: Whether only nodes that no edge leads on from are wanted.
             strategy: How the searches are driven.
         """
@@ -807,6 +824,9 @@ class Graph:
         """Wait until nothing is left to be compiled in the background."""
     def stats(self) -> dict[str, int]:
         """Figures about the graph: nodes, edges, components, bytes and more."""
+    @property
+    def attributes(self) -> list[str]:
+        """The names of the attributes that nodes and edges ask about, or have asked about."""
     @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""

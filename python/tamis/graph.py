@@ -61,7 +61,7 @@ class Graph(_tamis.Graph):
         """Open a saved graph.
 
         Args:
-            path: The folder it was saved into.
+            path: The folder it was saved into, or the manifest in it.
             limits: Bounds on expressions and events.
             verify: Whether to check every byte now; without, the file is only mapped, and damage
                 is noticed when it is met.

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use arrow_array::RecordBatch;
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
@@ -34,18 +35,10 @@ pub fn match_batch<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-    let mut reader = events.extract::<AnyRecordBatch>()?.into_reader()?;
-    let (mut first, mut all, mut schema) = (0, Vec::new(), None);
-    loop {
-        let batch = match py.detach(|| reader.next()) {
-            None if schema.is_some() => break,
-            // No batch at all still has a result, whose columns say what it would have been.
-            None => arrow_array::RecordBatch::new_empty(reader.schema()),
-            Some(batch) => batch.map_err(|failure| error::event(py, &failure.to_string()))?,
-        };
-        let events = ArrowEvents::new(&batch, column, snapshot.attributes());
+    each_batch(py, events, |batch, first| {
+        let events = ArrowEvents::new(batch, column, snapshot.attributes());
         let events = events.and_then(|events| match documents {
-            Some(documents) => events.with_documents(&batch, documents),
+            Some(documents) => events.with_documents(batch, documents),
             None => Ok(events),
         });
         let events = events.map_err(|error| error::raise(py, &error))?;
@@ -55,8 +48,28 @@ pub fn match_batch<'py>(
                 snapshot.top_arrow(&events, first, *most, weights, limits, threads, stop)
             }
         })?;
-        let ArrowMatches { schema: found, batches } = matched.map_err(|error| error::raise(py, &error))?;
-        first += events.len() as u64;
+        matched.map_err(|error| error::raise(py, &error))
+    })
+}
+
+/// The matches of all batches as one pyarrow table; `work` takes a batch, and the number of its first
+/// row.
+pub fn each_batch<'py>(
+    py: Python<'py>,
+    events: &Bound<'py, PyAny>,
+    mut work: impl FnMut(&RecordBatch, u64) -> PyResult<ArrowMatches>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut reader = events.extract::<AnyRecordBatch>()?.into_reader()?;
+    let (mut first, mut all, mut schema) = (0, Vec::new(), None);
+    loop {
+        let batch = match py.detach(|| reader.next()) {
+            None if schema.is_some() => break,
+            // No batch at all still has a result, whose columns say what it would have been.
+            None => RecordBatch::new_empty(reader.schema()),
+            Some(batch) => batch.map_err(|failure| error::event(py, &failure.to_string()))?,
+        };
+        let ArrowMatches { schema: found, batches } = work(&batch, first)?;
+        first += batch.num_rows() as u64;
         all.extend(batches);
         schema = Some(found);
     }
@@ -71,7 +84,7 @@ pub fn match_batch<'py>(
 }
 
 /// Runs `work` without the interpreter's lock, in a thread beside one that looks for interrupts.
-fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
+pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().spawn_scoped(scope, || work(&stop));

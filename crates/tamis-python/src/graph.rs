@@ -4,12 +4,15 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
-use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Place, Ranking, Route, Search, Strategy};
-use tamis::{Event, IdRef};
+use tamis::graph::{
+    self, ArrowSources, Batch, GraphSnapshot, NodeNumber, Place, Ranking, Route, Search, Strategy,
+};
+use tamis::{ArrowEvents, Event, IdRef};
 
+use crate::arrow;
 use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
@@ -156,64 +159,31 @@ impl Graph {
     }
 
     /// The ids of the nodes that each event reaches: one list per event. The source is that of all
-    /// events, or a list with one for each. All are matched against the graph of one moment.
-    #[pyo3(signature = (events, source, *, sinks_only=false, strategy="auto"))]
+    /// events, or a list with one for each. All are matched against the graph of one moment. Arrow data
+    /// gives a table of rows and ids.
+    #[pyo3(signature = (events, source=None, *, sources=None, column=None, sinks_only=false, strategy="auto"))]
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
         events: &Bound<'py, PyAny>,
-        source: &Bound<'py, PyAny>,
+        source: Option<&Bound<'py, PyAny>>,
+        sources: Option<&str>,
+        column: Option<&str>,
         sinks_only: bool,
         strategy: &str,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let strategy = read_strategy(strategy)?;
-        if events.cast::<PyMapping>().is_ok() {
-            let message =
-                "match_batch takes an iterable of events, not one event; call match, or give a list";
-            return Err(error::event(py, message));
+        if arrow::is_arrow(events) {
+            return self.match_arrow(py, events, source, sources, column, strategy, sinks_only);
         }
-        let snapshot = self.graph.snapshot();
-        let sources = Sources::read(py, &snapshot, source)?;
-        let lines = event::json(events)?;
-        let mut events: Box<dyn Iterator<Item = PyResult<Bound<'py, PyAny>>>> = match &lines {
-            Some(text) => Box::new(json_lines(py, text)),
-            None => Box::new(iterate(events, "match_batch takes an iterable of events, or JSON lines")?),
-        };
-        let results = PyList::empty(py);
-        let mut decoded: Vec<Event> = Vec::new();
-        loop {
-            let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
-            if chunk.is_empty() {
-                break;
-            }
-            decoded.resize_with(decoded.len().max(chunk.len()), Event::default);
-            let done = results.len();
-            let mut starts = Vec::with_capacity(chunk.len());
-            for (position, (object, event)) in chunk.iter().zip(&mut decoded).enumerate() {
-                starts.push(sources.get(done + position).ok_or_else(|| sources.too_few(py))?);
-                event::decode(object, event, snapshot.attributes(), self.graph.limits())
-                    .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
-            }
-            let found = py.detach(|| {
-                WORKING.with(|working| {
-                    let mut working = working.borrow_mut();
-                    let searches = decoded.iter().zip(&starts);
-                    let search = |(event, &source): (&Event, &NodeNumber)| {
-                        let mut ids = Vec::new();
-                        snapshot
-                            .matches(event, source, strategy, sinks_only, &mut working, |id| ids.push(id))?;
-                        Ok(ids)
-                    };
-                    searches.map(search).collect::<tamis::Result<Vec<Vec<IdRef<'_>>>>>()
-                })
-            });
-            for ids in found.map_err(|error| error::raise(py, &error))? {
-                results.append(write_ids(py, &ids)?)?;
-            }
-            py.check_signals()?;
+        if column.is_some() || sources.is_some() {
+            return Err(PyValueError::new_err(
+                "match_batch takes `column` and `sources` with Arrow data only",
+            ));
         }
-        sources.check(py, results.len())?;
-        Ok(results)
+        let source = source.ok_or_else(|| PyTypeError::new_err("match_batch needs a `source`"))?;
+        self.match_events(py, events, source, strategy, sinks_only).map(Bound::into_any)
     }
 
     /// Over which path an event reaches a target from a source, or who is in the way.
@@ -328,6 +298,15 @@ impl Graph {
         Ok(dict)
     }
 
+    /// The names of the attributes that nodes and edges ask about, or have asked about.
+    #[getter]
+    fn attributes(&self) -> Vec<String> {
+        let snapshot = self.graph.snapshot();
+        let attributes = snapshot.attributes();
+        let numbers = (0..attributes.len() as u32).filter(|number| attributes.satisfied() != Some(*number));
+        numbers.map(|number| attributes.name(number).to_string()).collect()
+    }
+
     /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
     #[getter]
     fn missing(&self) -> &'static str {
@@ -361,6 +340,95 @@ impl Graph {
 }
 
 impl Graph {
+    fn match_events<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        source: &Bound<'py, PyAny>,
+        strategy: Strategy,
+        sinks_only: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        if events.cast::<PyMapping>().is_ok() {
+            let message =
+                "match_batch takes an iterable of events, not one event; call match, or give a list";
+            return Err(error::event(py, message));
+        }
+        let snapshot = self.graph.snapshot();
+        let sources = Sources::read(py, &snapshot, source)?;
+        let lines = event::json(events)?;
+        let mut events: Box<dyn Iterator<Item = PyResult<Bound<'py, PyAny>>>> = match &lines {
+            Some(text) => Box::new(json_lines(py, text)),
+            None => Box::new(iterate(events, "match_batch takes an iterable of events, or JSON lines")?),
+        };
+        let results = PyList::empty(py);
+        let mut decoded: Vec<Event> = Vec::new();
+        loop {
+            let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
+            if chunk.is_empty() {
+                break;
+            }
+            decoded.resize_with(decoded.len().max(chunk.len()), Event::default);
+            let done = results.len();
+            let mut starts = Vec::with_capacity(chunk.len());
+            for (position, (object, event)) in chunk.iter().zip(&mut decoded).enumerate() {
+                starts.push(sources.get(done + position).ok_or_else(|| sources.too_few(py))?);
+                event::decode(object, event, snapshot.attributes(), self.graph.limits())
+                    .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
+            }
+            let found = py.detach(|| {
+                WORKING.with(|working| {
+                    let mut working = working.borrow_mut();
+                    let searches = decoded.iter().zip(&starts);
+                    let search = |(event, &source): (&Event, &NodeNumber)| {
+                        let mut ids = Vec::new();
+                        snapshot
+                            .matches(event, source, strategy, sinks_only, &mut working, |id| ids.push(id))?;
+                        Ok(ids)
+                    };
+                    searches.map(search).collect::<tamis::Result<Vec<Vec<IdRef<'_>>>>>()
+                })
+            });
+            for ids in found.map_err(|error| error::raise(py, &error))? {
+                results.append(write_ids(py, &ids)?)?;
+            }
+            py.check_signals()?;
+        }
+        sources.check(py, results.len())?;
+        Ok(results)
+    }
+
+    /// The nodes that the rows of Arrow data reach, from one source or from that which a column names.
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
+    fn match_arrow<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        source: Option<&Bound<'py, PyAny>>,
+        sources: Option<&str>,
+        column: Option<&str>,
+        strategy: Strategy,
+        sinks_only: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (snapshot, limits) = (self.graph.snapshot(), self.graph.limits());
+        let one = source.map(|source| find(py, &snapshot, source)).transpose()?;
+        if one.is_some() == sources.is_some() {
+            let message = "with Arrow data, give `source`, a node, or `sources`, the column of each event's";
+            return Err(PyValueError::new_err(message));
+        }
+        arrow::each_batch(py, events, |batch, first| {
+            let starts = match (one, sources) {
+                (None, Some(column)) => ArrowSources::each(batch, column),
+                (source, _) => Ok(ArrowSources::one(source.expect("one of the two is given"))),
+            };
+            let events = ArrowEvents::new(batch, column, snapshot.attributes());
+            let (starts, events) =
+                starts.and_then(|starts| Ok((starts, events?))).map_err(|error| error::raise(py, &error))?;
+            let search =
+                |stop: &_| snapshot.match_arrow(&events, first, &starts, strategy, sinks_only, limits, stop);
+            arrow::interruptible(py, search)?.map_err(|error| error::raise(py, &error))
+        })
+    }
+
     fn read_expression(
         &self,
         py: Python<'_>,

@@ -27,6 +27,7 @@
 //! the tail has grown, or an edge in it leads backwards, a thread in the background compiles the whole
 //! again, and changes made meanwhile are the new tail.
 
+mod arrow;
 mod batch;
 mod change;
 mod cursor;
@@ -50,6 +51,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
+pub use arrow::ArrowSources;
 pub use batch::Batch;
 pub use change::Change;
 pub use evaluate::{Search, Strategy};

@@ -53,11 +53,11 @@ impl Graph {
     }
 
     /// Opens a saved graph. With `verify`, every byte is read and checked; without, the file is only
-    /// mapped, and damage is noticed when it is met.
-    pub fn open(folder: &Path, limits: Limits, verify: bool) -> Result<Graph> {
-        open_manifest(folder, MANIFEST, "this is no graph: it has no graph.json", |path, text| {
+    /// mapped, and damage is noticed when it is met. The path is a folder, or its manifest.
+    pub fn open(path: &Path, limits: Limits, verify: bool) -> Result<Graph> {
+        open_manifest(path, MANIFEST, "this is no graph: it has no graph.json", |path, text| {
             let Manifest { missing, file, checksum } = read_manifest(path, text)?;
-            let path = folder.join(file);
+            let path = path.with_file_name(file);
             let mut reader = SectionReader::open(&path, verify)?;
             if format!("{:016x}", reader.checksum()) != checksum {
                 return Err(Error::storage(&path, "this is not the file that the manifest names"));

@@ -1,0 +1,170 @@
+//! Which nodes do the events of an Arrow batch reach?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow_array::builder::{Int64Builder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+
+use super::{GraphSnapshot, NodeNumber, Strategy, Working};
+use crate::error::{Error, Result};
+use crate::event::{ArrowEvents, Event, Item, Items};
+use crate::id::IdRef;
+use crate::index::ArrowMatches;
+use crate::limits::Limits;
+use crate::value::ValueRef;
+
+/// Where the events of a batch start: all at one node, or each at that which a column names.
+#[derive(Debug)]
+pub struct ArrowSources(Sources);
+
+#[derive(Debug)]
+enum Sources {
+    One(NodeNumber),
+    Each(Items),
+}
+
+impl ArrowSources {
+    /// All events start at one node.
+    pub fn one(source: NodeNumber) -> ArrowSources {
+        ArrowSources(Sources::One(source))
+    }
+
+    /// Each event starts at the node whose id stands in a column.
+    pub fn each(batch: &RecordBatch, column: &str) -> Result<ArrowSources> {
+        let array = batch
+            .column_by_name(column)
+            .ok_or_else(|| Error::event(format!("there is no column `{column}` of sources")))?;
+        Items::new(column, array).map(|items| ArrowSources(Sources::Each(items)))
+    }
+
+    fn get(&self, snapshot: &GraphSnapshot, row: usize) -> Result<NodeNumber> {
+        let items = match &self.0 {
+            Sources::One(source) => return Ok(*source),
+            Sources::Each(items) => items,
+        };
+        let id = match items.get(row) {
+            Some(Item::Value(ValueRef::String(text))) => IdRef::String(text),
+            Some(Item::Value(ValueRef::Integer(number))) => IdRef::Integer(number),
+            Some(Item::Null) => return Err(Error::Graph("the source is null; every event needs one".into())),
+            _ => return Err(Error::Graph("the source is neither a string nor an integer".into())),
+        };
+        let found = snapshot.tail.find(&snapshot.segment, id).map(NodeNumber);
+        found.ok_or_else(|| Error::Graph(format!("the source is {}, an id that no node has", id.to_id())))
+    }
+}
+
+impl GraphSnapshot {
+    /// The pairs of rows and ids of nodes that are reached, in the order of the rows and, for each, in
+    /// that in which nodes are found: the columns `event` and `node`.
+    ///
+    /// `first` is the number of the batch's first row; `stop` is asked before every row whether to give
+    /// up, which ends in what was found so far.
+    #[expect(clippy::too_many_arguments, reason = "those of a search, and those of a batch")]
+    pub fn match_arrow(
+        &self,
+        events: &ArrowEvents,
+        first: u64,
+        sources: &ArrowSources,
+        strategy: Strategy,
+        sinks_only: bool,
+        limits: &Limits,
+        stop: &AtomicBool,
+    ) -> Result<ArrowMatches> {
+        let mut found = Found::new(self.ids().next().transpose()?);
+        let (mut event, mut working) = (Event::default(), Working::default());
+        for row in 0..events.len() {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let number = first + row as u64;
+            let start = events
+                .decode(row, &mut event, self.attributes(), limits)
+                .and_then(|()| sources.get(self, row))
+                .map_err(|cause| Error::Item {
+                    position: number as usize,
+                    name: "event".to_owned(),
+                    cause: Box::new(cause),
+                })?;
+            let mut pushed = Ok(());
+            self.matches(&event, start, strategy, sinks_only, &mut working, |id| {
+                if pushed.is_ok() {
+                    pushed = found.push(number, id);
+                }
+            })?;
+            pushed?;
+        }
+        found.finish()
+    }
+}
+
+/// Bytes of ids after which a batch is complete: its offsets are 32-bit numbers.
+const FULL: usize = 1 << 30;
+
+struct Found {
+    schema: Arc<Schema>,
+    complete: Vec<RecordBatch>,
+    rows: Vec<u64>,
+    ids: Ids,
+    bytes: usize,
+}
+
+enum Ids {
+    Strings(StringBuilder),
+    Integers(Int64Builder),
+}
+
+impl Found {
+    /// Nothing yet; an Arrow column holds ids of one kind, which is that of the graph's first node.
+    fn new(first: Option<IdRef<'_>>) -> Found {
+        let (kind, ids) = match first {
+            Some(IdRef::String(_)) => (DataType::Utf8, Ids::Strings(StringBuilder::new())),
+            _ => (DataType::Int64, Ids::Integers(Int64Builder::new())),
+        };
+        let fields = vec![Field::new("event", DataType::UInt64, false), Field::new("node", kind, false)];
+        let schema = Arc::new(Schema::new(fields));
+        Found { schema, complete: Vec::new(), rows: Vec::new(), ids, bytes: 0 }
+    }
+
+    fn push(&mut self, row: u64, id: IdRef<'_>) -> Result<()> {
+        match (&mut self.ids, id) {
+            (Ids::Integers(builder), IdRef::Integer(number)) => builder.append_value(number),
+            (Ids::Strings(_), IdRef::String(text)) => {
+                if self.bytes > 0 && self.bytes + text.len() > FULL {
+                    self.complete()?;
+                }
+                self.bytes += text.len();
+                if let Ids::Strings(builder) = &mut self.ids {
+                    builder.append_value(text);
+                }
+            }
+            _ => {
+                return Err(Error::Graph(
+                    "the graph has ids that are strings and ids that are integers, and an Arrow column \
+                     holds one kind; give all ids one type"
+                        .into(),
+                ));
+            }
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        self.bytes = 0;
+        let ids: ArrayRef = match &mut self.ids {
+            Ids::Strings(builder) => Arc::new(builder.finish()),
+            Ids::Integers(builder) => Arc::new(builder.finish()),
+        };
+        let rows = Arc::new(UInt64Array::from(std::mem::take(&mut self.rows)));
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![rows, ids]);
+        self.complete.push(batch.map_err(|error| Error::event(error.to_string()))?);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<ArrowMatches> {
+        self.complete()?;
+        Ok(ArrowMatches { schema: self.schema, batches: self.complete })
+    }
+}
