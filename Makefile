@@ -39,8 +39,8 @@ test: require build $(VENV)/.extra-spark ## run the Rust and Python tests
 	echo "-- Python tests"
 	$(BIN)/pytest -q -n 2 --dist loadgroup
 
-pipeline: require build $(VENV)/.extra-spark ## the long tests of the Spark pipeline: kills, Kafka, a cluster
-	TAMIS_LONG=1 $(BIN)/pytest -q tests/spark
+pipeline: require build $(VENV)/.extra-spark $(VENV)/.extra-connect ## the long tests of the Spark pipeline: kills, Kafka, a cluster
+	TAMIS_LONG=1 $(BIN)/pytest -q --durations 15 tests/spark
 
 check: require lint types test docs ## everything that must pass before a merge
 

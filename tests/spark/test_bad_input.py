@@ -92,7 +92,8 @@ def test_arguments(spark: SparkSession, path: Path, arguments: dict[str, str]) -
 def test_a_bad_event_fails_the_job_and_is_named(spark: SparkSession, path: Path) -> None:
     events = spark.createDataFrame([('{"a": 1}',), ('{"a": }',)], "e string").coalesce(1)
     with pytest.raises(
-        Exception, match=r"item 1 \(event\): the event is no JSON: line 1, column 7"
+        Exception,
+        match=r"item 1 \(event with e='{\"a\": }'\): the event is no JSON: line 1, column 7",
     ):
         ts.match(events, path, event="e").collect()
 

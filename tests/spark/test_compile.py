@@ -3,10 +3,12 @@
 import json
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
 import tamis
 from tamis import StorageError, SubscriptionError
@@ -80,6 +82,94 @@ def test_metadata_and_integer_ids(spark: SparkSession, tmp_path: Path) -> None:
     lists = ts.match(events, tmp_path, metadata=True, output="lists").collect()[0]
     assert lists["subscriptions"] == [1, 2]
     assert len(lists["metadata"]) == 2
+
+
+@pytest.mark.parametrize("form", ["json", "struct", "map"])
+def test_weights_and_boosts_rank_as_in_a_local_index(
+    spark: SparkSession, tmp_path: Path, form: str
+) -> None:
+    draw, tags = Random(11), ["new", "old", "sale"]
+    index, rows = tamis.Index(), list[Any]()
+    for number in range(60):
+        chosen, boost = draw.sample(tags, 2), draw.choice([0.5, 1.0, 3.0])
+        text = f"tags in ('{chosen[0]}', '{chosen[1]}') and age > {draw.randint(0, 3)}"
+        weights: dict[str, Any] = {"tags": draw.randint(0, 4), "age": draw.randint(0, 4)}
+        if form != "map":
+            weights["tags"] = {chosen[0]: draw.choice([0.25, 5.0])}
+        index.add(number, text, weights=weights, boost=boost)
+        rows.append((number, text, json.dumps(weights), boost))
+    frame = spark.createDataFrame(rows, "id long, expression string, weights string, boost double")
+    value = "struct<new: double, old: double, sale: double>"
+    kinds = {"struct": f"struct<tags: {value}, age: double>", "map": "map<string, double>"}
+    if form in kinds:
+        frame = frame.withColumn("weights", sf.from_json("weights", kinds[form]))
+    compiled = ts.compile(frame, tmp_path, shards=2)
+    assert (compiled.subscriptions, compiled.error_count) == (60, 0)
+    opened = tamis.open(tmp_path)
+    assert {id: str(opened[id].expression) for id in opened} == {
+        id: str(index[id].expression) for id in index
+    }
+    events = [(n, draw.sample(tags, 2), n % 5) for n in range(20)]
+    found = ts.top(
+        spark.createDataFrame(events, "number long, tags array<string>, age int"), tmp_path, 60
+    )
+    scores = {(row["number"], row["subscription"]): row["score"] for row in found.collect()}
+    assert scores == {
+        (number, match.id): match.score
+        for number, tags, age in events
+        for match in index.top({"tags": tags, "age": age}, n=60)
+    }
+    assert len(set(scores.values())) > 10
+
+
+def test_weights_that_cannot_be_used_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [
+        ("good", "a = 1", '{"a": 2}'),
+        ("none", "a = 1", None),
+        ("other", "a = 1", '{"b": 2}'),
+        ("less", "a = 1", '{"a": -2}'),
+        ("text", "a = 1", '{"a": "2"}'),
+        ("list", "a = 1", "[2]"),
+    ]
+    frame = spark.createDataFrame(rows, "id string, expression string, weights string")
+    compiled = ts.compile(frame, tmp_path)
+    assert {row["id"]: row["message"] for row in compiled.errors.collect()} == {
+        "other": "a weight is given for `b`, about which nothing is asked that could be weighed",
+        "less": "the weight of `a` is -2; it must be a finite number of at least 0",
+        "text": "the weight of `a` is a number, or an object of values with numbers",
+        "list": "the weights are no JSON object: `[2]`",
+    }
+    assert str(tamis.open(tmp_path)["good"].expression) == "a = 1^2"
+
+
+def test_hierarchies_hold_in_every_version(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [("us", "geo = 'US'"), ("west", "geo in ('CA', 'OR')"), ("month", "day = '2008-02'")]
+    frame = spark.createDataFrame(rows, "id string, expression string")
+    hierarchies: dict[str, Any] = {"geo": {"US": {"CA": ["LA"], "OR": []}}, "day": "dates"}
+    with pytest.raises(tamis.ExpressionError, match="above itself"):
+        ts.compile(frame, tmp_path, hierarchies={"geo": {"US": {"US": []}}})
+    ts.compile(frame, tmp_path, shards=2, hierarchies=hierarchies)
+    index = tamis.Index()
+    index.add_many(rows)
+    for attribute, values in hierarchies.items():
+        index.hierarchy(attribute, values)
+    places = [("LA", "2008-02-14"), ("OR", "2008-03-01"), ("US", None), ("FR", "2008-02-01")]
+    events = spark.createDataFrame(places, "geo string, day string")
+
+    def check() -> None:
+        for placement in ("replicated", "sharded"):
+            found = ts.match(events, tmp_path, placement=placement, output="lists")
+            lists = {row["geo"]: sorted(row["subscriptions"]) for row in found.collect()}
+            assert lists == {
+                geo: sorted(index.match({"geo": geo, "day": day})) for geo, day in places
+            }
+            assert len(lists["LA"]) == len(index)
+
+    check()
+    schema = "id string, expression string, operation string"
+    ts.update(tmp_path, spark.createDataFrame([("ca", "geo = 'CA'", "upsert")], schema))
+    index.add("ca", "geo = 'CA'")
+    check()
 
 
 def test_updates_touch_only_their_shards(spark: SparkSession, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from moto.server import ThreadedMotoServer
 from pyarrow import fs
 from pyspark.sql import SparkSession
 
-from tamis import StorageError
+from tamis import Graph, StorageError
 from tamis import spark as ts
 from tamis.spark import manifest
 from tamis.spark.cache import cache_folder, open_index
@@ -68,6 +68,23 @@ def test_an_object_store(spark: SparkSession, uri: str) -> None:
     names = {file.name for file in Folder(uri).files()}
     copies = {path.name for path in cache_folder().iterdir()}
     assert {name for name in names if name.startswith("segment-")} <= copies
+
+
+def test_a_graph_in_an_object_store(spark: SparkSession, uri: str, tmp_path: Path) -> None:
+    graph = Graph()
+    graph.add_edge("pub", "net", expression="a < 3")
+    events = spark.createDataFrame([(1,), (9,)], "a long")
+    folder = Folder(uri)
+    for expected in (1, 2):
+        graph.save(tmp_path)
+        (file,) = tmp_path.glob("graph-*")
+        content = (tmp_path / "graph.json").read_bytes()
+        folder.take(file)
+        folder.delete("graph.json")
+        assert folder.publish("graph.json", content)
+        assert ts.match_graph(events, uri, "pub").count() == expected
+        assert file.name in {path.name for path in cache_folder().iterdir()}
+        graph.add_edge("pub", "adv", expression="a > 3")
 
 
 def test_copies_are_checked_and_make_room(

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from longer import long_test
 from tamis import StorageError
@@ -46,7 +47,8 @@ from pathlib import Path
 from tamis import spark as ts
 from tamis.spark.session import local_session
 folder = Path(sys.argv[1])
-spark = local_session(cores=2, log=folder / "log")
+options = {"spark.sql.streaming.fileSink.log.compactInterval": "1000"}
+spark = local_session(cores=2, log=folder / "log", options=options)
 stream = spark.readStream.schema("number long, a long").option("maxFilesPerTrigger", 3)
 found = ts.match(stream.json(str(folder / "in")), folder / "index", add_version=True)
 writer = found.writeStream.format("parquet").option("path", str(folder / "out"))
@@ -86,6 +88,30 @@ def batches(folder: Path) -> list[set[str]]:
     ]
 
 
+@contextmanager
+def flowing(folder: Path) -> Iterator[list[int]]:
+    """Events that keep coming, 50 to a file; gives the numbers of their files, as they come."""
+    files, stop = list[int](), threading.Event()
+
+    def write() -> None:
+        while not stop.wait(0.3):
+            write_events(folder, 50 * len(files), 50)
+            files.append(len(files))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield files
+    finally:
+        stop.set()
+        writer.join()
+
+
+def begun(checkpoint: Path) -> int:
+    """The number of the micro-batch that began last."""
+    return max(int(path.name) for path in (checkpoint / "offsets").iterdir() if path.name.isdigit())
+
+
 @long_test
 def test_new_subscriptions_while_events_flow_and_the_stream_is_killed(
     spark: SparkSession, tmp_path: Path
@@ -93,33 +119,42 @@ def test_new_subscriptions_while_events_flow_and_the_stream_is_killed(
     index, incoming, out = tmp_path / "index", tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
-    for number in range(12):
-        write_events(incoming, 50 * number, 50)
-    with streaming(tmp_path):
-        wait_for_batches(out, 2)
-    # Killed somewhere in between; 1,000 subscriptions are new when it begins again.
-    subscribe(spark, index, 10, 1000)
-    for number in range(12, 24):
-        write_events(incoming, 50 * number, 50)
-    with streaming(tmp_path):
-        until = time.monotonic() + 120
-        while len({n for n, *_ in rows_of(spark, out)}) < 1200:
+    with flowing(incoming) as files:
+        with streaming(tmp_path):
+            wait_for_batches(out, 3)
+            subscribe(spark, index, 10, 500)  # while the stream runs and events come
+            first = begun(tmp_path / "checkpoint")
+            wait_for_batches(out, first + 3)
+        # Killed somewhere in a micro-batch. Events and subscriptions go on.
+        subscribe(spark, index, 510, 500)
+        second = begun(tmp_path / "checkpoint")
+        with streaming(tmp_path):
+            wait_for_batches(out, second + 4)
+            sent = len(files)
+    with streaming(tmp_path):  # killed once more, and to the end
+        count, until = 50 * len(files), time.monotonic() + 180
+        while len({n for n, *_ in rows_of(spark, out)}) < count:
             assert time.monotonic() < until, "events are lost"
             time.sleep(0.5)
+    assert sent > 10
     rows = rows_of(spark, out)
     assert len(set(rows)) == len(rows)  # none twice
     met = {number: version for number, *_, version in rows}
-    assert set(met) == set(range(1200))  # none lost
-    found = Counter(number for number, a, id, _ in rows if a == id % 10)
-    assert found == {n: 1 if met[n] == 1 else 101 for n in range(1200)}
-    assert set(met.values()) == {1, 2}
-    # One version per micro-batch, and the new one from a certain micro-batch on.
-    files = spark.read.parquet(str(out)).select("version", "_metadata.file_name").distinct()
-    version_of = {row["file_name"]: row["version"] for row in files.collect()}
+    assert set(met) == set(range(count))  # none lost
+    assert all(a == id % 10 for _, a, id, _ in rows)
+    found = Counter(number for number, *_ in rows)
+    assert found == {n: {1: 1, 2: 51, 3: 101}[met[n]] for n in range(count)}
+    # One version per micro-batch, and a new one in all that begin after it was committed. The one
+    # under way when the stream was killed is done again, with the version current then.
+    files_of = spark.read.parquet(str(out)).select("version", "_metadata.file_name").distinct()
+    version_of = {row["file_name"]: row["version"] for row in files_of.collect()}
     seen = [{version_of[name] for name in batch if name in version_of} for batch in batches(out)]
     assert all(len(versions) == 1 for versions in seen)
     order = [versions.pop() for versions in seen]
     assert order == sorted(order)
+    assert set(order) == {1, 2, 3}
+    assert all(version >= 2 for version in order[first + 1 :])
+    assert all(version == 3 for version in order[second + 1 :])
 
 
 def rows_of(spark: SparkSession, out: Path) -> list[tuple[int, int, int, int]]:
@@ -157,6 +192,44 @@ def test_versions_change_between_micro_batches(
     counts = Counter((number, id // 10) for number, a, id in rows if a == id % 10)
     assert len(rows) == sum(counts.values())
     assert counts == {(n, tens): 1 for n in range(300) for tens in range(n // 100 + 1)}
+
+
+def test_for_each_batch_and_into_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    """The recipe for other sinks: the driver reads the version, once for each micro-batch."""
+    index, incoming = tmp_path / "index", tmp_path / "in"
+    incoming.mkdir()
+    subscribe(spark, index, 0, 10)
+    stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(incoming))
+    written = dict[int, list[Any]]()
+
+    def write(events: DataFrame, batch: int) -> None:
+        matches = ts.match(events, index, add_version=True).collect()
+        written[batch] = [tuple(row) for row in matches]  # what is done again replaces
+        if batch == 1:
+            subscribe(spark, index, 10, 10)
+
+    for first in range(0, 200, 50):
+        write_events(incoming, first, 50)
+    each = stream.writeStream.foreachBatch(write).trigger(availableNow=True)
+    each.option("checkpointLocation", str(tmp_path / "each")).start().awaitTermination()
+    assert [{row[-1] for row in written[batch]} for batch in range(4)] == [{1}, {1}, {2}, {2}]
+    rows = [row for batch in range(4) for row in written[batch]]
+    met = {number: version for number, *_, version in rows}
+    assert set(met) == set(range(200))
+    assert sorted(rows) == sorted(
+        (n, n % 10, n % 10 + 10 * ten, met[n]) for n in range(200) for ten in range(met[n])
+    )
+
+    table = ts.match(stream, index).writeStream.trigger(availableNow=True)
+    table = table.option("checkpointLocation", str(tmp_path / "table"))
+    table.toTable("matches", format="parquet").awaitTermination()
+    try:
+        rows = [tuple(row) for row in spark.table("matches").collect()]
+    finally:
+        spark.sql("drop table matches")
+    assert sorted(rows) == sorted(
+        (n, n % 10, n % 10 + 10 * ten) for n in range(200) for ten in (0, 1)
+    )
 
 
 def test_a_stream_does_not_follow_an_index_of_another_shape(

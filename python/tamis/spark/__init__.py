@@ -14,6 +14,7 @@ try:
     from tamis.spark.explaining import explain
     from tamis.spark.generating import generate_events, generate_subscriptions
     from tamis.spark.matching import match, match_xml, top
+    from tamis.spark.searching import match_graph
     from tamis.spark.versions import vacuum, versions
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("tamis"):
@@ -28,6 +29,7 @@ __all__ = [
     "generate_events",
     "generate_subscriptions",
     "match",
+    "match_graph",
     "match_xml",
     "top",
     "update",

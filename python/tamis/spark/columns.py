@@ -70,18 +70,23 @@ def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
             )
         columns["boost"] = column("boost").cast("double")
     if "metadata" in frame.columns:
-        columns["metadata"] = _metadata(frame.schema["metadata"].dataType)
+        columns["metadata"] = _json(frame, "metadata", StructType, MapType, ArrayType, VariantType)
+    if "weights" in frame.columns:
+        columns["weights"] = _json(frame, "weights", StructType, MapType, VariantType)
     return columns, ids
 
 
-def _metadata(kind: DataType) -> Column:
+def _json(frame: DataFrame, name: str, *kinds: type[DataType]) -> Column:
+    """A column that holds JSON, or can become it."""
+    kind = frame.schema[name].dataType
     if isinstance(kind, StringType):
-        return column("metadata")
-    if isinstance(kind, (StructType, MapType, ArrayType, VariantType)):
-        return sf.to_json(column("metadata"))
+        return column(name)
+    if isinstance(kind, kinds):
+        return sf.to_json(column(name))
+    others = " or ".join(other.typeName() for other in kinds)
     raise SubscriptionError(
-        f"the column `metadata` is of the type {kind.simpleString()}; metadata is JSON in a "
-        "string, or a struct, map, array or variant"
+        f"the column `{name}` is of the type {kind.simpleString()}; it holds JSON in a string, or "
+        f"is a {others}"
     )
 
 
@@ -108,6 +113,7 @@ class Events:
         column: The column that holds the events, if one does.
         attributes: Otherwise, the columns that are attributes.
         document: The column that holds the documents, if one does.
+        source: The column that holds the nodes at which events start, if one does.
         keep: The columns that come out again.
     """
 
@@ -120,6 +126,7 @@ class Events:
         mentioned: set[str] | None,
         prune: bool,
         taken: Iterable[str],
+        source: str | None = None,
     ) -> None:
         self.keep = list(frame.columns if keep is None else keep)
         for name in self.keep:
@@ -154,6 +161,16 @@ class Events:
             self.document = _DOCUMENT
             self.attributes = [name for name in self.attributes if name != document]
             selected[_DOCUMENT] = column(document)
+        self.source = None
+        if source is not None:
+            kind = require(frame, source, EventError, "events")
+            if not isinstance(kind, (StringType, *INTEGERS)):
+                raise EventError(
+                    f"the column `{source}` is of the type {kind.simpleString()}; sources are ids, "
+                    "which are strings or integers"
+                )
+            self.source = _SOURCE
+            selected[_SOURCE] = column(source)
         if not selected:  # rows without any column would not be counted
             selected[_EVENT] = sf.lit(None).cast("string")
             self.attributes = [_EVENT]
@@ -175,6 +192,7 @@ class Events:
 
 _EVENT = "_tamis_event"
 _DOCUMENT = "_tamis_document"
+_SOURCE = "_tamis_source"
 
 
 def _whole(name: str, kind: DataType) -> Column:

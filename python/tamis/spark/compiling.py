@@ -66,6 +66,7 @@ def compile(
     shards: int | None = None,
     strict: bool = False,
     missing: Missing = "unknown",
+    hierarchies: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Compiled:
     """Compile subscriptions into a new version of an index.
@@ -75,17 +76,22 @@ def compile(
 
     Args:
         subscriptions: The columns `id` (strings or integers), `expression` (text, or the JSON form)
-            and, optionally, `metadata` (JSON, or a struct, map, array or variant) and `boost` (a
-            number by which scores are multiplied). Weights stand in the expressions.
+            and, optionally, `metadata` (JSON, or a struct, map, array or variant), `weights` (what
+            attributes, or values that are strings, are worth: JSON such as `{"age": 2, "tags":
+            {"new": 2.5}}`, or a struct, map or variant) and `boost` (a number by which scores are
+            multiplied).
         path: The folder of the index: a path, or a URI of a filesystem that Arrow or fsspec opens.
         shards: How many shards there are; by default one for 500,000 subscriptions, which are
             counted first.
         strict: Fail where a row is refused, and commit nothing.
         missing: What a predicate is on an attribute without a value.
+        hierarchies: What lies above the values of attributes, by their names, as `Index.hierarchy`
+            takes it. Updates leave it as it is.
         limits: Bounds on expressions, as `tamis.Limits` takes them.
 
     Raises:
         SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is refused.
+        ExpressionError: A hierarchy is none.
         StorageError: The folder cannot be written, or another job has committed meanwhile.
     """
     if shards is not None and shards < 1:
@@ -93,6 +99,7 @@ def compile(
     if missing not in ("unknown", "false"):
         raise ValueError(f'missing is "unknown" or "false", not {missing!r}')
     columns, ids = subscription_columns(subscriptions)
+    empty = _saved_empty(hierarchies or {})
     folder = Folder(path)
     if any(file.name == "index.json" for file in folder.files()):
         message = f"{folder}: there is an index that Index.save wrote; compile into another folder"
@@ -103,6 +110,7 @@ def compile(
     rows = subscriptions.select(*(value.alias(name) for name, value in columns.items()))
     built = _build(rows, folder, shards, None, missing, limits)
     content = {"missing": missing, "shards": shards, "ids": ids}
+    content["hierarchies"] = empty["hierarchies"]
     return _commit(
         subscriptions.sparkSession, folder, max(there, default=0) + 1, content, [], built, strict
     )
@@ -226,7 +234,7 @@ def _commit(
         listed = [entry for part in (*kept, *parts) for entry in part.get(key, ())]
         content[key] = sorted(listed, key=lambda entry: entry["shard"])
     # What a manifest says besides its files is the same for all shards.
-    content = {**(parts[0] if parts else _saved_empty()), **content}
+    content = {**(parts[0] if parts else _saved_empty({})), **content}
     if any(part["format"] != content["format"] for part in parts):
         message = f"{folder}: built by another version of Tamis; compile it again instead"
         raise StorageError(message, path=str(folder))
@@ -247,10 +255,13 @@ def _commit(
     )
 
 
-def _saved_empty() -> dict[str, Any]:
-    """The manifest of an index without subscriptions."""
+def _saved_empty(hierarchies: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of an index with hierarchies, and without subscriptions."""
+    index = Index()
+    for attribute, values in hierarchies.items():
+        index.hierarchy(attribute, values)
     with tempfile.TemporaryDirectory() as folder:
-        Index().save(folder)
+        index.save(folder)
         content: dict[str, Any] = json.loads((Path(folder) / "index.json").read_bytes())
         return content
 

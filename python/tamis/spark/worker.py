@@ -4,8 +4,10 @@ Functions here take and give iterators of record batches, as `mapInArrow` wants 
 values besides; `shipping` sends them there.
 """
 
+import contextlib
 import functools
 import json
+import textwrap
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +19,16 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tamis._tamis import Builder, Index, Limits, Workload
-from tamis.errors import StorageError
+from tamis.errors import StorageError, TamisError
 from tamis.spark import manifest as manifests
-from tamis.spark.cache import open_index
+from tamis.spark import shapes
+from tamis.spark.cache import graph_file, ids_of, open_graph, open_index
+from tamis.spark.shapes import Batches
 from tamis.spark.storage import Folder
-
-Batches = Iterator[pa.RecordBatch]
 
 SHARD = "_tamis_shard"
 VERSION = "_tamis_index"
+_SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
 
 
@@ -154,21 +157,22 @@ def match_batches(
         most: How many of the best matches are wanted; all by default.
         weights: With `most`, the weights of the events' attributes.
     """
-    shape = _lists if lists else _pairs
     given: dict[str, Any] = {"documents": document, "column": column, "threads": 1}
-    looked_at = [document, *([column] if column is not None else attributes)]
+    looked_at = [column] if column is not None else list(attributes)
+    if document is not None:
+        looked_at.append(document)
     for batch in batches:
         for name, shard, part in _parts(batch.rename_columns(list(names)), manifest):
             index = open_index(uri, name, shard)
-            events = part.select([name for name in looked_at if name is not None])
-            if most is None:
-                found = index.match_batch(events, metadata=metadata, **given)
-            else:
-                found = index.top_batch(events, most, weights=weights, **given)
-                found = found.set_column(3, "rank", found.column("rank").cast(pa.int32()))
-            kept = part.select(list(keep))
+            events, kept = part.select(looked_at), part.select(list(keep))
+            with _naming_rows(kept):
+                if most is None:
+                    found = index.match_batch(events, metadata=metadata, **given)
+                else:
+                    found = index.top_batch(events, most, weights=weights, **given)
+                    found = found.set_column(3, "rank", found.column("rank").cast(pa.int32()))
             version = pa.scalar(manifests.version_of(name), pa.int64())
-            for result in shape(kept, found, events.num_rows):
+            for result in _shape(kept, found, ["subscriptions", "metadata"] if lists else None):
                 if add_version:
                     versions = pa.repeat(version, result.num_rows)
                     yield result.append_column("version", versions)
@@ -209,6 +213,82 @@ def current_manifest(batches: Batches, uri: str, shards: int, ids: str) -> Batch
         yield pa.RecordBatch.from_pydict({VERSION: [current.name] * batch.num_rows})
 
 
+def search_batches(
+    batches: Batches,
+    uri: str,
+    names: Sequence[str],
+    file: str | None,
+    column: str | None,
+    attributes: Sequence[str],
+    keep: Sequence[str],
+    lists: bool,
+    searched: Mapping[str, Any],
+) -> Batches:
+    """The kept columns of every event with the nodes of a graph that it reaches.
+
+    Args:
+        batches: Events. Where no file is given, the column `VERSION` says which.
+        uri: The folder of the graph.
+        names: What the columns are called.
+        file: The file of the graph.
+        column: The column that holds the events, if one does.
+        attributes: Otherwise the columns that are attributes.
+        keep: The columns of events that come out again.
+        lists: Whether there is one row per event, instead of one per node.
+        searched: What else `Graph.match_batch` takes.
+    """
+    looked_at = [column] if column is not None else list(attributes)
+    if searched["sources"] is not None:
+        looked_at.append(searched["sources"])
+    for batch in batches:
+        for version, _, part in _parts(batch.rename_columns(list(names)), file):
+            graph = open_graph(uri, version)
+            kept = part.select(list(keep))
+            with _naming_rows(kept):
+                found = graph.match_batch(part.select(looked_at), column=column, **searched)
+            yield from _shape(kept, found, ["nodes"] if lists else None)
+
+
+def current_graph(batches: Batches, uri: str, ids: str) -> Batches:
+    """The file of the graph that is current now, for every row.
+
+    Args:
+        batches: Any rows.
+        uri: The folder of the graph.
+        ids: The type that its ids must have.
+    """
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        file = graph_file(Folder(uri))
+        if (found := ids_of(open_graph(uri, file))) != ids:
+            raise StorageError(
+                f"{Folder(uri)}: the graph has ids of the type {found} now; the stream began with "
+                f"{ids}: start it again",
+                path=uri,
+            )
+        yield pa.RecordBatch.from_pydict({VERSION: [file] * batch.num_rows})
+
+
+@contextlib.contextmanager
+def _naming_rows(kept: pa.RecordBatch) -> Iterator[None]:
+    """Have an error about an event say which row it is, by the columns that are kept."""
+    try:
+        yield
+    except TamisError as error:
+        if error.item is not None and kept.num_columns:
+            (row,) = kept.slice(error.item, 1).to_pylist()
+            named = ", ".join(f"{name}={value!r}" for name, value in row.items())
+            error.subject = textwrap.shorten(f"event with {named}", _SHOWN, placeholder=" ...")
+        raise
+
+
+def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -> Batches:
+    if lists is None:
+        return shapes.pairs(kept, found)
+    return shapes.lists(kept, found, lists[: found.num_columns - 1])
+
+
 def _parts(
     batch: pa.RecordBatch, manifest: str | None
 ) -> Iterator[tuple[str, Any, pa.RecordBatch]]:
@@ -227,43 +307,6 @@ def _parts(
                 part = part.filter(pa.compute.equal(part.column(name), value))
         version = manifest if manifest is not None else key[VERSION]
         yield version, key.get(SHARD), part
-
-
-def _pairs(kept: pa.RecordBatch, found: pa.Table, _: int) -> Batches:
-    for matches in found.to_batches():
-        if matches.num_rows:
-            columns = [column.take(matches.column(0)) for column in kept.columns]
-            columns += matches.columns[1:]
-            yield pa.RecordBatch.from_arrays(
-                columns, [*kept.schema.names, *matches.schema.names[1:]]
-            )
-
-
-def _lists(kept: pa.RecordBatch, found: pa.Table, rows: int) -> Batches:
-    start, waiting = 0, [batch for batch in found.to_batches() if batch.num_rows]
-    for number, matches in enumerate(waiting):
-        # The matches of one event may go on in the next batch where they are very many.
-        last = matches.column(0)[-1].as_py()
-        following = waiting[number + 1 :]
-        if following and following[0].column(0)[0].as_py() == last:
-            raise OverflowError("an event has more than 1 GiB of matches; ask for pairs instead")
-        end = last + 1 if following else rows
-        yield _list(kept.slice(start, end - start), matches, start)
-        start = end
-    if start < rows:
-        yield _list(kept.slice(start), found.slice(0, 0), start)
-
-
-def _list(kept: pa.RecordBatch, matches: Any, start: int) -> pa.RecordBatch:
-    numbers = np.asarray(matches.column(0), dtype=np.int64) - start
-    counts = np.bincount(numbers, minlength=kept.num_rows)
-    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
-    columns = list(kept.columns)
-    for column in matches.columns[1:]:
-        values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        columns.append(pa.ListArray.from_arrays(offsets, values))
-    names = ["subscriptions", "metadata"][: len(matches.columns) - 1]
-    return pa.RecordBatch.from_arrays(columns, [*kept.schema.names, *names])
 
 
 # ---------------------------------------------------------------- generating

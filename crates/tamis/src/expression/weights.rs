@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use jiter::JsonValue;
+
 use super::predicate::{Predicate, Test, shorten};
 use super::tree::{Expression, Node};
 use crate::error::{Error, Result};
@@ -20,6 +22,50 @@ pub struct Weight {
     pub value: Option<Value>,
     /// A finite number of at least 0.
     pub weight: f64,
+}
+
+impl Weight {
+    /// The weights in a JSON object of attributes, each with a number, or with an object of values that
+    /// are strings, each with a number.
+    pub fn read_json(text: &str) -> Result<Vec<Weight>> {
+        let wrong = |reason: String| Error::expression(format!("the weights are no JSON object: {reason}"));
+        let parsed = JsonValue::parse(text.as_bytes(), false).map_err(|error| wrong(error.to_string()))?;
+        let members = match &parsed {
+            JsonValue::Null => return Ok(Vec::new()),
+            JsonValue::Object(members) => members,
+            _ => return Err(wrong(format!("`{}`", shorten(text)))),
+        };
+        let mut weights = Vec::new();
+        for (attribute, given) in members.iter() {
+            let mut push = |value: Option<Value>, weight: &JsonValue<'_>| match number(weight) {
+                Some(weight) => {
+                    weights.push(Weight { attribute: attribute.as_ref().into(), value, weight });
+                    Ok(())
+                }
+                None => Err(Error::expression(format!(
+                    "the weight of `{}` is a number, or an object of values with numbers",
+                    shorten(attribute)
+                ))),
+            };
+            match given {
+                JsonValue::Object(values) => {
+                    values
+                        .iter()
+                        .try_for_each(|(value, weight)| push(Some(value.as_ref().into()), weight))?;
+                }
+                weight => push(None, weight)?,
+            }
+        }
+        Ok(weights)
+    }
+}
+
+fn number(value: &JsonValue<'_>) -> Option<f64> {
+    match value {
+        JsonValue::Int(number) => Some(*number as f64),
+        JsonValue::Float(number) => Some(*number),
+        _ => None,
+    }
 }
 
 impl Expression {
@@ -118,6 +164,25 @@ mod tests {
             "a in (1^4, 2^2) and (b > 3 or not a = 2^2) and a != 7"
         );
         assert_eq!(weighted("a = 1^5", &[("a", None, 1.0)]).unwrap(), "a = 1");
+    }
+
+    #[test]
+    fn weights_are_read_from_json() {
+        let read = Weight::read_json(r#"{"a": 2, "b": {"x": 0.5, "y": 3}}"#).unwrap();
+        let expected = [("a", None, 2.0), ("b", Some("x".into()), 0.5), ("b", Some("y".into()), 3.0)];
+        let expected =
+            expected.map(|(attribute, value, weight)| Weight { attribute: attribute.into(), value, weight });
+        assert_eq!(read, expected);
+        assert_eq!(Weight::read_json("null").unwrap(), []);
+        for (text, message) in [
+            ("[1]", "no JSON object"),
+            ("{", "no JSON object"),
+            (r#"{"a": "x"}"#, "the weight of `a` is a number"),
+            (r#"{"a": {"x": true}}"#, "the weight of `a` is a number"),
+        ] {
+            let refused = Weight::read_json(text).unwrap_err().to_string();
+            assert!(refused.contains(message), "{refused}");
+        }
     }
 
     #[test]

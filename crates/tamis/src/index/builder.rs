@@ -19,7 +19,7 @@ use super::subscription::Subscription;
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Item, Items};
-use crate::expression::{Expression, from_json, parse};
+use crate::expression::{Expression, Weight, from_json, parse};
 use crate::id::Id;
 use crate::rank::check_weight;
 use crate::truth::Missing;
@@ -65,8 +65,8 @@ impl Builder {
     /// Takes the rows of a batch, and returns those that were refused.
     ///
     /// Its columns are `id` (strings or integers), `expression` (text, or the JSON form) and, optionally,
-    /// `metadata` (JSON), `boost` (a number) and `deleted` (whether the row says that there is no such
-    /// subscription).
+    /// `metadata` (JSON), `weights` (JSON, see [`Weight::read_json`]), `boost` (a number) and `deleted`
+    /// (whether the row says that there is no such subscription).
     pub fn add(&mut self, batch: &RecordBatch) -> Result<Vec<Refused>> {
         let optional = |name: &str| batch.column_by_name(name).map(|column| Items::new(name, column));
         let needed = |name: &str| {
@@ -74,7 +74,7 @@ impl Builder {
         };
         let (ids, expressions) = (needed("id")?, needed("expression")?);
         let (metadata, deleted) = (optional("metadata").transpose()?, optional("deleted").transpose()?);
-        let boosts = optional("boost").transpose()?;
+        let (boosts, weights) = (optional("boost").transpose()?, optional("weights").transpose()?);
         let mut refused = Vec::new();
         for row in 0..batch.num_rows() {
             let text = |items: Option<&Items>, name| match items.map(|items| items.get(row)) {
@@ -103,7 +103,8 @@ impl Builder {
                 false => {
                     let metadata = text(metadata.as_ref(), "metadata")?;
                     let boost = boosts.as_ref().map_or(Some(Item::Null), |items| items.get(row));
-                    self.read(expression.as_deref(), metadata, boost)
+                    let weights = text(weights.as_ref(), "weights")?;
+                    self.read(expression.as_deref(), metadata, weights, boost)
                 }
             };
             match change {
@@ -123,6 +124,7 @@ impl Builder {
         &self,
         expression: Option<&str>,
         metadata: Option<String>,
+        weights: Option<String>,
         boost: Option<Item<'_>>,
     ) -> Result<Change> {
         let boost = match boost {
@@ -135,7 +137,10 @@ impl Builder {
         let text = expression.ok_or_else(|| Error::expression("the expression is null"))?;
         // No expression's text begins with a brace.
         let json = text.trim_start().starts_with('{');
-        let expression = if json { from_json(text, &self.limits)? } else { parse(text, &self.limits)? };
+        let mut expression = if json { from_json(text, &self.limits)? } else { parse(text, &self.limits)? };
+        if let Some(weights) = weights {
+            expression = expression.weighted(&Weight::read_json(&weights)?)?;
+        }
         if let Some(metadata) = &metadata {
             JsonValue::parse(metadata.as_bytes(), false)
                 .map_err(|error| Error::expression(format!("the metadata is no JSON: {error}")))?;
@@ -303,6 +308,31 @@ mod tests {
         assert_eq!(ids(&second), ["a".into(), "c".into(), "d".into()]);
         assert_eq!(second.match_json(br#"{"x": 1}"#).unwrap(), ["c".into(), "d".into()]);
         assert_eq!(second.match_json(br#"{"x": 2}"#).unwrap(), ["a".into()]);
+    }
+
+    #[test]
+    fn weights_join_the_expression() {
+        let rows = batch(vec![Some("x"), Some("y"), Some("z")], vec![Some("a in ('p', 'q')"); 3]);
+        let weights: ArrayRef =
+            Arc::new(StringArray::from(vec![Some(r#"{"a": {"q": 3}}"#), None, Some(r#"{"b": 1}"#)]));
+        let columns = rows.columns().iter().cloned().zip(["id", "expression"]);
+        let columns = columns.map(|(column, name)| (name, column)).chain([("weights", weights)]);
+        let mut builder = builder();
+        let refused = builder
+            .add(
+                &RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
+                    .unwrap(),
+            )
+            .unwrap();
+        assert_eq!(refused.len(), 1);
+        assert!(refused[0].message.contains("a weight is given for `b`"), "{}", refused[0].message);
+        let index = builder.finish().unwrap();
+        let texts: Vec<String> = index
+            .snapshot()
+            .subscriptions()
+            .map(|subscription| subscription.unwrap().expression.to_string())
+            .collect();
+        assert_eq!(texts, ["a in ('p', 'q'^3)", "a in ('p', 'q')"]);
     }
 
     #[test]

@@ -68,14 +68,19 @@ def read_subscriptions(spark: "SparkSession", path: str) -> "DataFrame":
     if format_of(path) != "lines":
         return spark.read.format(format_of(path)).load(path)
     kinds = {field.name: field.dataType.simpleString() for field in spark.read.json(path).schema}
-    kind = "bigint" if kinds.get("id") == "bigint" else "string"
-    schema = [f"{name} {kind if name == 'id' else 'string'}" for name in _MEMBERS if name in kinds]
+    numbers = ("bigint", "double")
+    schema = [
+        f"{name} {kinds[name] if name in _NUMBERS and kinds[name] in numbers else 'string'}"
+        for name in _MEMBERS
+        if name in kinds
+    ]
     if not schema:
         raise CommandError(f"{path}: no line has the key `id` or `expression`", INVALID)
     return spark.read.schema(", ".join(schema)).json(path)
 
 
-_MEMBERS = ("id", "expression", "metadata")
+_MEMBERS = ("id", "expression", "metadata", "weights", "boost")
+_NUMBERS = ("id", "boost")
 
 
 def read_events(spark: "SparkSession", path: str) -> "tuple[DataFrame, str | None]":

@@ -1,0 +1,209 @@
+"""Nodes that events reach on Spark are those that a local graph says they reach."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from tamis import EventError, Graph, StorageError, UnknownIdError
+from tamis import spark as ts
+from tamis.graph import Strategy
+from tamis.spark.matching import Output
+
+from .test_match import SCHEMA, event, expression
+
+NODES = 60
+
+
+def random_graph(seed: int) -> Graph:
+    """A graph with cycles, whose nodes and edges ask what events say, or nothing."""
+    draw = Random(seed)
+
+    def maybe() -> str | None:
+        return expression(draw) if draw.random() < 0.4 else None
+
+    graph = Graph()
+    ends = [f"n{number}" for number in range(NODES)]
+    # The first ten are sinks.
+    edges = [(draw.choice(ends[10:]), draw.choice(ends), maybe(), 1.0) for _ in range(4 * NODES)]
+    graph.add_many([(end, maybe()) for end in ends], edges)
+    return graph
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return random_graph(3)
+
+
+@pytest.fixture(scope="module")
+def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graph")
+    graph.save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def events() -> list[dict[str, Any]]:
+    draw = Random(9)
+    return [{**event(draw, number), "start": f"n{draw.randrange(NODES)}"} for number in range(300)]
+
+
+@pytest.fixture(scope="module")
+def frame(spark: SparkSession, events: list[dict[str, Any]]) -> DataFrame:
+    return spark.createDataFrame(events, f"{SCHEMA}, start string").repartition(3)
+
+
+def reached(graph: Graph, events: list[dict[str, Any]], **more: Any) -> dict[int, list[str]]:
+    """The nodes that each event reaches from its own start."""
+    return {
+        event["number"]: [str(node) for node in graph.match(event, event["start"], **more)]
+        for event in events
+    }
+
+
+@pytest.mark.parametrize("output", ["pairs", "lists"])
+@pytest.mark.parametrize("form", ["columns", "struct", "json"])
+def test_nodes_are_those_of_a_local_graph(
+    frame: DataFrame, path: Path, graph: Graph, events: Any, output: Output, form: str
+) -> None:
+    expected = reached(graph, events)
+    assert sum(map(len, expected.values())) > 3000
+    given: dict[str, Any] = {"sources": "start", "keep": ["number"], "output": output}
+    if form == "columns":
+        found = ts.match_graph(frame, path, **given)
+    else:
+        struct = sf.struct("age", "user", "tags", "score", "member")
+        packed = struct if form == "struct" else sf.to_json(struct)
+        packed_frame = frame.select("number", "start", packed.alias("packed"))
+        if form == "json":  # which leaves nulls out
+            local = packed_frame.collect()
+            expected = {
+                row[0]: [str(node) for node in graph.match(row[2], row[1])] for row in local
+            }
+        found = ts.match_graph(packed_frame, path, event="packed", **given)
+    assert found.columns == ["number", "nodes" if output == "lists" else "node"]
+    rows = found.collect()
+    if output == "lists":
+        assert {row["number"]: row["nodes"] for row in rows} == expected
+    else:
+        pairs = sorted((row["number"], row["node"]) for row in rows)
+        assert pairs == sorted((number, node) for number, ids in expected.items() for node in ids)
+
+
+@pytest.mark.parametrize("strategy", ["general", "bfs"])
+def test_one_source_sinks_and_strategies(
+    frame: DataFrame, path: Path, graph: Graph, events: Any, strategy: Strategy
+) -> None:
+    found = ts.match_graph(frame, path, "n11", sinks_only=True, strategy=strategy, keep=["number"])
+    expected = {
+        (event["number"], node)
+        for event in events
+        for node in graph.match(event, "n11", sinks_only=True)
+    }
+    rows = [tuple(row) for row in found.collect()]
+    assert len(rows) == len(expected) > 0
+    assert set(rows) == expected
+
+
+def test_events_that_say_nothing_reach_what_asks_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    graph = Graph()
+    graph.add_edge(1, 2)
+    graph.add_edge(2, 3, expression="a = 1")
+    graph.save(tmp_path)
+    found = ts.match_graph(spark.range(3), tmp_path, 1)
+    assert found.schema.simpleString() == "struct<id:bigint,node:bigint>"
+    assert sorted(tuple(row) for row in found.collect()) == [(0, 2), (1, 2), (2, 2)]
+    lists = ts.match_graph(spark.range(2), tmp_path, 2, output="lists", keep=[]).collect()
+    assert [row["nodes"] for row in lists] == [[], []]
+
+
+def test_a_stream_follows_what_is_saved(spark: SparkSession, tmp_path: Path) -> None:
+    saved, incoming, out = tmp_path / "graph", tmp_path / "in", tmp_path / "out"
+    incoming.mkdir()
+    graph = Graph()
+    graph.add_edge("pub", "net", expression="a < 5")
+    graph.save(saved)
+    stream = spark.readStream.schema("number long, a long, b long").json(str(incoming))
+    writer = ts.match_graph(stream, saved, "pub", keep=["number"]).writeStream.format("parquet")
+    writer = writer.option("path", str(out)).option("checkpointLocation", str(tmp_path / "state"))
+    running = writer.start()
+
+    def send(first: int) -> None:
+        lines = [
+            json.dumps({"number": n, "a": n % 10, "b": n % 2}) for n in range(first, first + 50)
+        ]
+        (incoming / f".{first}").write_text("\n".join(lines))
+        (incoming / f".{first}").rename(incoming / f"{first}.json")
+        running.processAllAvailable()
+
+    try:
+        send(0)
+        graph.add_edge("net", "adv", expression="b = 1")  # which nothing mentioned before
+        graph.save(saved)
+        send(50)
+    finally:
+        running.stop()
+    rows = sorted(tuple(row) for row in spark.read.parquet(str(out)).collect())
+    expected = [(n, "net") for n in range(100) if n % 10 < 5]
+    expected += [(n, "adv") for n in range(50, 100) if n % 10 < 5 and n % 2]
+    assert rows == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, ValueError, "give `source`, a node, or `sources`"),
+        ({"source": "n1", "sources": "start"}, ValueError, "give `source`, a node"),
+        ({"source": "n999"}, UnknownIdError, "no node has the id 'n999'"),
+        ({"source": 1}, UnknownIdError, "no node has the id 1"),
+        ({"sources": "begin"}, EventError, "need the column `begin`"),
+        ({"sources": "score"}, EventError, "`score` is of the type double; sources are ids"),
+        ({"source": "n1", "keep": ["other"]}, EventError, "need the column `other`"),
+        ({"source": "n1", "event": "age"}, EventError, "`age` is of the type int; events are"),
+        ({"source": "n1", "output": "rows"}, ValueError, "output is"),
+        ({"source": "n1", "strategy": "depth"}, ValueError, "strategy is one of auto"),
+    ],
+)
+def test_what_is_wrong_is_said_on_the_driver(
+    frame: DataFrame, path: Path, arguments: dict[str, Any], error: Any, message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        ts.match_graph(frame, path, **arguments)
+
+
+def test_sources_that_are_not_there_fail_the_job(spark: SparkSession, path: Path) -> None:
+    for start, message in ((None, "the source is null"), ("x", 'the source is "x", an id that no')):
+        rows = spark.createDataFrame([(1, "n1"), (2, start)], "age int, start string").coalesce(1)
+        with pytest.raises(Exception, match=rf"item 1 \(event with age=2, start=.*\): {message}"):
+            ts.match_graph(rows, path, sources="start").collect()
+
+
+def test_what_is_no_graph(spark: SparkSession, tmp_path: Path) -> None:
+    events = spark.createDataFrame([(1,)], "a long")
+    with pytest.raises(StorageError, match=r"this is no graph: it has no graph\.json"):
+        ts.match_graph(events, tmp_path / "nowhere", 1)
+    graph = Graph()
+    graph.add_edge(1, 2, expression="a = 1")
+    graph.save(tmp_path)
+    late = ts.match_graph(events, tmp_path, 1)
+    manifest = tmp_path / "graph.json"
+    content = json.loads(manifest.read_text())
+    for change, message in (({"format": 9}, "the graph has format 9"), ({"file": 1}, "damaged")):
+        manifest.write_text(json.dumps({**content, **change}))
+        with pytest.raises(StorageError, match=message):
+            ts.match_graph(events, tmp_path, 1)
+    manifest.write_text(json.dumps(content))
+    graph.add_edge(1, 3)
+    graph.save(tmp_path)
+    with pytest.raises(Exception, match="the graph was saved anew meanwhile; start again"):
+        late.collect()
+    (file,) = tmp_path.glob("graph-*")
+    file.unlink()
+    with pytest.raises(StorageError, match=file.name):
+        ts.match_graph(events, tmp_path, 1)
