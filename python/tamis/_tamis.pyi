@@ -31,6 +31,8 @@ __all__ = [
     "XmlExplanation",
     "XmlLimits",
     "XmlStream",
+    "measurable",
+    "measure",
 ]
 
 _Json = str | bytes | bytearray | memoryview
@@ -461,13 +463,16 @@ class Workload:
     """A seeded source of expressions and events; every item is a function of its number alone.
 
     Args:
-        name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"` or
-            `"fontoura"`.
+        name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"`,
+            `"fontoura"` or `"exchange"`.
         size: How many expressions it is meant for, by which its defaults are chosen.
         seed: Decides everything that chance decides.
+        parameters: A JSON object of parameters that are not as usual; `measurable` names them.
     """
 
-    def __new__(cls, name: str, *, size: int = 100_000, seed: int = 0) -> Workload: ...
+    def __new__(
+        cls, name: str, *, size: int = 100_000, seed: int = 0, parameters: str = "{}"
+    ) -> Workload: ...
     @property
     def missing(self) -> Literal["unknown", "false"]:
         """What its predicates are on an attribute without a value."""
@@ -888,3 +893,23 @@ class GraphExplanation:
         A node is given by its id, an edge by its two ids. Empty where the target is reached, or
         where no path leads there whatever the event.
         """
+
+def measure(spec: str) -> str:
+    """One matcher on one workload: what it found, how long it took, how much it did.
+
+    Args:
+        spec: A JSON object: `workload` with its `parameters`, `matcher` with its `options`,
+            `events` to match per repetition, `sample` of them whose matches are reported,
+            `repetitions`, and the `seconds` that these may take.
+
+    Returns:
+        A JSON object: `build_seconds`, `bytes`, `counts` and a `digest` of what the sample matched,
+        `matches` per event, `events`, `repetitions`, `best_us`, `median_us`, `p99_us`, `counters`
+        per event, and the `statistics` of the workload, requested and measured.
+
+    Raises:
+        ValueError: A name or value is not known, or the matcher cannot express the workload.
+    """
+
+def measurable() -> str:
+    """The workloads with their parameters and the matchers with their options, as JSON."""

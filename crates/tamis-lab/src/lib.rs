@@ -13,10 +13,12 @@
 //! |---|---|
 //! | `workload` | which expressions and events do the papers measure with? |
 //! | `comparator` | what do the papers measure their algorithms against? |
+//! | `measure` | how fast is one matcher on one workload, and is it right? |
 //! | `reference` | how fast can a matcher be that knows conjunctions only? |
 //!
 //! The program `engine` runs matchers side by side on a workload and prints one table.
 
 pub mod comparator;
+pub mod measure;
 pub mod reference;
 pub mod workload;

@@ -1,4 +1,4 @@
-//! `tamis._tamis.Workload`: the laboratory's expressions and events as Arrow data.
+//! `tamis._tamis.Workload`: the laboratory's expressions and events as Arrow data; `measure` and what it knows.
 
 use std::sync::Arc;
 
@@ -14,15 +14,25 @@ use tamis_lab::workload;
 #[pyclass(module = "tamis", frozen)]
 pub struct Workload(Box<dyn workload::Workload>);
 
+/// Measures one matcher on one workload; both texts are JSON.
+#[pyfunction]
+pub fn measure(py: Python<'_>, spec: &str) -> PyResult<String> {
+    py.detach(|| tamis_lab::measure::measure(spec)).map_err(PyValueError::new_err)
+}
+
+/// What can be measured, as JSON.
+#[pyfunction]
+pub fn measurable() -> String {
+    tamis_lab::measure::measurable()
+}
+
 #[pymethods]
 impl Workload {
     #[new]
-    #[pyo3(signature = (name, *, size=100_000, seed=0))]
-    fn new(py: Python<'_>, name: &str, size: u64, seed: u64) -> PyResult<Self> {
-        py.detach(|| workload::seeded(name, size, seed)).map(Workload).ok_or_else(|| {
-            let names = workload::NAMES.join(", ");
-            PyValueError::new_err(format!("there is no workload {name:?}, but {names}"))
-        })
+    #[pyo3(signature = (name, *, size=100_000, seed=0, parameters="{}"))]
+    fn new(py: Python<'_>, name: &str, size: u64, seed: u64, parameters: &str) -> PyResult<Self> {
+        let workload = py.detach(|| workload::seeded(name, size, seed, parameters));
+        workload.map(Workload).map_err(PyValueError::new_err)
     }
 
     /// What its predicates are on an attribute without a value.

@@ -34,7 +34,7 @@ mod _tamis {
     #[pymodule_export]
     use crate::index::Index;
     #[pymodule_export]
-    use crate::lab::Workload;
+    use crate::lab::{Workload, measurable, measure};
     #[pymodule_export]
     use crate::limits::Limits;
     #[pymodule_export]

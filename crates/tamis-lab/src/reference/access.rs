@@ -90,6 +90,10 @@ impl Reference for Access {
         "access"
     }
 
+    fn bytes(&self) -> usize {
+        4 * (self.starts.len() + self.postings.len()) + 2 * self.conjunctions.words.len()
+    }
+
     fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>) {
         let before = found.len();
         scratch.enter(event, self.attributes);

@@ -183,6 +183,10 @@ impl Reference for Compact {
         "compact"
     }
 
+    fn bytes(&self) -> usize {
+        4 * self.starts.len() + size_of::<Entry>() * self.entries.len() + 2 * self.others.words.len()
+    }
+
     fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>) {
         let before = found.len();
         scratch.enter(event, self.attributes);

@@ -90,6 +90,10 @@ impl Reference for Counting {
         "counting"
     }
 
+    fn bytes(&self) -> usize {
+        4 * (self.starts.len() + self.expressions.len()) + 2 * self.postings.len() + self.initial.len()
+    }
+
     fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>) {
         let key = |pair: &Pair| {
             (usize::from(pair.attribute) * self.values_per_attribute + usize::from(pair.value))

@@ -13,16 +13,19 @@
 //! suit ordered values are drawn. Sharing is measured after `and` below `and` is flattened, which
 //! takes about a third of the subexpressions away.
 
+use serde::{Deserialize, Serialize};
 use tamis::Missing;
 
 use super::choice::Choice;
+use super::parameters::{MANY, Parameters, exponent, probabilities, within};
 use super::random::Random;
 use super::statistics::Figure;
 use super::text::Spelling;
 use super::{Workload, kind};
 
 /// What can be asked of the workload; the defaults are those of Table 3.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AbeGenParameters {
     /// Decides everything that chance decides.
     pub seed: u64,
@@ -77,6 +80,23 @@ impl AbeGenParameters {
             comparisons: [0.1, 0.4, 0.4, 0.05, 0.05],
             event_size: 20,
         }
+    }
+}
+
+impl Parameters for AbeGenParameters {
+    fn check(&self) -> Result<(), String> {
+        probabilities("operators", &self.operators)?;
+        within("depth", self.depth, 1, 12)?;
+        within("children", self.children, 1, 1000)?;
+        exponent("exponent", self.exponent)?;
+        within("predicate_pool", self.predicate_pool, 1, MANY)?;
+        within("subexpression_pool", self.subexpression_pool, 1, MANY)?;
+        within("dimensions", self.dimensions, 1, MANY)?;
+        exponent("dimension_exponent", self.dimension_exponent)?;
+        within("cardinality", self.cardinality, 1, MANY)?;
+        within("set", self.set, 2, 10_000)?;
+        probabilities("comparisons", &self.comparisons)?;
+        within("event_size", self.event_size, 0, 1 << 16)
     }
 }
 

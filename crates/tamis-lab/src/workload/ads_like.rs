@@ -13,9 +13,11 @@
 //! shared 68.76 times, would be 48 predicates per expression. The number of predicates per expression
 //! is a parameter here, and the number of different ones follows from it and from the sharing.
 
+use serde::{Deserialize, Serialize};
 use tamis::Missing;
 
 use super::choice::Choice;
+use super::parameters::{MANY, Parameters, exponent, ordered, probabilities, within};
 use super::random::Random;
 use super::statistics::{Figure, SHARING};
 use super::text::{Spelling, write_number};
@@ -34,7 +36,8 @@ const NUMERIC: u32 = 5000;
 const LARGEST_SET: usize = 8;
 
 /// What can be asked of the workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AdsLikeParameters {
     /// Decides everything that chance decides.
     pub seed: u64,
@@ -98,6 +101,24 @@ impl AdsLikeParameters {
 impl Default for AdsLikeParameters {
     fn default() -> Self {
         AdsLikeParameters::sized(Self::EXPRESSIONS)
+    }
+}
+
+impl Parameters for AdsLikeParameters {
+    fn check(&self) -> Result<(), String> {
+        within("attributes", self.attributes, 1, MANY)?;
+        exponent("attribute_exponent", self.attribute_exponent)?;
+        exponent("value_exponent", self.value_exponent)?;
+        within("and", self.and, 0.0, 1.0)?;
+        probabilities("depths", &self.depths)?;
+        self.pools.iter().try_for_each(|&pool| within("a pool", pool, 1, MANY))?;
+        exponent("exponent", self.exponent)?;
+        probabilities("group", &self.group)?;
+        probabilities("further", &self.further)?;
+        within("further_group", self.further_group, 0.0, 1.0)?;
+        within("most", self.most, LEVELS as u32, 10_000)?;
+        within("negated", self.negated, 0.0, 1.0)?;
+        ordered("pairs", self.pairs, 0, 1 << 16)
     }
 }
 

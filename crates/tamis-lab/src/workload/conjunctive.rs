@@ -12,16 +12,19 @@
 //! attribute at most once, by the Zipf law of the expressions. The values of one set differ, and a set
 //! of one is an equality.
 
+use serde::{Deserialize, Serialize};
 use tamis::Missing;
 
 use super::choice::Choice;
+use super::parameters::{Parameters, exponent, ordered, probabilities, within};
 use super::random::Random;
 use super::statistics::Figure;
 use super::text::Spelling;
 use super::{Workload, kind};
 
 /// What can be asked of the workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ConjunctiveParameters {
     /// Decides everything that chance decides.
     pub seed: u64,
@@ -66,6 +69,20 @@ impl ConjunctiveParameters {
     /// The defaults of *dense*.
     pub fn dense() -> ConjunctiveParameters {
         ConjunctiveParameters { attributes: 20, value_exponent: 0.0, ..Default::default() }
+    }
+}
+
+impl Parameters for ConjunctiveParameters {
+    fn check(&self) -> Result<(), String> {
+        within("attributes", self.attributes, 1, u16::MAX)?;
+        exponent("attribute_exponent", self.attribute_exponent)?;
+        within("values", self.values, 1, (1 << 15) - 1)?;
+        exponent("value_exponent", self.value_exponent)?;
+        probabilities("conjunctions", &self.conjunctions)?;
+        ordered("predicates", self.predicates, 1, 63)?;
+        ordered("set", self.set, 1, self.values)?;
+        within("negated", self.negated, 0.0, 1.0)?;
+        within("event_attributes", self.event_attributes, 0, u16::MAX)
     }
 }
 
@@ -139,9 +156,14 @@ impl Conjunctive {
         Conjunctive::new(ConjunctiveParameters::default())
     }
 
+    /// *dense* with parameters of one's own.
+    pub fn new_dense(parameters: ConjunctiveParameters) -> Conjunctive {
+        Conjunctive::named("dense", parameters)
+    }
+
     /// *dense* at its defaults.
     pub fn dense() -> Conjunctive {
-        Conjunctive::named("dense", ConjunctiveParameters::dense())
+        Conjunctive::new_dense(ConjunctiveParameters::dense())
     }
 
     fn named(name: &'static str, parameters: ConjunctiveParameters) -> Conjunctive {
@@ -208,6 +230,10 @@ impl Workload for Conjunctive {
 
     fn missing(&self) -> Missing {
         Missing::False
+    }
+
+    fn as_conjunctive(&self) -> Option<&Conjunctive> {
+        Some(self)
     }
 
     fn requested(&self) -> Vec<Figure> {

@@ -15,8 +15,10 @@
 
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
 use tamis::Missing;
 
+use super::parameters::{Parameters, within};
 use super::random::Random;
 use super::statistics::Figure;
 use super::{Workload, kind};
@@ -43,7 +45,8 @@ const ATTRIBUTES: [(&str, u32); 6] =
     [("topic", 16), ("geo", 16), ("adsize", 8), ("device", 4), ("gender", 2), ("age", 64)];
 
 /// What can be asked of the workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ExchangeParameters {
     /// Decides everything that chance decides.
     pub seed: u64,
@@ -56,6 +59,13 @@ pub struct ExchangeParameters {
 impl Default for ExchangeParameters {
     fn default() -> Self {
         ExchangeParameters { seed: 0, scale: 1, selectivity: 0.25 }
+    }
+}
+
+impl Parameters for ExchangeParameters {
+    fn check(&self) -> Result<(), String> {
+        within("scale", self.scale, 1, 1000)?;
+        within("selectivity", self.selectivity, 0.001, 1.0)
     }
 }
 

@@ -11,9 +11,11 @@
 //! expressions and in events, chosen so that an expression of depth 2 matches with the probability of Table 3,
 //! 57.97 %, and so that the probabilities for other depths go up and down as they do there.
 
+use serde::{Deserialize, Serialize};
 use tamis::Missing;
 
 use super::choice::Choice;
+use super::parameters::{MANY, Parameters, exponent, ordered, probabilities, within};
 use super::random::Random;
 use super::statistics::{Figure, MATCH_PROBABILITY};
 use super::text::Spelling;
@@ -23,7 +25,8 @@ use super::{Workload, kind};
 const CARDINALITIES: [u32; 5] = [2, 50, 6, 12, 200];
 
 /// What can be asked of the workload; the defaults are those of the paper.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FontouraParameters {
     /// Decides everything that chance decides.
     pub seed: u64,
@@ -55,6 +58,18 @@ impl Default for FontouraParameters {
             value_exponent: 5.2,
             pairs: 40,
         }
+    }
+}
+
+impl Parameters for FontouraParameters {
+    fn check(&self) -> Result<(), String> {
+        ordered("depth", self.depth, 0, 12)?;
+        probabilities("children", &self.children)?;
+        probabilities("sizes", &self.sizes)?;
+        within("attributes", self.attributes, 1, MANY)?;
+        exponent("attribute_exponent", self.attribute_exponent)?;
+        exponent("value_exponent", self.value_exponent)?;
+        within("pairs", self.pairs, 0, 1 << 16)
     }
 }
 

@@ -10,6 +10,7 @@ mod choice;
 mod conjunctive;
 mod exchange;
 mod fontoura;
+mod parameters;
 mod random;
 mod statistics;
 mod text;
@@ -20,7 +21,10 @@ pub use ads_like::{AdsLike, AdsLikeParameters};
 pub use conjunctive::{Conjunctive, ConjunctiveParameters, Disjunction, Pair, SetPredicate};
 pub use exchange::{Exchange, ExchangeParameters};
 pub use fontoura::{Fontoura, FontouraParameters};
+pub(crate) use parameters::within;
+pub use parameters::{Named, Parameters, named, read};
 pub use statistics::{Figure, Level, Statistics, count_matches};
+pub(crate) use text::write_number;
 pub use whang::{Form, Whang, WhangParameters};
 
 use tamis::{Expression, Limits, Missing, parse};
@@ -48,6 +52,11 @@ pub trait Workload: Send + Sync {
 
     /// What its predicates answer on an attribute without a value.
     fn missing(&self) -> Missing;
+
+    /// The workload as conjunctions of numbers, where it is that.
+    fn as_conjunctive(&self) -> Option<&Conjunctive> {
+        None
+    }
 
     /// What the parameters ask for, under the names that [`Statistics::figures`] uses.
     fn requested(&self) -> Vec<Figure>;
@@ -84,26 +93,57 @@ pub const NAMES: [&str; 8] =
 
 /// The workload of that name, with its defaults for so many expressions.
 pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
-    seeded(name, expressions, 0)
+    configure(name, expressions, &Named::new()).ok()
 }
 
-/// The workload of that name and seed, with its other defaults for so many expressions.
-pub fn seeded(name: &str, expressions: u64, seed: u64) -> Option<Box<dyn Workload>> {
+/// The workload of that name with the parameters that are given, and with its defaults for so many expressions.
+pub fn configure(name: &str, expressions: u64, given: &Named) -> Result<Box<dyn Workload>, String> {
+    fn with<P: Parameters, W: Workload + 'static>(
+        defaults: P,
+        given: &Named,
+        make: fn(P) -> W,
+    ) -> Result<Box<dyn Workload>, String> {
+        Ok(Box::new(make(read("parameter", defaults, given)?)))
+    }
+    match name {
+        "conjunctive" => with(ConjunctiveParameters::default(), given, Conjunctive::new),
+        "dense" => with(ConjunctiveParameters::dense(), given, Conjunctive::new_dense),
+        "abe-gen" => with(AbeGenParameters::sized(expressions), given, AbeGen::new),
+        "ads-like" => with(AdsLikeParameters::sized(expressions), given, AdsLike::new),
+        "whang" => with(WhangParameters::default(), given, Whang::new),
+        "whang-cnf" => with(WhangParameters::conjunctive(), given, Whang::new),
+        "fontoura" => with(FontouraParameters::default(), given, Fontoura::new),
+        "exchange" => with(ExchangeParameters::default(), given, Exchange::new),
+        _ => Err(format!("there is no workload {name:?}, but {}", NAMES.join(", "))),
+    }
+}
+
+/// The workload of that name and seed, with parameters that are given as JSON.
+pub fn seeded(
+    name: &str,
+    expressions: u64,
+    seed: u64,
+    parameters: &str,
+) -> Result<Box<dyn Workload>, String> {
+    let given: Named = serde_json::from_str(parameters)
+        .map_err(|error| format!("parameters are a JSON object, such as {{\"seed\": 1}}: {error}"))?;
+    let mut all = Named::new();
+    all.insert("seed".to_owned(), seed.into());
+    all.extend(given);
+    configure(name, expressions, &all)
+}
+
+/// The parameters of a workload with their defaults for so many expressions.
+pub fn named_defaults(name: &str, expressions: u64) -> Option<Named> {
     Some(match name {
-        "conjunctive" => Box::new(Conjunctive::new(ConjunctiveParameters { seed, ..Default::default() })),
-        "dense" => {
-            Box::new(Conjunctive::new(ConjunctiveParameters { seed, ..ConjunctiveParameters::dense() }))
-        }
-        "abe-gen" => Box::new(AbeGen::new(AbeGenParameters { seed, ..AbeGenParameters::sized(expressions) })),
-        "ads-like" => {
-            Box::new(AdsLike::new(AdsLikeParameters { seed, ..AdsLikeParameters::sized(expressions) }))
-        }
-        "whang" => Box::new(Whang::new(WhangParameters { seed, ..Default::default() })),
-        "whang-cnf" => {
-            Box::new(Whang::new(WhangParameters { seed, form: Form::Conjunctive, ..Default::default() }))
-        }
-        "fontoura" => Box::new(Fontoura::new(FontouraParameters { seed, ..Default::default() })),
-        "exchange" => Box::new(Exchange::new(ExchangeParameters { seed, ..Default::default() })),
+        "conjunctive" => named(&ConjunctiveParameters::default()),
+        "dense" => named(&ConjunctiveParameters::dense()),
+        "abe-gen" => named(&AbeGenParameters::sized(expressions)),
+        "ads-like" => named(&AdsLikeParameters::sized(expressions)),
+        "whang" => named(&WhangParameters::default()),
+        "whang-cnf" => named(&WhangParameters::conjunctive()),
+        "fontoura" => named(&FontouraParameters::default()),
+        "exchange" => named(&ExchangeParameters::default()),
         _ => return None,
     })
 }

@@ -97,6 +97,17 @@ impl Statistics {
         statistics
     }
 
+    /// Looks at expressions that were read already, and at events.
+    pub fn observe_all(
+        workload: &dyn Workload,
+        expressions: &[Expression],
+        events: Range<u64>,
+    ) -> Statistics {
+        let mut statistics = Statistics::measure(workload, 0..0, events);
+        expressions.iter().for_each(|expression| statistics.observe(expression));
+        statistics
+    }
+
     /// Looks at expressions and events, and matches every event with every expression.
     pub fn measure_matches(
         workload: &dyn Workload,
@@ -177,7 +188,6 @@ impl Statistics {
         let inner = |of: &dyn Fn(&Level) -> u64| self.levels.iter().skip(1).map(of).sum::<u64>();
         let mut figures = vec![
             Figure::new("expressions", self.expressions as f64),
-            Figure::new("bytes of text per expression", per(self.text, self.expressions)),
             Figure::new("predicates per expression", per(predicates, self.expressions)),
             Figure::new("fewest predicates", self.predicates.0 as f64),
             Figure::new("most predicates", self.predicates.1 as f64),
@@ -193,6 +203,9 @@ impl Statistics {
         ];
         figures
             .extend(self.levels.iter().zip(SHARING).map(|(level, name)| Figure::new(name, level.sharing())));
+        if self.text > 0 {
+            figures.push(Figure::new("bytes of text per expression", per(self.text, self.expressions)));
+        }
         if self.events > 0 {
             figures.push(Figure::new("pairs per event", per(self.pairs, self.events)));
         }

@@ -17,9 +17,11 @@
 //! - The bound of a key is the inverse of its frequency in 1000 events, scaled so that a key of 100 of them
 //!   has 0.1, as in its example.
 
+use serde::{Deserialize, Serialize};
 use tamis::Missing;
 
 use super::choice::Choice;
+use super::parameters::{MANY, Parameters, exponent, probabilities, within};
 use super::random::Random;
 use super::statistics::{Figure, MATCH_PROBABILITY};
 use super::text::{Spelling, write_number, write_thousandths};
@@ -35,7 +37,8 @@ const LARGEST_SET: u32 = 4;
 const COUNTED: u64 = 1000;
 
 /// Disjunctive or conjunctive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// Disjunctions of conjunctions.
     Disjunctive,
@@ -44,7 +47,8 @@ pub enum Form {
 }
 
 /// What can be asked of the workload; the defaults are those of Table 1.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WhangParameters {
     /// Decides everything that chance decides.
     pub seed: u64,
@@ -103,6 +107,33 @@ impl Default for WhangParameters {
             event_exponent: 1.0,
             weighted: false,
         }
+    }
+}
+
+impl WhangParameters {
+    /// The defaults of *whang-cnf*.
+    pub fn conjunctive() -> WhangParameters {
+        WhangParameters { form: Form::Conjunctive, ..Default::default() }
+    }
+}
+
+impl Parameters for WhangParameters {
+    fn check(&self) -> Result<(), String> {
+        exponent("exponent", self.exponent)?;
+        within("groups", self.groups, 1, 10_000)?;
+        probabilities("predicates", &self.predicates)?;
+        // A group's attributes differ.
+        within("attributes", self.attributes, self.predicates.len() as u32 + 1, MANY)?;
+        exponent("attribute_exponent", self.attribute_exponent)?;
+        within("sets", self.sets, 1, MANY)?;
+        exponent("set_exponent", self.set_exponent)?;
+        exponent("value_exponent", self.value_exponent)?;
+        within("negated", self.negated, 0.0, 1.0)?;
+        within("copied", self.copied, 0.0, 1.0)?;
+        within("copying", self.copying, 0.0, 1.0)?;
+        within("months", self.months, 1, 12)?;
+        within("pairs", self.pairs, 1, 1 << 16)?;
+        exponent("event_exponent", self.event_exponent)
     }
 }
 
@@ -345,17 +376,13 @@ mod tests {
     use super::super::statistics::{Statistics, assert_as_requested, assert_match_probability};
     use super::*;
 
-    fn cnf() -> WhangParameters {
-        WhangParameters { form: Form::Conjunctive, ..Default::default() }
-    }
-
     #[test]
     fn statistics_are_those_requested() {
         let workload = Whang::new(WhangParameters::default());
         assert_eq!(workload.requested().len(), 5);
         assert_as_requested(&workload, 100_000);
         assert_match_probability(&workload, 5_000, 400);
-        assert_as_requested(&Whang::new(cnf()), 100_000);
+        assert_as_requested(&Whang::new(WhangParameters::conjunctive()), 100_000);
     }
 
     #[test]
@@ -364,7 +391,7 @@ mod tests {
         for (exponent, wanted) in [(2.5, 1.6), (2.0, 2.3), (1.5, 3.5)] {
             assert!((groups(exponent) / wanted - 1.0).abs() < 0.03, "{}", groups(exponent));
         }
-        let in_group = Whang::new(cnf()).predicates.mean() + 1.0;
+        let in_group = Whang::new(WhangParameters::conjunctive()).predicates.mean() + 1.0;
         assert!((in_group / 2.65 - 1.0).abs() < 0.01, "{in_group}");
     }
 

@@ -131,6 +131,11 @@ impl KIndex {
         &self.slots[self.starts[conjunction] as usize..self.starts[conjunction + 1] as usize]
     }
 
+    /// How many expressions are evaluated on every event, because their form would be too large.
+    pub fn scanned(&self) -> usize {
+        self.scanned.len()
+    }
+
     /// Appends the slots of the expressions that are evaluated and true, ascending.
     fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
         if !self.scanned.is_empty() {

@@ -1,0 +1,303 @@
+//! The engine's matchers.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use tamis::{
+    ATree, ATreeOptions, Algorithm, Cnf, Compiled, Dewey, Event, Index, Interval, IntervalOptions, KIndex,
+    KIndexOptions, Limits, MatchScratch, Matcher, Scan, Scratch, Snapshot, Subscription,
+};
+
+use super::Built;
+use super::clock::Subject;
+use super::expressions::{STATISTICS, Setting, cannot};
+use super::ranking::RankingOptions;
+use crate::workload::{Named, Parameters, named, read};
+
+/// By the names that an index takes.
+pub(super) const NAMES: [&str; 8] =
+    ["auto", "scan", "compiled", "atree", "kindex", "cnf", "dewey", "interval"];
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Plain {
+    #[serde(flatten)]
+    ranking: RankingOptions,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CompiledOptions {
+    #[serde(flatten)]
+    ranking: RankingOptions,
+    /// The events that tell it what is likely.
+    sample: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ATreeSwitches {
+    #[serde(flatten)]
+    ranking: RankingOptions,
+    reorganise: bool,
+    self_adjust: bool,
+    propagation_on_demand: bool,
+    /// The events that tell it what is likely.
+    sample: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct PostingOptions {
+    #[serde(flatten)]
+    ranking: RankingOptions,
+    /// Whether equal conjunctions are one.
+    share: bool,
+    /// Whether posting lists are skipped through.
+    skipping: bool,
+    /// The most literals of an expression's normal form.
+    normal_form: usize,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CnfOptions {
+    #[serde(flatten)]
+    ranking: RankingOptions,
+    skipping: bool,
+    normal_form: usize,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct IntervalSwitches {
+    #[serde(flatten)]
+    ranking: RankingOptions,
+    common_subexpressions: bool,
+}
+
+const SAMPLE: u64 = 200;
+
+impl Default for ATreeSwitches {
+    fn default() -> Self {
+        let ATreeOptions { reorganise, self_adjust, propagation_on_demand } = ATreeOptions::default();
+        ATreeSwitches {
+            ranking: RankingOptions::default(),
+            reorganise,
+            self_adjust,
+            propagation_on_demand,
+            sample: SAMPLE,
+        }
+    }
+}
+
+fn plain() -> Plain {
+    Plain { ranking: RankingOptions::default() }
+}
+
+fn compiled() -> CompiledOptions {
+    CompiledOptions { ranking: RankingOptions::default(), sample: SAMPLE }
+}
+
+fn kindex() -> PostingOptions {
+    let KIndexOptions { share, normal_form } = KIndexOptions::default();
+    PostingOptions { ranking: RankingOptions::default(), share, skipping: true, normal_form }
+}
+
+fn cnf() -> CnfOptions {
+    let normal_form = Limits::default().normal_form;
+    CnfOptions { ranking: RankingOptions::default(), skipping: true, normal_form }
+}
+
+fn interval() -> IntervalSwitches {
+    let IntervalOptions { common_subexpressions } = IntervalOptions::default();
+    IntervalSwitches { ranking: RankingOptions::default(), common_subexpressions }
+}
+
+macro_rules! any_value {
+    ($($options:ty),*) => {
+        $(impl Parameters for $options {
+            fn check(&self) -> Result<(), String> {
+                self.ranking.check()
+            }
+        })*
+    };
+}
+any_value!(Plain, CompiledOptions, ATreeSwitches, PostingOptions, CnfOptions, IntervalSwitches);
+
+/// The options of a matcher with their defaults.
+pub(super) fn options(name: &str) -> Named {
+    match name {
+        "compiled" => named(&compiled()),
+        "atree" => named(&ATreeSwitches::default()),
+        "kindex" => named(&kindex()),
+        "cnf" => named(&cnf()),
+        "interval" => named(&interval()),
+        _ => named(&plain()),
+    }
+}
+
+/// Builds a matcher that is asked for all matches.
+pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<Built, String> {
+    let (attributes, missing) = (setting.attributes(), setting.missing);
+    let begun = Instant::now();
+    let expressions = &setting.expressions;
+    let mut skip = true;
+    let matcher: Box<dyn Matcher> = match name {
+        "auto" => {
+            read("option", plain(), given)?;
+            return auto(setting);
+        }
+        "compiled" => {
+            let CompiledOptions { sample, .. } = read("option", compiled(), given)?;
+            let sample = setting.decode(STATISTICS, sample, &attributes);
+            Box::new(Compiled::new(expressions, &attributes, missing, &sample))
+        }
+        "atree" => {
+            let options = read("option", ATreeSwitches::default(), given)?;
+            let ATreeSwitches { reorganise, self_adjust, propagation_on_demand, sample, .. } = options;
+            let options = ATreeOptions { reorganise, self_adjust, propagation_on_demand };
+            let mut atree = ATree::compile(expressions, &attributes, missing, options);
+            let (mut scratch, mut found) = (Scratch::default(), Vec::new());
+            for event in setting.decode(STATISTICS, sample, &attributes) {
+                found.clear();
+                atree.matches(&event, &mut scratch, &mut found);
+            }
+            atree.adapt();
+            Box::new(atree)
+        }
+        "kindex" => {
+            let PostingOptions { share, skipping, normal_form, .. } = read("option", kindex(), given)?;
+            skip = skipping;
+            let options = KIndexOptions { share, normal_form };
+            let index = KIndex::new(expressions, &attributes, missing, options);
+            check_form(index.scanned(), "disjunctive", normal_form)?;
+            Box::new(index)
+        }
+        "cnf" => {
+            let CnfOptions { skipping, normal_form, .. } = read("option", cnf(), given)?;
+            skip = skipping;
+            let index = Cnf::new(expressions, &attributes, missing, normal_form);
+            check_form(index.scanned(), "conjunctive", normal_form)?;
+            Box::new(index)
+        }
+        "interval" => {
+            let IntervalSwitches { common_subexpressions, .. } = read("option", interval(), given)?;
+            let options = IntervalOptions { common_subexpressions };
+            Box::new(Interval::new(expressions, &attributes, missing, options))
+        }
+        "dewey" => {
+            read("option", plain(), given)?;
+            Box::new(Dewey::new(expressions, &attributes, missing))
+        }
+        _ => {
+            read("option", plain(), given)?;
+            Box::new(Scan::new(expressions, &attributes, missing))
+        }
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut scratch = Scratch::default();
+    scratch.set_skipping(skip);
+    let events = setting.measured(&attributes);
+    let bytes = matcher.bytes();
+    Ok(Built::new(seconds, bytes, Box::new(Direct { matcher, events, scratch })))
+}
+
+fn check_form(scanned: usize, form: &str, most: usize) -> Result<(), String> {
+    match scanned {
+        0 => Ok(()),
+        1 => Err(cannot(format!("an expression's {form} form would take more than {most} literals"))),
+        _ => Err(cannot(format!(
+            "the {form} forms of {scanned} expressions would take more than {most} literals"
+        ))),
+    }
+}
+
+/// A matcher by itself.
+struct Direct {
+    matcher: Box<dyn Matcher>,
+    events: Vec<Event>,
+    scratch: Scratch,
+}
+
+impl Subject for Direct {
+    fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    fn matches(&mut self, event: usize, found: &mut Vec<u32>) {
+        self.matcher.matches(&self.events[event], &mut self.scratch, found);
+    }
+
+    fn take_counters(&mut self) -> Vec<(&'static str, u64)> {
+        counters(&self.scratch.take_counters())
+    }
+}
+
+/// What was counted, by name; what was not is left out.
+pub(super) fn counters(counters: &tamis::Counters) -> Vec<(&'static str, u64)> {
+    let tamis::Counters { lists, entries, candidates, scored, sizes_skipped, leaves, probes } = *counters;
+    let all = [
+        ("lists", lists),
+        ("entries", entries),
+        ("candidates", candidates),
+        ("scored", scored),
+        ("sizes skipped", sizes_skipped),
+        ("leaves", leaves),
+        ("probes", probes),
+    ];
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+/// An index that holds the expressions under their numbers.
+pub(super) fn index(algorithm: Algorithm, setting: &mut Setting<'_>) -> Result<Index, String> {
+    let index = Index::with_algorithm(setting.missing, Limits::default(), algorithm);
+    let expressions = std::mem::take(&mut setting.expressions);
+    let subscriptions = (0i64..).zip(expressions);
+    let subscriptions = subscriptions.map(|(number, expression)| Subscription::new(number, expression));
+    index.add_many(subscriptions.collect()).map_err(cannot)?;
+    index.settle();
+    Ok(index)
+}
+
+/// The engine as users hold it. Once events have been seen, what was compiled without them is compiled again.
+fn auto(mut setting: Setting<'_>) -> Result<Built, String> {
+    let begun = Instant::now();
+    let index = index(Algorithm::Auto, &mut setting)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut scratch = MatchScratch::default();
+    let snapshot = index.snapshot();
+    for event in setting.decode(STATISTICS, 256, snapshot.attributes()) {
+        snapshot.matches(&event, &mut scratch, |_| ()).map_err(|error| error.to_string())?;
+    }
+    drop(index.snapshot());
+    index.settle();
+    let snapshot = index.snapshot();
+    let bytes = snapshot.stats().matching_bytes;
+    let events = setting.measured(snapshot.attributes());
+    Ok(Built::new(seconds, bytes, Box::new(Held { snapshot, events, scratch })))
+}
+
+/// An index.
+struct Held {
+    snapshot: std::sync::Arc<Snapshot>,
+    events: Vec<Event>,
+    scratch: MatchScratch,
+}
+
+impl Subject for Held {
+    fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    fn matches(&mut self, event: usize, found: &mut Vec<u32>) {
+        let take = |id: tamis::IdRef<'_>| found.push(number(id));
+        self.snapshot.matches(&self.events[event], &mut self.scratch, take).expect("nothing is on disk");
+    }
+
+    fn take_counters(&mut self) -> Vec<(&'static str, u64)> {
+        counters(&self.scratch.take_counters())
+    }
+}
+
+/// The number of an expression that an index holds.
+pub(super) fn number(id: tamis::IdRef<'_>) -> u32 {
+    match id {
+        tamis::IdRef::Integer(number) => number as u32,
+        tamis::IdRef::String(text) => unreachable!("expressions are numbered, not called {text}"),
+    }
+}

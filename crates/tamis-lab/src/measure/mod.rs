@@ -1,0 +1,148 @@
+//! How fast is one matcher on one workload, and is it right?
+//!
+//! [`measure`] takes one cell of an experiment as JSON and returns what was measured as JSON, so that whoever
+//! runs experiments can give every cell a process of its own. What a cell found on a sample of events is part
+//! of the result: whoever compares cells compares that first.
+//!
+//! | file | the question it answers |
+//! |---|---|
+//! | `clock` | what did it find on the sample, and how long does an event take? |
+//! | `expressions` | how is a matcher of Boolean expressions built? |
+//! | `engine` | the engine's matchers |
+//! | `ranking` | the engine's matchers, asked for the best |
+//! | `others` | comparators and references |
+
+mod clock;
+mod engine;
+mod expressions;
+mod others;
+mod ranking;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::workload::{NAMES, Named, named_defaults, within};
+use clock::{Pace, Subject};
+
+/// The expressions of a workload where nobody says how many.
+const SIZE: u64 = 100_000;
+
+/// One cell of an experiment.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spec {
+    workload: String,
+    #[serde(default)]
+    parameters: Named,
+    matcher: String,
+    #[serde(default)]
+    options: Named,
+    #[serde(default = "events")]
+    events: usize,
+    #[serde(default = "sample")]
+    sample: usize,
+    #[serde(default = "repetitions")]
+    repetitions: usize,
+    #[serde(default = "seconds")]
+    seconds: f64,
+}
+
+fn events() -> usize {
+    200
+}
+
+fn sample() -> usize {
+    20
+}
+
+fn repetitions() -> usize {
+    5
+}
+
+fn seconds() -> f64 {
+    20.0
+}
+
+impl Spec {
+    fn pace(&self) -> Result<Pace, String> {
+        let Spec { events, sample, repetitions, seconds, .. } = *self;
+        for (name, number) in [("events", events), ("sample", sample), ("repetitions", repetitions)] {
+            within(name, number, 1, 1_000_000)?;
+        }
+        within("seconds", seconds, 0.001, 86_400.0)?;
+        Ok(Pace { events, sample, repetitions, seconds })
+    }
+}
+
+/// A matcher that was built for a workload.
+struct Built {
+    seconds: f64,
+    /// What matching reads.
+    bytes: usize,
+    subject: Box<dyn Subject>,
+    /// Of the workload: names with what was asked for and what was measured.
+    statistics: Map<String, Value>,
+    /// How many expressions an event is matched with.
+    expressions: u64,
+}
+
+impl Built {
+    fn new(seconds: f64, bytes: usize, subject: Box<dyn Subject>) -> Built {
+        Built { seconds, bytes, subject, statistics: Map::new(), expressions: 0 }
+    }
+}
+
+/// Measures one matcher on one workload.
+///
+/// ```
+/// let spec = r#"{"workload": "fontoura", "parameters": {"size": 100}, "matcher": "interval", "events": 20}"#;
+/// let found: serde_json::Value = serde_json::from_str(&tamis_lab::measure::measure(spec)?).unwrap();
+/// assert_eq!(found["counts"].as_array().unwrap().len(), 20);
+/// # Ok::<(), String>(())
+/// ```
+pub fn measure(spec: &str) -> Result<String, String> {
+    let spec: Spec = serde_json::from_str(spec).map_err(|error| format!("the specification: {error}"))?;
+    let pace = spec.pace()?;
+    let mut built = match family(&spec.workload) {
+        Some("expressions") => expressions::build(&spec, &pace)?,
+        Some(family) => return Err(format!("workloads of the family {family} are not measured yet")),
+        None => return Err(format!("there is no workload {:?}, but {}", spec.workload, NAMES.join(", "))),
+    };
+    let found = clock::run(&mut *built.subject, &pace);
+    let mut result = found.to_json();
+    result.insert("build_seconds".to_owned(), json!(built.seconds));
+    result.insert("bytes".to_owned(), json!(built.bytes));
+    if built.expressions > 0 {
+        let measured = found.matches / built.expressions as f64;
+        let asked = built.statistics.get("match probability").map(|figure| figure["requested"].clone());
+        let figure = json!({"requested": asked, "measured": measured});
+        built.statistics.insert("match probability".to_owned(), figure);
+    }
+    result.insert("statistics".to_owned(), Value::Object(built.statistics));
+    Ok(Value::Object(result).to_string())
+}
+
+/// What can be measured: the workloads with their parameters, and the matchers with their options.
+pub fn measurable() -> String {
+    let mut workloads = Map::new();
+    for name in NAMES {
+        let mut parameters = named_defaults(name, SIZE).unwrap_or_default();
+        let family = family(name);
+        if family == Some("expressions") {
+            parameters.insert("size".to_owned(), json!(SIZE));
+        }
+        workloads.insert(name.to_owned(), json!({"family": family, "parameters": parameters}));
+    }
+    json!({"workloads": workloads, "matchers": {"expressions": expressions::matchers()}}).to_string()
+}
+
+fn family(workload: &str) -> Option<&'static str> {
+    match workload {
+        "exchange" => Some("graph"),
+        name if NAMES.contains(&name) => Some("expressions"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

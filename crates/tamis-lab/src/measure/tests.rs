@@ -1,0 +1,145 @@
+use super::*;
+use crate::workload::{configure, count_matches};
+
+fn measured(spec: Value) -> Result<Value, String> {
+    measure(&spec.to_string()).map(|found| serde_json::from_str(&found).unwrap())
+}
+
+fn counts(found: &Value) -> Vec<u64> {
+    found["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect()
+}
+
+fn matchers() -> Vec<String> {
+    expressions::matchers().into_iter().map(|(name, _)| name).collect()
+}
+
+/// Matchers that know no bound on expressions.
+const EXPRESS_ALL: [&str; 9] =
+    ["auto", "scan", "compiled", "atree", "dewey", "interval", "pscan", "bop", "scan-with-conjunctions"];
+
+#[test]
+fn every_matcher_finds_what_the_oracle_finds() {
+    for workload in NAMES.into_iter().filter(|name| family(name) == Some("expressions")) {
+        let size = 300;
+        let wanted = count_matches(&*configure(workload, size, &Named::new()).unwrap(), 0..size, 0..20);
+        let mut digests = std::collections::BTreeSet::new();
+        for matcher in matchers() {
+            let spec = json!({
+                "workload": workload, "parameters": {"size": size}, "matcher": matcher,
+                "events": 30, "repetitions": 2,
+            });
+            let found = match measured(spec) {
+                Err(reason) => {
+                    assert!(reason.starts_with("cannot express: "), "{workload}, {matcher}: {reason}");
+                    assert!(!EXPRESS_ALL.contains(&&*matcher), "{workload}, {matcher}: {reason}");
+                    continue;
+                }
+                Ok(found) => found,
+            };
+            assert_eq!(counts(&found), wanted, "{workload}, {matcher}");
+            digests.insert(found["digest"].as_str().unwrap().to_owned());
+            assert_eq!((&found["events"], &found["repetitions"]), (&json!(30), &json!(2)));
+            for name in ["bytes", "build_seconds", "best_us", "median_us", "p99_us"] {
+                assert!(found[name].as_f64().unwrap() > 0.0, "{workload}, {matcher}: {name}");
+            }
+        }
+        assert_eq!(digests.len(), 1, "{workload}");
+    }
+}
+
+#[test]
+fn rankings_agree() {
+    let spec = |matcher: &str, pruning: &str| {
+        json!({
+            "workload": "whang", "parameters": {"size": 2000, "weighted": true}, "matcher": matcher,
+            "options": {"top": 3, "pruning": pruning}, "events": 10, "repetitions": 1,
+        })
+    };
+    let judge = measured(spec("scan", "none")).unwrap();
+    assert!(counts(&judge).contains(&3), "{judge}");
+    for matcher in engine::NAMES.into_iter().filter(|name| *name != "cnf") {
+        for pruning in ["none", "paper", "tight"] {
+            let found = measured(spec(matcher, pruning)).unwrap();
+            assert_eq!(found["digest"], judge["digest"], "{matcher}, {pruning}");
+            let scored = |found: &Value| found["counters"]["scored"].as_f64().unwrap();
+            assert!(scored(&found) <= scored(&judge), "{matcher}, {pruning}");
+        }
+    }
+}
+
+#[test]
+fn statistics_stand_beside_what_was_asked_for() {
+    let spec = json!({"workload": "fontoura", "parameters": {"size": 500, "pairs": 30}, "matcher": "dewey"});
+    let found = measured(spec).unwrap();
+    let pairs = &found["statistics"]["pairs per event"];
+    assert_eq!(*pairs, json!({"requested": 30.0, "measured": 30.0}));
+    let probability = found["statistics"]["match probability"]["measured"].as_f64().unwrap();
+    assert_eq!(probability, found["matches"].as_f64().unwrap() / 500.0);
+}
+
+#[test]
+fn what_takes_long_is_measured_on_fewer_events() {
+    let spec = json!({
+        "workload": "fontoura", "parameters": {"size": 5000}, "matcher": "scan",
+        "events": 1000, "sample": 3, "repetitions": 4, "seconds": 0.001,
+    });
+    let found = measured(spec).unwrap();
+    assert_eq!((&found["events"], &found["repetitions"]), (&json!(3), &json!(1)));
+}
+
+#[test]
+fn everything_measurable_is_named() {
+    let all: Value = serde_json::from_str(&measurable()).unwrap();
+    assert_eq!(all["workloads"]["whang"]["parameters"]["months"], 1);
+    assert_eq!(all["workloads"]["whang"]["parameters"]["size"], 100_000);
+    assert_eq!(all["workloads"]["exchange"]["family"], "graph");
+    assert_eq!(all["matchers"]["expressions"]["atree"]["options"]["reorganise"], true);
+    assert_eq!(all["matchers"]["expressions"]["kindex"]["options"]["top"], Value::Null);
+}
+
+#[test]
+fn wrong_specifications_are_refused() {
+    for (spec, message) in [
+        (json!({"workload": "x", "matcher": "scan"}), "there is no workload \"x\", but conjunctive, dense"),
+        (json!({"workload": "dense", "matcher": "skan"}), "there is no matcher \"skan\", but access, atree"),
+        (json!({"workload": "dense"}), "the specification: missing field `matcher`"),
+        (json!({"workload": "dense", "matcher": "scan", "event": 1}), "the specification: unknown field"),
+        (json!({"workload": "dense", "matcher": "scan", "events": 0}), "events is from 1 to 1000000, not 0"),
+        (
+            json!({"workload": "dense", "matcher": "scan", "seconds": -1.0}),
+            "seconds is from 0.001 to 86400, not -1",
+        ),
+        (
+            json!({"workload": "dense", "parameters": {"size": 0}, "matcher": "scan"}),
+            "size is from 1 to 2147483647, not 0",
+        ),
+        (
+            json!({"workload": "dense", "parameters": {"sizes": 1}, "matcher": "scan"}),
+            "there is no parameter \"sizes\", but attribute_exponent",
+        ),
+        (
+            json!({"workload": "dense", "parameters": {"size": 1}, "matcher": "scan", "options": {"share": 1}}),
+            "there is no option \"share\", but pruning, top",
+        ),
+        (
+            json!({"workload": "dense", "parameters": {"size": 1}, "matcher": "atree", "options": {"top": 0}}),
+            "top is at least 1",
+        ),
+        (
+            json!({"workload": "dense", "parameters": {"size": 1}, "matcher": "kindex",
+                "options": {"top": 1, "share": false}}),
+            "rankings are made with the usual options of kindex, not with share: false",
+        ),
+        (
+            json!({"workload": "whang", "parameters": {"size": 1}, "matcher": "compact"}),
+            "cannot express: compact knows",
+        ),
+        (
+            json!({"workload": "fontoura", "parameters": {"size": 9, "depth": [6, 6]}, "matcher": "kindex"}),
+            "cannot express: the disjunctive forms of",
+        ),
+    ] {
+        let found = measured(spec.clone()).expect_err(&spec.to_string());
+        assert!(found.starts_with(message), "{found}");
+    }
+}

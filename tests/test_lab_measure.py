@@ -1,0 +1,80 @@
+"""One matcher on one workload, measured natively."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tamis._tamis import Workload, measurable, measure
+
+
+def measured(**spec: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(measure(json.dumps(spec)))
+    return found
+
+
+def test_matchers_agree_and_times_are_told() -> None:
+    for workload in ("whang", "fontoura"):
+        digests = set()
+        for matcher in ("scan", "interval", "bop"):
+            found = measured(
+                workload=workload, parameters={"size": 200, "seed": 3}, matcher=matcher, events=25
+            )
+            digests.add(found["digest"])
+            assert len(found["counts"]) == 20
+            assert found["events"] == 25
+            assert 0 < found["median_us"] <= found["p99_us"]
+            assert found["build_seconds"] > 0
+            assert found["bytes"] > 0
+            pairs = found["statistics"]["pairs per event"]
+            assert pairs["measured"] == pytest.approx(pairs["requested"], rel=0.05)
+        assert len(digests) == 1
+
+
+def test_the_digest_can_be_computed_elsewhere() -> None:
+    spec = {"workload": "dense", "parameters": {"size": 5}, "matcher": "scan", "sample": 3}
+    found = measured(**spec, events=3)
+    assert found["counts"] == [0, 0, 0]
+    value = 0xCBF29CE484222325
+    for byte in b"\n\n\n":  # the numbers of an event's matches, with commas, would stand before
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    assert found["digest"] == f"{value:016x}"
+
+
+def test_what_is_measurable_has_names() -> None:
+    known = json.loads(measurable())
+    assert known["workloads"]["whang"]["parameters"]["months"] == 1
+    assert "propagation_on_demand" in known["matchers"]["expressions"]["atree"]["options"]
+    for name, workload in known["workloads"].items():
+        if workload["family"] == "expressions":
+            parameters = {k: v for k, v in workload["parameters"].items() if k != "size"}
+            Workload(name, parameters=json.dumps(parameters))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"workload": "whang", "matcher": "skan"}, "there is no matcher"),
+        ({"workload": "wang", "matcher": "scan"}, "there is no workload"),
+        (
+            {"workload": "whang", "matcher": "compact", "parameters": {"size": 9}},
+            "cannot express: ",
+        ),
+    ],
+)
+def test_what_cannot_be_measured(spec: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measure(json.dumps(spec))
+
+
+def test_parameters_of_a_workload() -> None:
+    usual, other = (
+        Workload("whang", size=10, parameters=text) for text in ("{}", '{"months": 12}')
+    )
+    assert usual.expressions(0, 10) != other.expressions(0, 10)
+    with pytest.raises(ValueError, match='no parameter "month", but attribute_exponent'):
+        Workload("whang", parameters='{"month": 12}')
+    with pytest.raises(ValueError, match="months is from 1 to 12, not 13"):
+        Workload("whang", parameters='{"months": 13}')
+    with pytest.raises(ValueError, match="parameters are a JSON object"):
+        Workload("whang", parameters="months")
