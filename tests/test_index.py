@@ -183,12 +183,43 @@ def test_stats() -> None:
     assert stats["subscriptions"] == 3
     assert stats["attributes"] == 3
     assert stats["predicates"] == 3, "equal predicates are one"
+    assert stats["attribute_predicates"] == {"x": 1, "y": 1, "z.w": 1}
+    assert stats["nodes"] == 6, "three predicates, a conjunction, a disjunction and a constant"
+    assert stats["edges"] == 4
+    assert stats["sharing"] == pytest.approx(7 / 6)
     assert stats["matcher"] == "scan"
+    assert stats["matchers"] == {"scan": 1}
     assert stats["removed"] == 0
     index.remove("c")
     stats = index.stats()
     assert (stats["subscriptions"], stats["removed"]) == (2, 1)
     assert json.loads(json.dumps(stats)) == stats
+
+
+@pytest.mark.parametrize("matcher", get_args(Matcher))
+def test_what_expressions_consist_of_does_not_depend_on_the_matcher(matcher: Matcher) -> None:
+    index = Index(matcher=matcher)
+    index.add_many((n, f"a = {n % 5} and (b > {n % 3} or exists(c))") for n in range(100))
+    stats = index.stats()
+    assert stats["attribute_predicates"] == {"a": 5, "b": 3, "c": 1}
+    assert (stats["predicates"], stats["nodes"], stats["edges"]) == (9, 9 + 3 + 15, 6 + 30)
+    assert stats["sharing"] == pytest.approx((100 + 36) / 27)
+    assert sum(stats["matchers"].values()) == stats["segments"]
+
+
+def test_few_but_large_expressions_are_compiled() -> None:
+    index = Index()
+    index.add(1, " or ".join(f"a = {n} and b = {n}" for n in range(1_000)))
+    assert index.stats()["matchers"] == {"compiled": 1}
+    index.add(2, "a = 7")
+    assert index.stats()["matchers"] == {"compiled": 1, "scan": 1}
+    assert index.match({"a": 7, "b": 7}) == [1, 2]
+
+
+def test_texts_are_kept_without_what_surrounds_them() -> None:
+    index = Index()
+    index.add_many([(1, "  a   =  1 \n"), (2, "a = 1")])
+    assert str(index[1].expression) == str(index[2].expression) == "a = 1"
 
 
 def test_many_additions_and_removals_stay_compact() -> None:

@@ -412,7 +412,13 @@ class Index:
     def settle(self) -> None:
         """Wait until nothing is left to be merged in the background."""
     def stats(self) -> dict[str, Any]:
-        """Figures about the index: subscriptions, segments, attributes, predicates, the matcher."""
+        """Figures about the index.
+
+        `subscriptions`, `removed` (but still carried), `segments`, `matchers` (how many segments have
+        which), `matcher` (that of the largest), `attributes`, `predicates`, `attribute_predicates`,
+        `nodes` (distinct predicates, conjunctions and disjunctions), `edges` (to their operands),
+        `sharing` (how often a node is used on average), `matching_bytes` and `subscription_bytes`.
+        """
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes that subscriptions mention or have mentioned."""

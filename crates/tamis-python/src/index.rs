@@ -1,6 +1,7 @@
 //! `tamis.Index`: what a user holds.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -269,16 +270,25 @@ impl Index {
 
     /// Figures about the index.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = self.index.snapshot().stats();
+        let snapshot = self.index.snapshot();
+        let shape = py.detach(|| snapshot.shape()).map_err(|error| error::raise(py, &error))?;
+        let stats = snapshot.stats();
         let dict = PyDict::new(py);
         dict.set_item("subscriptions", stats.subscriptions)?;
         dict.set_item("removed", stats.removed)?;
         dict.set_item("segments", stats.segments)?;
         dict.set_item("attributes", stats.attributes)?;
-        dict.set_item("predicates", stats.predicates)?;
+        dict.set_item("predicates", shape.predicates.values().sum::<usize>())?;
+        let predicates: BTreeMap<&str, usize> =
+            shape.predicates.iter().map(|(name, count)| (name.as_ref(), *count)).collect();
+        dict.set_item("attribute_predicates", predicates)?;
+        dict.set_item("nodes", shape.nodes)?;
+        dict.set_item("edges", shape.edges)?;
+        dict.set_item("sharing", shape.sharing())?;
         dict.set_item("matching_bytes", stats.matching_bytes)?;
         dict.set_item("subscription_bytes", stats.subscription_bytes)?;
         dict.set_item("matcher", stats.matcher)?;
+        dict.set_item("matchers", stats.matchers)?;
         Ok(dict)
     }
 

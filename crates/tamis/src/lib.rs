@@ -66,7 +66,7 @@ pub use index::{
 pub use limits::Limits;
 pub use matcher::{
     ATree, ATreeOptions, ATreeStats, Cnf, Compiled, Counters, Cursor, Dewey, Interval, IntervalOptions,
-    KIndex, KIndexOptions, Matcher, Pruning, Scan, Scratch, Slot,
+    KIndex, KIndexOptions, Matcher, Pruning, Scan, Scratch, Shape, Slot,
 };
 pub use predicate::Check;
 pub use rank::{EventWeights, ScoreScratch, Scores};

@@ -23,6 +23,11 @@ const PER_THREAD: usize = 5_000;
 pub(super) trait Draft: Sync {
     /// The subscription itself.
     fn read(&self) -> Result<Cow<'_, Subscription>>;
+
+    /// The text of its expression, where it has one.
+    fn text(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl Draft for Subscription {
@@ -40,6 +45,10 @@ pub(super) struct Kept<'a> {
 impl Draft for Kept<'_> {
     fn read(&self) -> Result<Cow<'_, Subscription>> {
         self.segment.subscription(self.slot).map(Cow::Owned)
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.segment.text(self.slot)
     }
 }
 
@@ -65,6 +74,10 @@ impl Draft for Written<'_> {
             name: name_of(id),
             cause: Box::new(cause),
         })
+    }
+
+    fn text(&self) -> Option<&str> {
+        Some(self.written.text.trim())
     }
 }
 
@@ -94,7 +107,7 @@ pub(super) fn gather<D: Draft>(drafts: &[D], threads: usize) -> Result<(Records,
         let mut gathered = Gathered::default();
         for draft in share {
             let subscription = draft.read()?;
-            gathered.records.push(&subscription);
+            gathered.records.push(&subscription, draft.text());
             gathered.compiled.push(&subscription.expression);
         }
         Ok(gathered)

@@ -13,6 +13,10 @@ use crate::event::Event;
 /// How many neighbouring segments of one size class are merged, and the ratio of two classes.
 const MERGE: usize = 8;
 
+/// A segment that matching reads so many bytes of is merged with no other: positions in one are 32 bits
+/// wide, which [`MERGE`] of less than this do not exceed.
+const FULL: usize = 1 << 30;
+
 impl Shared {
     /// The segments as one, without what is removed at `version`; nothing where nothing is left.
     pub(super) fn merge(
@@ -41,7 +45,10 @@ impl Shared {
         let slots: usize = large.iter().map(|segment| segment.len()).sum();
         let removed: usize = large.iter().map(|segment| segment.removals()).sum();
         if 2 * removed > slots + 1024 {
-            return Some(0..large.len());
+            // All as one; or, where that might be too large, one that is mostly removed, which there is.
+            let mostly = |segment: &Arc<Segment>| 2 * segment.removals() > segment.len();
+            let worst = large.iter().position(mostly).filter(|_| large.iter().any(is_full));
+            return Some(worst.map_or(0..large.len(), |worst| worst..worst + 1));
         }
         next_run(&snapshot.segments).or_else(|| {
             let unsampled = snapshot.segments.iter().position(|segment| segment.is_worth_sampling())?;
@@ -130,11 +137,16 @@ pub(super) fn next_run(segments: &[Arc<Segment>]) -> Option<std::ops::Range<usiz
     let mut end = segments.len();
     while end > 0 {
         let highest = class(&segments[end - 1]);
-        let run = segments[..end].iter().rev().take_while(|segment| class(segment) <= highest).count();
+        let same = |segment: &&Arc<Segment>| class(segment) <= highest && !is_full(segment);
+        let run = segments[..end].iter().rev().take_while(same).count();
         if run >= MERGE {
             return Some(end - run..end);
         }
-        end -= run;
+        end -= run.max(1);
     }
     None
+}
+
+fn is_full(segment: &Arc<Segment>) -> bool {
+    segment.bytes().0 > FULL
 }

@@ -23,7 +23,7 @@ mod subscription;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 
@@ -357,9 +357,10 @@ impl Shared {
     }
 }
 
-/// How many threads a caller who waits may keep busy.
+/// How many threads a caller who waits may keep busy; asked once, because the system reads files to answer.
 fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |threads| threads.get())
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
 }
 
 #[cfg(test)]

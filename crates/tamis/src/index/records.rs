@@ -1,6 +1,6 @@
 //! What does a segment keep of its subscriptions, and where is one of a given id?
 //!
-//! Ids, the canonical texts of expressions and metadata stand in columns; an expression is read
+//! Ids, the texts of expressions and metadata stand in columns; an expression is read
 //! again when someone asks for it.
 
 use super::subscription::Subscription;
@@ -36,9 +36,13 @@ pub(super) struct RecordsBuilder {
 }
 
 impl RecordsBuilder {
-    pub fn push(&mut self, subscription: &Subscription) {
+    /// Appends a subscription, whose expression has this text or is written out.
+    pub fn push(&mut self, subscription: &Subscription, text: Option<&str>) {
         self.ids.push(subscription.id.as_ref());
-        self.texts.push_display(&subscription.expression);
+        match text {
+            Some(text) => self.texts.push(text.as_bytes()),
+            None => self.texts.push_display(&subscription.expression),
+        }
         self.metadata.push(subscription.metadata.as_deref().unwrap_or("").as_bytes());
         self.has_metadata |= subscription.metadata.is_some();
         self.boosts.push(subscription.boost);
@@ -86,7 +90,7 @@ impl Records {
         (self.kinds[0] > 0, self.kinds[1] > 0)
     }
 
-    /// The canonical text of the expression in a slot; `None` where the file is damaged.
+    /// The text of the expression in a slot; `None` where the file is damaged.
     pub fn text(&self, slot: Slot) -> Option<&str> {
         self.texts.get(slot as usize)
     }

@@ -18,20 +18,23 @@ use crate::expression::{Expression, Outer, check_size, normalise, parse};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::matcher::{
-    ATree, ATreeOptions, Cnf, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher,
-    Scan, Scratch, Slot,
+    ATree, ATreeOptions, Cnf, Compiled, CompiledBuilder, Dewey, Interval, IntervalOptions, KIndex,
+    KIndexOptions, Matcher, Scan, Scratch, Shape, Slot,
 };
 use crate::rank::{Scores, is_coarse};
 use crate::sections::{SectionReader, Sections};
 use crate::truth::Missing;
 
-/// Segments of fewer subscriptions are scanned: compiling them would cost more than it saves.
+/// Fewer subscriptions are scanned if they are small: compiling them would cost more than it saves.
 const COMPILED: usize = 32;
+/// Expressions of more predicates and connectives than this, all together, are compiled however few they are.
+const SCANNED_NODES: usize = 16 * COMPILED;
 
 /// Which algorithm an index uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Algorithm {
-    /// Chosen for every segment: a scan for the smallest, the compiled A-Tree for all others.
+    /// Chosen for every segment by how much there is to evaluate: a scan of the smallest, the compiled
+    /// A-Tree for all others.
     #[default]
     Auto,
     /// Every expression is evaluated.
@@ -51,10 +54,11 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm for so many subscriptions.
-    fn of(self, subscriptions: usize) -> Algorithm {
+    /// The algorithm for many subscriptions, or for these expressions.
+    fn of<'a>(self, expressions: impl ExactSizeIterator<Item = &'a Expression>) -> Algorithm {
+        let few = expressions.len() < COMPILED;
         match self {
-            Algorithm::Auto if subscriptions < COMPILED => Algorithm::Scan,
+            Algorithm::Auto if few && is_small(expressions) => Algorithm::Scan,
             Algorithm::Auto => Algorithm::Compiled,
             other => other,
         }
@@ -69,6 +73,11 @@ impl Algorithm {
         };
         check_size(&normalise(expression), outer, limits.normal_form)
     }
+}
+
+/// Whether so little is to be evaluated that a scan does it as fast as anything.
+fn is_small<'a>(expressions: impl Iterator<Item = &'a Expression>) -> bool {
+    expressions.map(|expression| expression.nodes().len()).sum::<usize>() <= SCANNED_NODES
 }
 
 /// What building a segment takes besides subscriptions.
@@ -106,8 +115,7 @@ impl Engine {
         for predicate in expressions.clone().flat_map(Expression::predicates) {
             attributes.intern(predicate.attribute());
         }
-        let algorithm = algorithm.of(expressions.len());
-        match algorithm {
+        match algorithm.of(expressions.clone()) {
             Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
             Algorithm::ATree => {
                 let options = ATreeOptions::default();
@@ -137,6 +145,8 @@ impl Engine {
 pub(super) struct Segment {
     records: Records,
     engine: Engine,
+    /// What its expressions consist of; found out when someone asks, where the matcher does not say.
+    shape: OnceLock<Shape>,
     /// What its expressions score; made when someone asks for a ranking.
     scores: OnceLock<(Scores, bool)>,
     names: Arc<Attributes>,
@@ -155,8 +165,9 @@ pub(super) struct Segment {
 impl Segment {
     /// Reads and compiles drafts; fails where one cannot be read.
     pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
-        let (records, engine) = match settings.algorithm.of(drafts.len()) {
-            Algorithm::Compiled => {
+        let many = drafts.len() >= COMPILED;
+        let (records, engine) = match settings.algorithm {
+            Algorithm::Auto | Algorithm::Compiled if many => {
                 let (records, builder) = gather(drafts, settings.threads)?;
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
@@ -166,7 +177,9 @@ impl Segment {
             _ => {
                 let subscriptions = drafts.iter().map(Draft::read).collect::<Result<Vec<_>>>()?;
                 let mut records = RecordsBuilder::default();
-                subscriptions.iter().for_each(|subscription| records.push(subscription));
+                for (subscription, draft) in subscriptions.iter().zip(drafts) {
+                    records.push(subscription, draft.text());
+                }
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
                 (records.finish(), Engine::new(expressions, boost, settings))
@@ -175,6 +188,7 @@ impl Segment {
         Ok(Segment {
             records,
             engine,
+            shape: OnceLock::new(),
             scores: OnceLock::new(),
             names: settings.attributes.clone(),
             missing: settings.missing,
@@ -209,6 +223,22 @@ impl Segment {
     /// Whether compiling it again, now that events have been seen, is worth while.
     pub fn is_worth_sampling(&self) -> bool {
         !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, Engine::Compiled(_))
+    }
+
+    /// What its expressions consist of, whether removed or not. The matchers of the papers do not know: all
+    /// expressions are read for them, once.
+    pub fn shape(&self) -> Result<Shape> {
+        if let Engine::Compiled(compiled) = &self.engine {
+            return Ok(compiled.shape());
+        }
+        if let Some(shape) = self.shape.get() {
+            return Ok(shape.clone());
+        }
+        let mut builder = CompiledBuilder::default();
+        for slot in 0..self.len() as Slot {
+            builder.push(&self.expression(slot)?);
+        }
+        Ok(self.shape.get_or_init(|| builder.shape()).clone())
     }
 
     /// Bytes of memory for matching, and for the subscriptions themselves.
@@ -296,9 +326,14 @@ impl Segment {
         self.records.metadata(slot)
     }
 
+    /// The text of the expression in a slot; `None` where the file is damaged.
+    pub fn text(&self, slot: Slot) -> Option<&str> {
+        self.records.text(slot)
+    }
+
     fn expression(&self, slot: Slot) -> Result<Expression> {
         // It was within the limits when it was added.
-        let text = self.records.text(slot).ok_or_else(|| self.damaged())?;
+        let text = self.text(slot).ok_or_else(|| self.damaged())?;
         parse(text, &Limits::none()).map_err(|_| self.damaged())
     }
 
@@ -361,6 +396,7 @@ impl Segment {
         let mut segment = Segment {
             records,
             engine: Engine::Scan(Scan::new([], attributes, missing)),
+            shape: OnceLock::new(),
             scores: OnceLock::new(),
             names: attributes.clone(),
             missing,

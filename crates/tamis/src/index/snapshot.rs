@@ -4,7 +4,7 @@
 //! later carries the version of its removal, which older snapshots ignore: a reader sees all or
 //! nothing of a change, without a lock and without a copy.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::documents::Documents;
@@ -14,7 +14,7 @@ use super::subscription::Subscription;
 use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::id::{Id, IdRef};
-use crate::matcher::{Scratch, Slot};
+use crate::matcher::{Scratch, Shape, Slot};
 use crate::rank::ScoreScratch;
 use crate::xml::FilterSnapshot;
 
@@ -137,21 +137,37 @@ impl Snapshot {
         self.live == 0
     }
 
+    /// What the expressions consist of: what several segments have is counted in each, and so is what was
+    /// removed but not yet dropped. Where a matcher of the papers was chosen, all expressions are read.
+    ///
+    /// Fails only where a file that was opened without verification turns out to be damaged.
+    pub fn shape(&self) -> Result<Shape> {
+        let mut shape = Shape::default();
+        for segment in &self.segments {
+            shape.add(segment.shape()?);
+        }
+        Ok(shape)
+    }
+
     /// Figures about the snapshot.
     pub fn stats(&self) -> Stats {
         let slots: usize = self.segments.iter().map(|segment| segment.len()).sum();
         let bytes = self.segments.iter().map(|segment| segment.bytes());
         let (matching, subscriptions) = bytes.fold((0, 0), |sum, bytes| (sum.0 + bytes.0, sum.1 + bytes.1));
         let largest = self.segments.iter().max_by_key(|segment| segment.len());
+        let mut matchers = BTreeMap::new();
+        for segment in &self.segments {
+            *matchers.entry(segment.matcher().name()).or_default() += 1;
+        }
         Stats {
             subscriptions: self.live,
             removed: slots - self.live,
             segments: self.segments.len(),
             attributes: self.attributes.len(),
-            predicates: self.segments.iter().map(|segment| segment.matcher().predicates()).sum(),
             matching_bytes: matching,
             subscription_bytes: subscriptions,
             matcher: largest.map_or("scan", |segment| segment.matcher().name()),
+            matchers,
         }
     }
 }
@@ -167,12 +183,12 @@ pub struct Stats {
     pub segments: usize,
     /// Attributes that subscriptions mention or have mentioned.
     pub attributes: usize,
-    /// Distinct predicates, summed over the segments.
-    pub predicates: usize,
     /// Bytes that matching reads.
     pub matching_bytes: usize,
     /// Bytes of ids, expressions' texts and metadata.
     pub subscription_bytes: usize,
     /// The matcher of the largest segment.
     pub matcher: &'static str,
+    /// How many segments have which matcher.
+    pub matchers: BTreeMap<&'static str, usize>,
 }

@@ -21,8 +21,8 @@ mod scan;
 
 pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use cnf::Cnf;
-pub use compiled::Compiled;
 pub(crate) use compiled::CompiledBuilder;
+pub use compiled::{Compiled, Shape};
 pub use dewey::Dewey;
 pub use interval::{Interval, IntervalOptions};
 pub use kindex::{Cursor, KIndex, KIndexOptions};
@@ -44,9 +44,6 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
 
     /// Appends the slots of the expressions that are true on the event, ascending.
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>);
-
-    /// How many distinct predicates the expressions have.
-    fn predicates(&self) -> usize;
 
     /// About how many bytes of memory matching reads.
     fn bytes(&self) -> usize;

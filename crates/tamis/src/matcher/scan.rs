@@ -96,10 +96,6 @@ impl Matcher for Scan {
         }
     }
 
-    fn predicates(&self) -> usize {
-        self.predicates.len()
-    }
-
     fn bytes(&self) -> usize {
         size_of::<Step>() * self.steps.len() + 8 * self.ends.len() + self.predicates.bytes()
     }

@@ -206,10 +206,6 @@ impl Matcher for ATree {
         self.find(event, &mut scratch.atree, found);
     }
 
-    fn predicates(&self) -> usize {
-        self.predicates.len()
-    }
-
     fn bytes(&self) -> usize {
         // Counted by hand from the sizes of nodes, edges and predicates with their tables; operands
         // of predicates come on top.

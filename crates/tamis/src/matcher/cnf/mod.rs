@@ -263,10 +263,6 @@ impl Matcher for Cnf {
         super::ascending(found, first);
     }
 
-    fn predicates(&self) -> usize {
-        self.postings.keys() + self.scan.predicates()
-    }
-
     fn bytes(&self) -> usize {
         let words =
             3 * self.clauses.len() + self.starts.len() + 2 * self.negations.len() + self.scanned.len();

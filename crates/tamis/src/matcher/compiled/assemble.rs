@@ -25,7 +25,8 @@ pub(super) struct Parts {
 impl Parts {
     /// Lays it out; `local` has the number here of each attribute of the index.
     pub fn assemble(self, local: Vec<u32>) -> Compiled {
-        let Parts { builder, bodies, mut node_slots, slots, deep, scan } = self;
+        let Parts { mut builder, bodies, mut node_slots, slots, deep, scan } = self;
+        let (shape, attribute_predicates) = std::mem::take(&mut builder.shape);
         let Builder { terms, keys, sets, intervals, .. } = &builder;
         let count = terms.names().len();
         let mut sources = 0;
@@ -86,11 +87,12 @@ impl Parts {
             set_keys.extend_from_slice(keys);
             set_starts.push(set_keys.len() as u32);
         }
-        let counts = [slots, terms.literals()].into_iter().map(|count| count as u64);
         let sources = [set_sources, pattern_sources, attribute_sources, always, node_sources];
+        let counts = [slots as u64].into_iter().chain(sources.map(u64::from)).chain(shape);
         Compiled {
             missing: builder.missing,
-            counts: counts.chain(sources.into_iter().map(u64::from)).collect(),
+            counts: counts.collect(),
+            attribute_predicates: attribute_predicates.into(),
             names: terms.names().iter().map(|name| name.as_bytes()).collect(),
             attributes: local,
             patterns: Patterns::new(&terms.patterns),

@@ -12,9 +12,10 @@ use super::estimate::Estimates;
 use super::keys::Keys;
 use super::program::{self, MOST_ATTRIBUTES, MOST_KEYS, end_block, head};
 use super::ranges::{Bounds, Interval};
+use super::shape::{Shape, count_nodes, count_uses};
 use super::term::{Tag, Term, TermId, Terms};
 use super::{Compiled, NO_BLOCK, TARGET_NODE};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, Normaliser};
 use crate::matcher::{Scan, Slot};
@@ -48,6 +49,19 @@ impl CompiledBuilder {
         self.roots.extend(other.roots.iter().map(|&root| numbers[root as usize]));
     }
 
+    /// What the expressions consist of.
+    pub fn shape(&self) -> Shape {
+        let ([nodes, edges, uses], predicates) =
+            count_nodes(&self.terms, &count_uses(&self.terms, &self.roots));
+        let predicates = self.terms.names().iter().cloned().zip(predicates);
+        Shape {
+            nodes: nodes as usize,
+            edges: edges as usize,
+            uses: uses as usize,
+            predicates: predicates.map(|(name, count)| (name, count as usize)).collect(),
+        }
+    }
+
     /// Compiles what was taken apart; `sample` tells what events are like, and `expression` gives the
     /// expression of a slot again, for the few that are too deep to compile.
     pub fn finish(
@@ -79,7 +93,13 @@ impl CompiledBuilder {
         }
         let scanned = deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
         let scan = Scan::new(&scanned, attributes, missing);
-        Ok(compile(terms, &roots, deep, scan, local, missing, sample))
+        let compiled = compile(terms, &roots, deep, scan, local, missing, sample);
+        if compiled.words().iter().any(|column| column.len() > u32::MAX as usize) {
+            return Err(Error::expression(
+                "there are too many expressions at once; add them in several calls",
+            ));
+        }
+        Ok(compiled)
     }
 }
 
@@ -93,18 +113,8 @@ fn compile(
     missing: Missing,
     sample: &[Event],
 ) -> Compiled {
-    let mut uses = vec![0u32; terms.len()];
-    for &root in roots.iter().filter(|&&root| root != TermId::MAX) {
-        uses[root as usize] += 1;
-    }
-    // Operands have smaller numbers, so going down settles a term's uses before its operands'.
-    for term in (0..terms.len()).rev() {
-        if uses[term] > 0 {
-            for &operand in terms.get(term as TermId).operands() {
-                uses[operand as usize] += 1;
-            }
-        }
-    }
+    let uses = count_uses(&terms, roots);
+    let shape = count_nodes(&terms, &uses);
     let estimates = Estimates::new(&terms, &uses, sample, &local);
     let count = terms.names().len();
     let mut key_uses = vec![0u32; terms.keys.list.len()];
@@ -125,6 +135,7 @@ fn compile(
         key_numbers,
         bits: Bits::new(places),
         bounds,
+        shape,
         chances: vec![0.0; terms.len()],
         costs: vec![0.0; terms.len()],
         nodes: vec![NO_NODE; terms.len()],
@@ -188,6 +199,8 @@ pub(super) struct Builder {
     key_numbers: Vec<u32>,
     pub bounds: Bounds,
     pub bits: Bits,
+    /// Nodes, edges and uses; and the predicates of each attribute.
+    pub shape: ([u64; 3], Vec<u32>),
     /// The chance that a term is true.
     chances: Vec<f64>,
     /// How often per event a term's entries are looked at.

@@ -20,6 +20,7 @@ mod patterns;
 mod program;
 mod ranges;
 mod run;
+mod shape;
 mod term;
 mod values;
 mod working;
@@ -39,6 +40,7 @@ use patterns::Patterns;
 use program::{Context, block_holds, holds};
 use ranges::{Bounds, NO_RANK, Stabbing};
 use run::{Candidate, touch};
+pub use shape::Shape;
 pub(crate) use working::Working;
 use working::{Field, Known};
 
@@ -78,7 +80,9 @@ pub struct Compiled {
     scan: Scan,
     /// The names of the attributes, by their number here less one.
     names: Strings,
-    /// The number of slots and of predicates, and the first source of each kind.
+    /// By attribute of these names: how many predicates it has.
+    attribute_predicates: Column<u32>,
+    /// The number of slots, the first source of each kind, and the numbers of nodes, edges and uses.
     counts: Column<u64>,
 }
 
@@ -106,7 +110,17 @@ impl Compiled {
 
     /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.
     fn sources(&self) -> [u32; 5] {
-        std::array::from_fn(|kind| self.counts[2 + kind] as u32)
+        std::array::from_fn(|kind| self.counts[1 + kind] as u32)
+    }
+
+    /// What the expressions consist of, except those too deep to compile.
+    pub(crate) fn shape(&self) -> Shape {
+        let [nodes, edges, uses] = std::array::from_fn(|figure| self.counts[6 + figure] as usize);
+        let predicates = self.attribute_predicates.iter().enumerate();
+        let predicates = predicates.filter_map(|(attribute, &count)| {
+            self.names.get(attribute).map(|name| (name.into(), count as usize))
+        });
+        Shape { nodes, edges, uses, predicates: predicates.collect() }
     }
 
     /// Lays the matcher down in a file.
@@ -123,7 +137,7 @@ impl Compiled {
         }
     }
 
-    fn words(&self) -> [&Column<u32>; 13] {
+    fn words(&self) -> [&Column<u32>; 14] {
         [
             &self.runs,
             &self.pattern_starts,
@@ -138,6 +152,7 @@ impl Compiled {
             &self.node_slot_starts,
             &self.node_slots,
             &self.deep,
+            &self.attribute_predicates,
         ]
     }
 
@@ -150,7 +165,7 @@ impl Compiled {
         expression: impl Fn(Slot) -> Result<Expression>,
     ) -> Result<Compiled> {
         let counts: Column<u64> = reader.next()?;
-        if counts.len() != 7 || counts[0] != slots as u64 {
+        if counts.len() != 9 || counts[0] != slots as u64 {
             return Err(reader.damaged("the counts are wrong"));
         }
         let names = Strings::read(reader)?;
@@ -186,6 +201,7 @@ impl Compiled {
             node_slot_starts: reader.next()?,
             node_slots: reader.next()?,
             deep: reader.next()?,
+            attribute_predicates: reader.next()?,
             scan: Scan::new([], attributes, missing),
         };
         if !compiled.deep.is_empty() {
@@ -384,10 +400,6 @@ impl Matcher for Compiled {
         deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
         working.take(found);
         working.end();
-    }
-
-    fn predicates(&self) -> usize {
-        self.counts[1] as usize
     }
 
     fn bytes(&self) -> usize {

@@ -71,6 +71,11 @@ impl<'a> Term<'a> {
         }
     }
 
+    /// Whether it asks about an attribute.
+    pub fn is_literal(self) -> bool {
+        !matches!(self.tag, Tag::Constant | Tag::And | Tag::Or)
+    }
+
     pub fn constant(self) -> bool {
         self.words[1] == 1
     }
@@ -139,13 +144,6 @@ impl Terms {
     /// The names of the attributes, by their number here less one.
     pub fn names(&self) -> &[Arc<str>] {
         &self.names
-    }
-
-    /// How many terms are literals.
-    pub fn literals(&self) -> usize {
-        (0..self.len() as TermId)
-            .filter(|&term| !matches!(self.get(term).tag, Tag::Constant | Tag::And | Tag::Or))
-            .count()
     }
 
     pub fn len(&self) -> usize {

@@ -177,10 +177,6 @@ impl Matcher for Dewey {
         self.forest.scan(event, scratch, found, first);
     }
 
-    fn predicates(&self) -> usize {
-        self.forest.predicates()
-    }
-
     fn bytes(&self) -> usize {
         let words = self.starts.len() + self.leaves.len() + self.trees.len() + self.level_ends.len();
         self.forest.bytes() + 4 * words + 8 * self.id_starts.len() + self.ids.len()

@@ -153,10 +153,6 @@ impl Forest {
         }
     }
 
-    pub fn predicates(&self) -> usize {
-        self.conjunctions.postings().keys() + self.scan.predicates()
-    }
-
     pub fn bytes(&self) -> usize {
         self.conjunctions.postings().bytes() + 4 * self.scanned.len() + self.scan.bytes()
     }

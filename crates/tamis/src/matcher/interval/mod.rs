@@ -152,10 +152,6 @@ impl Matcher for Interval {
         self.forest.scan(event, scratch, found, first);
     }
 
-    fn predicates(&self) -> usize {
-        self.forest.predicates()
-    }
-
     fn bytes(&self) -> usize {
         self.forest.bytes()
             + 4 * (self.starts.len() + self.words.len())

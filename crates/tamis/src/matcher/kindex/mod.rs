@@ -165,10 +165,6 @@ impl Matcher for KIndex {
         super::ascending(found, first);
     }
 
-    fn predicates(&self) -> usize {
-        self.conjunctions.postings().keys() + self.scan.predicates()
-    }
-
     fn bytes(&self) -> usize {
         let words = self.starts.len() + self.slots.len() + self.firsts.len() + self.scanned.len();
         self.conjunctions.postings().bytes() + 4 * words + self.scan.bytes()

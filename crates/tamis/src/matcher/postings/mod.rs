@@ -73,11 +73,6 @@ impl Postings {
         self.starts[key as usize]..self.starts[key as usize + 1]
     }
 
-    /// How many distinct keys there are.
-    pub fn keys(&self) -> usize {
-        self.keys.len()
-    }
-
     /// About how many bytes it takes; operands of predicates not counted.
     pub fn bytes(&self) -> usize {
         self.keys.bytes()
