@@ -18,17 +18,17 @@ export PIP_QUIET := 1
 unexport CONDA_PREFIX
 
 NEEDS := python rust
-bench demo test pipeline check: NEEDS += java
+bench-full demo test pipeline check: NEEDS += java
 fuzz: NEEDS += nightly
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
-.PHONY: help demo test pipeline check lint types docs format fuzz bench clean require build
+.PHONY: help demo test pipeline check lint types docs format fuzz bench bench-full clean require build
 
 help: ## list the targets
-	awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: require build $(VENV)/.extra-spark ## match events on a local Spark session
 	$(BIN)/python examples/demo.py
@@ -76,7 +76,18 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
 	done
 
-bench: require build $(VENV)/.extra-spark ## measure the language, the XML filters beside lxml, the engine beside its references, the papers' findings, and graphs
+bench: require build $(VENV)/.extra-lab ## the papers' figures and the engine beside its references, scaled down
+	$(BIN)/tamis lab run all --scale small --records build/record
+	$(BIN)/tamis lab draw --scale small --records build/record --out build/lab/small
+	$(BIN)/tamis lab report build/lab/small/report.html --scale small --records build/record
+	for setting in "conjunctive 100000" "dense 100000"; do \
+		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
+	done
+
+bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything at full scale: also the language, XML beside lxml, graphs, Spark
+	$(BIN)/tamis lab run all
+	$(BIN)/tamis lab draw
+	$(BIN)/tamis lab report
 	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis
 	$(BIN)/python scripts/bench_lxml.py build/xml
 	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000" "ads-like 1392196"; do \
@@ -101,7 +112,7 @@ build: $(VENV)/.native
 
 # Stamps live in the environment they describe: without it they are gone as well.
 
-$(VENV)/.native: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/.extra-dev $(VENV)/.extra-cli
+$(VENV)/.native: $(RUST_SOURCES) Cargo.toml Cargo.lock pyproject.toml $(VENV)/.extra-dev $(VENV)/.extra-cli $(VENV)/.extra-lab
 	echo "-- building the native module"
 	$(BIN)/maturin develop --release --quiet
 	touch $@

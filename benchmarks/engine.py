@@ -1,7 +1,7 @@
 """What does the index cost through Python, on disk, in batches, and while it changes?
 
 The workload *conjunctive*, whose counts of matches must equal those of a scan before any time is
-reported. Run by `make bench`; `TAMIS_BENCH_LARGE` is the size of the large index.
+reported. Run by `make bench-full`; `TAMIS_BENCH_LARGE` is the size of the large index.
 """
 
 import gc

@@ -1,8 +1,8 @@
 """What does matching on Spark cost, beside Spark itself and beside what users write today?
 
 Rules of four predicates over events of twenty columns, about one match per event. Every way of
-matching must find the same number of matches, or there is no time to report. Run by `make bench`;
-`TAMIS_BENCH_COMPILE` is the number of subscriptions that are compiled.
+matching must find the same number of matches, or there is no time to report. Run by
+`make bench-full`; `TAMIS_BENCH_COMPILE` is the number of subscriptions that are compiled.
 """
 
 import os

@@ -7,7 +7,10 @@ from cyclopts import App, CycloptsError, Parameter
 
 from tamis.cli import check, explain, match, top
 from tamis.cli.lab import compare as lab_compare
+from tamis.cli.lab import draw as lab_draw
 from tamis.cli.lab import generate as lab_generate
+from tamis.cli.lab import report as lab_report
+from tamis.cli.lab import run as lab_run
 from tamis.cli.output import FAILED, CommandError, prepare, report
 from tamis.cli.spark import compile as spark_compile
 from tamis.cli.spark import match as spark_match
@@ -41,14 +44,13 @@ for command in (spark_compile, spark_match, spark_top, spark_stream):
 
 laboratory = App(
     name="lab",
-    help="Generate published workloads, and compare the matchers on any data.",
+    help="Generate published workloads, compare the matchers on any data, redraw papers' figures.",
     default_parameter=Parameter(negative=""),
 )
 app.command(laboratory)
-laboratory.command(
-    lab_generate.generate, usage=lab_generate.USAGE, help_epilogue=lab_generate.EXAMPLES
-)
-laboratory.command(lab_compare.compare, usage=lab_compare.USAGE, help_epilogue=lab_compare.EXAMPLES)
+for command in (lab_generate, lab_compare, lab_run, lab_draw, lab_report):
+    run_it = getattr(command, command.__name__.rpartition(".")[2])
+    laboratory.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)
 
 app.register_install_completion_command(
     help="Install completion for bash, zsh, fish or PowerShell.", help_epilogue=""

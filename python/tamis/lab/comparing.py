@@ -1,22 +1,18 @@
 """Which matcher is the fastest on these subscriptions and events?"""
 
-import json
-import os
 import pickle
 import random
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from tamis.errors import EventError, SubscriptionError
 from tamis.lab.measurement import Comparison, Measurement
+from tamis.lab.process import half_of_memory
+from tamis.lab.process import run as run_alone
 from tamis.lab.worker import Answer, Data, Job
 
 MATCHERS = ("auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan")
 
-_WORKER = [sys.executable, "-P", "-c", "from tamis.lab.worker import main; main()"]
 _SHARE = 0.25  # of the time limit for each of checking and timing; the rest is for building
 
 
@@ -57,14 +53,14 @@ def compare(
     """
     data = Data(list(subscriptions), list(events))
     _check(data, matchers, time_limit, sample)
-    memory_limit = memory_limit or _half_of_memory()
+    memory_limit = memory_limit or half_of_memory()
     chosen = random.Random(seed).sample(range(len(data.events)), min(sample, len(data.events)))
     packed = pickle.dumps(data)
 
     def run(matcher: str, expected: Sequence[Answer] | None) -> dict[str, Any]:
         show(matcher)
         job = Job(matcher, missing, chosen, expected, time_limit * _SHARE, memory_limit)
-        outcome = _run(pickle.dumps(job) + packed, time_limit)
+        outcome = run_alone("tamis.lab.worker", pickle.dumps(job) + packed, time_limit)
         if outcome["status"] == "invalid":
             raise EventError(outcome["reason"]).at_item(outcome["item"], "event")
         return outcome
@@ -111,28 +107,3 @@ def _judge(matcher: str, outcome: dict[str, Any], reference: dict[str, Any]) -> 
         reason = f"{matches:g} matches per event over {events} events, {wanted:g} by scan"
         return Measurement(matcher, "differs", reason)
     return Measurement(matcher, **outcome)
-
-
-def _run(job: bytes, time_limit: float) -> dict[str, Any]:
-    try:
-        done = subprocess.run(
-            _WORKER, input=job, capture_output=True, timeout=time_limit, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return {"status": "late", "reason": f"not done within {time_limit:g} s"}
-    try:
-        outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        ended = f"ended with code {done.returncode}"
-        if done.returncode < 0:
-            ended = f"ended by {signal.Signals(-done.returncode).name}"
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        return {"status": "failed", "reason": ": ".join([ended, *last])}
-    return outcome
-
-
-def _half_of_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, ValueError, OSError):  # not told on this system
-        return None

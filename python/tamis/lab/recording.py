@@ -1,6 +1,7 @@
 """What is kept of a comparison: its figures with the day, the machine and the versions."""
 
 import json
+import os
 import platform
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ def record(comparison: Comparison, folder: str | Path) -> Path:
         The file: Parquet, or JSON lines where pyarrow is not installed.
     """
     now = datetime.now(UTC)
-    common = {"recorded": now.isoformat(), **_machine(), **comparison.settings}
+    common = {"recorded": now.isoformat(), **machine(), **comparison.settings}
     common["recommended"] = comparison.recommended
     rows = [{**common, **asdict(each)} for each in comparison.measurements]
     folder = Path(folder)
@@ -40,12 +41,14 @@ def record(comparison: Comparison, folder: str | Path) -> Path:
     return path
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
+    """What figures depend on beside the code: versions and the machine."""
     return {
         "tamis": version("tamis"),
         "python": platform.python_version(),
         "system": platform.platform(),
         "cpu": _cpu(),
+        "cores": os.cpu_count(),
     }
 
 

@@ -1,13 +1,11 @@
 """How fast is one matcher? Runs in a process of its own, with nothing else in its memory.
 
-The job and the data come pickled on standard input; the outcome leaves as JSON, the last line of
-standard output.
+The job and the data come pickled on standard input; the outcome leaves as `process.answer` has it.
 """
 
 import gc
 import hashlib
 import importlib
-import json
 import pickle
 import sys
 from collections.abc import Iterable, Sequence
@@ -19,6 +17,7 @@ from typing import Any, Protocol
 
 from tamis._tamis import Index
 from tamis.errors import EventError, TamisError
+from tamis.lab.process import answer, limit_memory
 
 MOST_REPETITIONS = 10
 
@@ -69,7 +68,7 @@ def main() -> None:
     """Do the job on standard input."""
     job: Job = pickle.load(sys.stdin.buffer)
     if job.memory_limit is not None:
-        _limit_memory(job.memory_limit)
+        limit_memory(job.memory_limit)
     try:
         data: Data = pickle.load(sys.stdin.buffer)
         outcome = _measure(job, data)
@@ -81,11 +80,11 @@ def main() -> None:
         outcome = {"status": "failed", "reason": "out of memory"}
     except Exception as error:  # of a matcher that is not ours
         outcome = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
-    print("\n" + json.dumps(outcome), flush=True)
+    answer(outcome)
 
 
 def _measure(job: Job, data: Data) -> dict[str, Any]:
-    index = _make(job.matcher, job.missing)
+    index = make(job.matcher, job.missing)
     started = perf_counter()
     index.add_many(data.subscriptions)
     getattr(index, "settle", lambda: None)()
@@ -105,12 +104,13 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
         "uses": stats.get("matcher", job.matcher),
         "build_seconds": built,
         "bytes": stats.get("matching_bytes"),
-        **_time(index, data.events, job.seconds),
+        **time(index, data.events, job.seconds),
         "answers": answers,
     }
 
 
-def _make(name: str, missing: str) -> Matcher:
+def make(name: str, missing: str) -> Matcher:
+    """The matcher of a name, or of `module:factory`."""
     module, colon, factory = name.partition(":")
     if not colon:
         return Index(matcher=name, missing=missing)  # type: ignore[arg-type]
@@ -140,13 +140,15 @@ def _match(index: Matcher, events: Sequence[bytes], number: int) -> Sequence[Any
         raise error.at_item(number, "event") from None
 
 
-def _time(index: Matcher, events: Sequence[bytes], seconds: float) -> dict[str, Any]:
+def time(
+    index: Matcher, events: Sequence[bytes], seconds: float, most: int = MOST_REPETITIONS
+) -> dict[str, Any]:
     """Repetitions over the events, of which the fastest counts; the first may end early."""
     gc.collect()
     gc.disable()
     until = perf_counter_ns() + int(seconds * 1e9)
     best, matches, repetitions = list[int](), 0, 0
-    while repetitions < MOST_REPETITIONS and (not repetitions or perf_counter_ns() < until):
+    while repetitions < most and (not repetitions or perf_counter_ns() < until):
         times, found = list[int](), 0
         for number in range(len(best) or len(events)):
             before = perf_counter_ns()
@@ -169,14 +171,3 @@ def _time(index: Matcher, events: Sequence[bytes], seconds: float) -> dict[str, 
         "timed": len(best),
         "repetitions": repetitions,
     }
-
-
-def _limit_memory(limit: int) -> None:
-    try:
-        import resource
-    except ModuleNotFoundError:  # Windows has no such limits
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    if most != resource.RLIM_INFINITY:
-        limit = min(limit, most)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, most))

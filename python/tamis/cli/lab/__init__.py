@@ -1,1 +1,1 @@
-"""The commands of the laboratory: `tamis lab generate` and `tamis lab compare`."""
+"""The commands of the laboratory: `tamis lab generate`, `compare`, `run`, `draw` and `report`."""

@@ -1,0 +1,49 @@
+"""What the commands on experiments share: which ones, at which scale, from which records."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from tamis.cli.output import CommandError
+from tamis.lab import experiment, records, results
+from tamis.lab.tables import ExperimentError
+
+Names = Annotated[list[str], Parameter(negative="")]
+Scale = Literal["full", "small"]
+Records = Annotated[Path, Parameter(name="--records")]
+Machine = Annotated[str | None, Parameter(name="--machine")]
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Turns what is wrong with an experiment, or not installed, into a message."""
+    try:
+        yield
+    except ExperimentError as error:
+        raise CommandError(str(error)) from error
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("matplotlib", "pyarrow"):
+            raise
+        raise CommandError(f"this needs {missing}: pip install 'tamis[lab]'") from error
+
+
+def open_records(folder: Path, machine: str | None) -> records.Records:
+    """The records of a machine, of this one by default."""
+    return records.Records(folder / (machine or records.here()))
+
+
+def collect(
+    names: Sequence[str], scale: Scale, seed: int, kept: records.Records
+) -> list[results.Results]:
+    """What was measured for these experiments; those without any record are left out."""
+    every = [results.collect(each, kept, scale, seed) for each in experiment.find(*names)]
+    measured = [each for each in every if each.rows]
+    if not measured:
+        raise CommandError(
+            f"there are no records of these at scale {scale} in {kept.folder}: tamis lab run first"
+        )
+    return measured

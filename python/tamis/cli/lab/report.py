@@ -1,0 +1,50 @@
+"""`tamis lab report`: everything that was found, on one page."""
+
+from pathlib import Path
+
+from tamis.cli.lab.experiments import Machine, Records, Scale, collect, errors, open_records
+from tamis.cli.output import VALID, CommandError, write
+from tamis.lab import reporting
+from tamis.lab.records import FOLDER
+
+USAGE = "Usage: tamis lab report [FILE] [OPTIONS]"
+EXAMPLES = """
+Examples:
+
+    tamis lab report
+    tamis lab report docs/figures.md
+"""
+
+
+def report(
+    file: Path = Path("build/lab/report.html"),
+    /,
+    *,
+    scale: Scale = "full",
+    seed: int = 1,
+    records: Records = FOLDER,
+    machine: Machine = None,
+) -> int:
+    """Write one page: every figure, what the paper found, what was found here, how to repeat it.
+
+    Needs `tamis[lab]`.
+
+    Args:
+        file: A page of HTML that needs no other file; or, with the suffix `.md`, a short version
+            with its charts in a folder of the same name.
+        scale: Which records.
+        seed: Which records.
+        records: The folder of all records.
+        machine: The folder within it; named after this machine by default.
+    """
+    if file.suffix not in (".html", ".md"):
+        raise CommandError(f"a report is a file that ends with .html or .md, not {file.name}")
+    with errors():
+        every = collect(["all"], scale, seed, open_records(records, machine))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.suffix == ".md":
+            reporting.write_markdown(every, file)
+        else:
+            file.write_text(reporting.page(every), encoding="utf-8")
+    write(str(file))
+    return VALID

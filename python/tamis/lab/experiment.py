@@ -1,0 +1,302 @@
+"""What is measured and drawn for a figure of a paper? Experiments as TOML files."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tamis.lab.cells import Cell, Effort
+from tamis.lab.metrics import Metric, read_metric
+from tamis.lab.tables import ExperimentError, Table
+
+SCALES = ("full", "small")
+KINDS = ("lines", "bars", "table")
+SIDES = ("values", "series", "metrics")
+
+_SHIPPED = Path(__file__).parent / "experiments"
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """What is drawn as one line.
+
+    Attributes:
+        name: Unique among those of an experiment; the matcher's name by default.
+        label: How the paper calls it.
+        matcher: What is measured.
+        options: Switches of the matcher.
+        parameters: Of the workload, where this one has its own.
+        judge: The matcher, and its options, that has the right answers.
+    """
+
+    name: str
+    label: str
+    matcher: str
+    options: dict[str, Any]
+    parameters: dict[str, Any]
+    judge: tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One scale of an experiment: the workload, the parameter that varies, and the effort."""
+
+    workload: str
+    parameters: dict[str, Any]
+    varied: str | None
+    values: tuple[Any, ...]
+    effort: Effort
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How figures are shown: the axes of a chart, or the sides of a table."""
+
+    kind: str
+    x: Metric | None
+    x_label: str
+    metrics: tuple[Metric, ...]
+    log: tuple[str, ...]
+    rows: str
+    columns: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure or table of a paper, to be measured and drawn again.
+
+    Attributes:
+        name: Paper and figure, such as `whang/fig14`.
+        title: What it shows.
+        source: Where it stands.
+        found: What the paper found, in a sentence.
+        order: The series as the paper has them, the least first.
+        why: Why another order is found here, once it is known.
+        series: What is compared.
+        plans: By scale.
+        drawing: How it is shown.
+    """
+
+    name: str
+    title: str
+    source: str
+    found: str
+    order: tuple[str, ...]
+    why: str
+    series: tuple[Series, ...]
+    plans: dict[str, Plan]
+    drawing: Drawing
+
+    def cells(self, scale: str, seed: int) -> Iterator[tuple[Series, int, Cell, Cell]]:
+        """Every series at the place of every value: what is measured, and what judges it."""
+        plan = self.plans[scale]
+        for place, value in enumerate(plan.values):
+            for series in self.series:
+                parameters = {**plan.parameters, **series.parameters, "seed": seed}
+                if plan.varied is not None:
+                    parameters[plan.varied] = value
+                matcher, options = series.judge
+                cell = Cell(plan.workload, parameters, series.matcher, series.options, plan.effort)
+                judge = replace(cell, matcher=matcher, options=options)
+                if not any((each.matcher, each.options) == series.judge for each in self.series):
+                    short = replace(plan.effort, events=plan.effort.sample, repetitions=1)
+                    judge = replace(judge, effort=short)
+                yield series, place, cell, judge
+
+
+def shipped() -> dict[str, Path]:
+    """The files of the experiments that come with the package, by name."""
+    return {
+        f"{path.parent.name}/{path.stem}": path
+        for path in sorted(_SHIPPED.glob("*/*.toml"), key=_order)
+    }
+
+
+def find(*names: str) -> list[Experiment]:
+    """The experiments of these names.
+
+    Args:
+        names: `ji/fig12a`, or `fig12a` where it is clear which; a paper, such as `ji`, for all its
+            experiments; `all`; or the path of a TOML file.
+
+    Raises:
+        ExperimentError: There is none of a name, several, or its file is wrong.
+    """
+    known = shipped()
+    found = dict[str, Path]()
+    for name in names:
+        if name.endswith(".toml"):
+            found[Path(name).stem] = Path(name)
+            continue
+        papers = [each for each in known if name in ("all", each.partition("/")[0])]
+        figures = [each for each in known if name in (each, each.partition("/")[2])]
+        if len(figures) > 1:
+            raise ExperimentError(f"{name!r} is one of {', '.join(figures)}: say which")
+        if not papers and not figures:
+            all_papers = ", ".join(dict.fromkeys(each.partition("/")[0] for each in known))
+            raise ExperimentError(
+                f"there is no experiment {name!r}: name a figure such as whang/fig14, a paper "
+                f"({all_papers}), all, or a file that ends with .toml"
+            )
+        found |= {each: known[each] for each in papers or figures}
+    return [read(path, name) for name, path in found.items()]
+
+
+def read(path: Path, name: str | None = None) -> Experiment:
+    """The experiment of a file.
+
+    Raises:
+        ExperimentError: It cannot be read; says where and what would be right.
+    """
+    table = Table(str(path) if name is None else f"{name}.toml", _load(path))
+    texts = {key: table.take(key, str) for key in ("title", "source", "found")}
+    why = table.take("why", str, "")
+    measured = table
+    if other := table.take("cells", str, ""):  # drawn from what another experiment measures
+        beside = path.with_name(f"{other}.toml")
+        measured = Table(f"{other}.toml", _load(beside))
+        for key in ("title", "source", "found", "why", "order", "draw"):
+            measured.take(key, object, None)
+    series = _series(measured)
+    plans = _plans(measured)
+    draw = table.table("draw")
+    series = _chosen(draw, "series", series) or series
+    drawing = _drawing(draw, plans["full"])
+    order = tuple(each.name for each in _chosen(table, "order", series))
+    measured.done()
+    table.done()
+    experiment = Experiment(
+        name=name or path.stem,
+        order=order,
+        why=why,
+        series=series,
+        plans=plans,
+        drawing=drawing,
+        **texts,
+    )
+    _check_table(table, experiment)
+    return experiment
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ExperimentError(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"{path} is no TOML: {error}") from error
+
+
+def _series(table: Table) -> tuple[Series, ...]:
+    judge = _judge(table.table("judge"), ("scan", {}))
+    found = dict[str, Series]()
+    for each in table.tables("series"):
+        matcher = each.take("matcher", str)
+        name = each.take("name", str, matcher)
+        if name in found:
+            raise each.error("name", f"is {name!r} a second time: give each series its own")
+        found[name] = Series(
+            name=name,
+            label=each.take("label", str, name),
+            matcher=matcher,
+            options=each.take("options", dict, {}),
+            parameters=each.take("parameters", dict, {}),
+            judge=_judge(each.table("judge"), judge),
+        )
+        each.done()
+    if not found:
+        raise table.error("series", "is missing: [[series]] with a `matcher`, at least once")
+    return tuple(found.values())
+
+
+def _chosen(table: Table, key: str, series: tuple[Series, ...]) -> tuple[Series, ...]:
+    """The series that a list names."""
+    known = {each.name: each for each in series}
+    names = table.words(key)
+    for name in names:
+        if name not in known:
+            raise table.error(key, f"has {name!r}, but the series are {', '.join(known)}")
+    return tuple(known[name] for name in names)
+
+
+def _judge(table: Table, default: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    matcher = table.take("matcher", str, default[0])
+    options = table.take("options", dict, default[1])
+    table.done()
+    return matcher, options
+
+
+def _plans(table: Table) -> dict[str, Plan]:
+    small = table.table("small")
+    plans = {}
+    parts = ("workload", "varied", "effort")
+    full = {part: table.take(part, dict, {}) for part in parts}
+    for scale in SCALES:
+        if scale == "small":
+            full = {part: full[part] | small.take(part, dict, {}) for part in parts}
+            small.done()
+        place = f"{scale}." if scale == "small" else ""
+        workload, varied, effort = (
+            Table(table.file, full[part], f"{place}{part}") for part in parts
+        )
+        name = workload.take("name", str)
+        limits: dict[str, Any] = {
+            each.name: effort.above(each.name, type(each.default), each.default)
+            for each in fields(Effort)
+        }
+        effort.done()
+        values = varied.rest()
+        if len(values) > 1:
+            raise table.error("varied", f"has one parameter, not {', '.join(values)}")
+        for key, list_of in values.items():
+            if type(list_of) is not list or not list_of:
+                raise varied.error(key, f"is a list of values, not {list_of!r}")
+        parameter, listed = next(iter(values.items()), (None, [None]))
+        plans[scale] = Plan(name, workload.rest(), parameter, tuple(listed), Effort(**limits))
+    return plans
+
+
+def _drawing(table: Table, plan: Plan) -> Drawing:
+    kind = table.choose("kind", KINDS, "lines")
+    metrics = table.take("y", object, "time")
+    listed = metrics if isinstance(metrics, list) else [metrics]
+    x = table.take("x", object, None)
+    metric = None if x is None else read_metric(table, "x", x)
+    label = metric.label if metric else (plan.varied or "").replace("_", " ")
+    log = table.words("log")
+    for axis in log:
+        if axis not in ("x", "y"):
+            raise table.error("log", f"has 'x' and 'y', not {axis!r}")
+    drawing = Drawing(
+        kind=kind,
+        x=metric,
+        x_label=table.take("x_label", str, label),
+        metrics=tuple(read_metric(table, "y", each) for each in listed),
+        log=log,
+        rows=table.choose("rows", SIDES, "values"),
+        columns=table.choose("columns", SIDES, "series"),
+    )
+    table.done()
+    return drawing
+
+
+def _check_table(table: Table, experiment: Experiment) -> None:
+    """A table has two sides: of what is not on them there is one."""
+    drawing = experiment.drawing
+    counts = {
+        "values": len(experiment.plans["full"].values),
+        "series": len(experiment.series),
+        "metrics": len(drawing.metrics),
+    }
+    if drawing.rows == drawing.columns:
+        raise table.error("draw.columns", f"is another side than `rows`, not {drawing.rows!r}")
+    (third,) = set(counts) - {drawing.rows, drawing.columns}
+    if drawing.kind == "table" and counts[third] > 1:
+        raise table.error("draw.rows", f"and `columns` leave out {counts[third]} {third}")
+
+
+def _order(path: Path) -> tuple[str, bool, int, str]:
+    """Papers by name; their figures by number, then what is no figure."""
+    number = "".join(each for each in path.stem if each.isdigit())
+    return path.parent.name, not path.stem.startswith("fig"), int(number or 0), path.stem

@@ -1,0 +1,91 @@
+"""What do the records say, in a sentence? And is it what the paper found?"""
+
+from collections.abc import Sequence
+from math import exp, log
+
+from tamis.lab.experiment import Series
+from tamis.lab.results import Results, number
+
+_ALIKE = 1.05  # figures that are no further apart are not said to differ
+
+
+def finding(results: Results) -> str:
+    """Which series has the least of the first figure, how much more the others have, who grows."""
+    places = [place for place in range(len(results.values)) if _measured(results, place)]
+    if not places:
+        return "Nothing was measured."
+    first, last = places[0], places[-1]
+    sentences = [_ranking(results, last)]
+    if first != last:
+        sentences.append(_growth(results, first, last))
+    return " ".join(filter(None, sentences))
+
+
+def comparison(results: Results) -> str:
+    """Whether the series are in the order that the paper found; empty where it gives none."""
+    by_name = {series.name: series for series in results.experiment.series}
+    order = [by_name[name] for name in results.experiment.order]
+    against = []
+    held = 0
+    for place, less in enumerate(order):
+        for more in order[place + 1 :]:
+            ratio = _ratio(results, more, less)
+            if ratio is None:
+                continue
+            held += ratio >= 1 / _ALIKE
+            if ratio < 1 / _ALIKE:
+                against.append(f"{more.label} has {number(1 / ratio)} times less than {less.label}")
+    if not against:
+        return "The paper's order is found here as well." if held else ""
+    text = f"Unlike in the paper, {_join(against)}."
+    return f"{text} {results.experiment.why}".rstrip()
+
+
+def _measured(results: Results, place: int) -> dict[Series, float]:
+    metric = results.experiment.drawing.metrics[0]
+    figures = {
+        series: results.figure(series, place, metric) for series in results.experiment.series
+    }
+    return {series: value for series, value in figures.items() if value is not None}
+
+
+def _ranking(results: Results, place: int) -> str:
+    metric = results.experiment.drawing.metrics[0]
+    ranked = sorted(_measured(results, place).items(), key=lambda item: item[1])
+    (best, least), *others = ranked
+    where = f" at {results.varied} {results.name(place)}" if results.varied else ""
+    text = f"{best.label}: {number(least)} {metric.label}{where}"
+    if others:
+        text = f"The least has {text}"
+    if others and least > 0:
+        times = [f"{series.label} {number(value / least)}" for series, value in others]
+        text += f"; {_join(times)} times that"
+    return f"{text}."
+
+
+def _growth(results: Results, first: int, last: int) -> str:
+    before, after = _measured(results, first), _measured(results, last)
+    times = [
+        f"{series.label} {number(after[series] / before[series])}"
+        for series in before
+        if series in after and before[series] > 0
+    ]
+    if not times:
+        return ""
+    return f"Times of what it is at {results.name(first)}: {_join(times)}."
+
+
+def _ratio(results: Results, one: Series, other: Series) -> float | None:
+    """One series by another: the geometric mean over the values at which both were measured."""
+    metric = results.experiment.drawing.metrics[0]
+    logs = [
+        log(a / b)
+        for a, b in zip(results.line(one, metric), results.line(other, metric), strict=True)
+        if a is not None and b is not None and a > 0 and b > 0
+    ]
+    return exp(sum(logs) / len(logs)) if logs else None
+
+
+def _join(parts: Sequence[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last

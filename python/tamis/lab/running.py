@@ -1,0 +1,153 @@
+"""Measures experiments: every matcher on the same data, and no time for a wrong answer."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from tamis.lab import process
+from tamis.lab.cells import Cell
+from tamis.lab.experiment import Experiment
+from tamis.lab.measurable import check
+from tamis.lab.records import FIGURES, Records, Row, describe, engine
+from tamis.lab.results import name
+
+Show = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to be measured for an experiment, and what judges it."""
+
+    experiment: str
+    label: str
+    cell: Cell
+    judge: Cell
+
+
+@dataclass
+class Summary:
+    """What came of an experiment's cells.
+
+    Attributes:
+        measured: How many have figures.
+        absent: Why others have none, by label.
+        known: How many of all were in the records already.
+        seconds: What measuring the others took.
+    """
+
+    measured: int = 0
+    absent: dict[str, str] = field(default_factory=dict)
+    known: int = 0
+    seconds: float = 0.0
+
+
+def run(
+    experiments: Iterable[Experiment],
+    records: Records,
+    *,
+    scale: str = "full",
+    seed: int = 1,
+    again: bool = False,
+    show: Show = lambda *_: None,
+) -> dict[str, Summary]:
+    """Measure what the records lack of these experiments.
+
+    Args:
+        experiments: Checked first, all of them.
+        records: Where figures are kept, one by one: a run that was interrupted goes on there.
+        scale: `full`, or `small` for fewer and smaller cells.
+        seed: Of the workloads.
+        again: Measure again what this build of the engine has been measured on.
+        show: Called before each cell with how many are done, how many there are, and its name.
+
+    Raises:
+        ExperimentError: An experiment asks for what there is not.
+    """
+    jobs = []
+    for experiment in experiments:
+        check(experiment)
+        plan = experiment.plans[scale]
+        for series, place, cell, judge in experiment.cells(scale, seed):
+            label = f"{experiment.name} {series.name}"
+            if plan.varied is not None:
+                label += f" {plan.varied}={name(plan.values[place])}"
+            jobs.append(Job(experiment.name, label, cell, judge))
+    runner = _Runner(records, scale, again)
+    summaries = dict[str, Summary]()
+    for number, job in enumerate(jobs):
+        show(number, len(jobs), job.label)
+        summary = summaries.setdefault(job.experiment, Summary())
+        row = runner.judged(job, summary)
+        if row["status"] == "measured":
+            summary.measured += 1
+        else:
+            summary.absent[job.label] = f"{row['status']}: {row['reason']}"
+    return summaries
+
+
+class _Runner:
+    def __init__(self, records: Records, scale: str, again: bool) -> None:
+        self.records = records
+        self.scale = scale
+        self.again = again
+        self.fresh = set[str]()  # measured in this run
+
+    def judged(self, job: Job, summary: Summary) -> Row:
+        """The record of a cell, whose answers are those of its judge."""
+        if (row := self.known(job.cell)) is not None:
+            summary.known += 1
+            return row
+        judge = None
+        if job.judge.key != job.cell.key:
+            judge = self.known(job.judge) or self.measure(job, job.judge, None, summary)
+        return self.measure(job, job.cell, judge, summary)
+
+    def known(self, cell: Cell) -> Row | None:
+        if self.again and cell.key not in self.fresh:
+            return None
+        return self.records.latest(cell.key, engine())
+
+    def measure(self, job: Job, cell: Cell, judge: Row | None, summary: Summary) -> Row:
+        begun = perf_counter()
+        task = {"spec": cell.spec, "memory_limit": cell.effort.memory_limit << 20}
+        outcome = process.run(
+            "tamis.lab.measuring", json.dumps(task).encode(), cell.effort.time_limit
+        )
+        outcome["seconds"] = perf_counter() - begun
+        summary.seconds += outcome["seconds"]
+        if judge is not None and outcome["status"] == "measured":
+            outcome = _judge(outcome, judge)
+        row = describe(cell, outcome | {"experiment": job.experiment, "scale": self.scale})
+        self.records.add(row)
+        self.fresh.add(cell.key)
+        return row
+
+
+def _judge(outcome: dict[str, Any], judge: Row) -> dict[str, Any]:
+    """The outcome, which loses its figures unless the answers are right."""
+    fault = _fault(outcome, judge)
+    if fault is None:
+        return outcome
+    kept = {name: value for name, value in outcome.items() if name not in _TIMED}
+    return kept | {
+        "status": "differs" if judge["status"] == "measured" else "failed",
+        "reason": fault,
+    }
+
+
+_TIMED = {*FIGURES, "events", "counters"}
+
+
+def _fault(outcome: Mapping[str, Any], judge: Row) -> str | None:
+    who = judge["matcher"]
+    if judge["status"] != "measured":
+        return f"{who}, which judges it, gave no answers: {judge['reason']}"
+    wanted = json.loads(judge["counts"])
+    for number, (count, right) in enumerate(zip(outcome["counts"], wanted, strict=True), 1):
+        if count != right:
+            return f"event {number}: {count} matches, {right} by {who}"
+    if outcome["digest"] != judge["digest"]:
+        return f"as many matches as by {who}, but others"
+    return None

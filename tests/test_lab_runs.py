@@ -1,0 +1,280 @@
+"""Running experiments: right before fast, recorded one by one, and drawn from records alone."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tamis.cli import main
+from tamis.lab import experiment, findings, grids, records, reporting, results, running
+from tamis.lab.experiment import Experiment
+from tamis.lab.records import FIGURES, Records
+
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("matplotlib")
+
+STRANGERS = """
+from tamis import Index
+
+class Right:
+    def __init__(self, missing):
+        self.index = Index(missing=missing)
+    def add_many(self, items):
+        self.index.add_many(items)
+    def match(self, event):
+        return self.index.match(event)[::-1]
+
+class Forgetful(Right):  # it misses the last match
+    def match(self, event):
+        return self.index.match(event)[:-1]
+
+class Confused(Right):  # as many matches, of other numbers
+    def match(self, event):
+        return [id + 1000 for id in self.index.match(event)]
+
+class Greedy(Right):
+    def add_many(self, items):
+        self.kept = bytearray(3 << 29)
+
+class Endless(Right):
+    def add_many(self, items):
+        while True:
+            pass
+"""
+EXPERIMENT = """
+title = "time by size"
+source = "Nobody 2026, Figure 1"
+found = "The first is the fastest."
+order = [{order}]
+
+[workload]
+name = "fontoura"
+
+[varied]
+size = [50, 100]
+
+[effort]
+events = 10
+sample = 3
+repetitions = 1
+time_limit = {limit}
+memory_limit = 1024
+
+{series}
+
+[draw]
+{draw}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, in which matchers of others lie."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
+    return tmp_path
+
+
+def make(*matchers: str, order: str = "", limit: float = 20, draw: str = "") -> Experiment:
+    series = "\n".join(f'[[series]]\nmatcher = "{each}"' for each in matchers)
+    text = EXPERIMENT.format(order=order, series=series, limit=limit, draw=draw)
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    return experiment.read(Path("mine.toml"))
+
+
+def run(asked: Experiment, kept: Records | None = None, **options: Any) -> results.Results:
+    kept = kept or Records(Path("kept"))
+    running.run([asked], kept, **options)
+    return results.collect(asked, kept, "full", options.get("seed", 1))
+
+
+def test_every_figure_is_recorded(folder: Path) -> None:
+    found = run(make("kindex", "interval", "strangers:Right"))
+    assert len(found.rows) == 6
+    for (series, _), row in found.rows.items():
+        assert (row["status"], row["seed"], row["timed"]) == ("measured", 1, 10)
+        figures = {name for name in FIGURES if row[name] is None} - {"first_us"}
+        assert figures == ({"bytes"} if ":" in series else set())
+        assert row["events_per_second"] == pytest.approx(1e6 / row["best_us"])
+        assert all(row[name] for name in ("tamis", "engine", "cpu", "cores", "python", "recorded"))
+        assert row["seconds"] > 0
+    assert json.loads(found.rows["kindex", 0]["parameters"])["size"] == 50
+    assert json.loads(found.rows["kindex", 0]["counters"])["entries"] > 0
+    assert "predicates per expression" in json.loads(found.rows["interval", 1]["statistics"])
+    (file,) = Path("kept").iterdir()
+    rows = parquet.read_table(file).to_pylist()
+    assert [row["matcher"] for row in rows[:4]] == ["scan", "kindex", "interval", "strangers:Right"]
+    assert len({row["digest"] for row in rows}) == 2  # one for each size
+
+
+@pytest.mark.parametrize(
+    ("matcher", "reason"),
+    [
+        ("Forgetful", "event 1: "),
+        ("Confused", "as many matches as by scan, but others"),
+    ],
+)
+def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -> None:
+    found = run(make(f"strangers:{matcher}", "kindex", draw='kind = "bars"'))
+    wrong = found.rows[f"strangers:{matcher}", 0]
+    assert (wrong["status"], wrong["reason"][: len(reason)]) == ("differs", reason)
+    assert {wrong[name] for name in FIGURES} == {None}
+    assert wrong["counters"] is None
+    assert found.rows["kindex", 0]["status"] == "measured"
+    assert f"strangers:{matcher}, differs: {reason}" in found.notes[0]
+    assert grids.grid(found)[1][1:2] == ["-"]
+    text = reporting.page([found])
+    assert "differs" in text
+    ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
+
+
+def test_limits_are_recorded(folder: Path) -> None:
+    if sys.platform != "linux":
+        pytest.skip("memory is limited on Linux")
+    found = run(make("strangers:Greedy", "strangers:Endless", "compiled", limit=3))
+    greedy, endless = found.rows["strangers:Greedy", 0], found.rows["strangers:Endless", 0]
+    assert (greedy["status"], greedy["reason"]) == ("failed", "out of memory")
+    assert (endless["status"], endless["reason"]) == ("late", "not done within 3 s")
+    assert {greedy["best_us"], endless["best_us"]} == {None}
+    assert "strangers:Greedy, failed: out of memory (at size 50, 100)" in found.notes
+    assert found.rows["compiled", 1]["status"] == "measured"
+
+
+def test_a_run_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, kept = make("kindex", "interval"), Records(Path("kept"))
+
+    def interrupt(done: int, count: int, label: str) -> None:
+        assert count == 4
+        if done == 2:
+            assert label == "mine kindex size=100"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        running.run([asked], kept, show=interrupt)
+    summary = running.run([asked], Records(Path("kept")))["mine"]
+    assert (summary.measured, summary.known) == (4, 2)
+    summary = running.run([asked], Records(Path("kept")))["mine"]
+    assert (summary.known, summary.seconds) == (4, 0)
+    summary = running.run([asked], Records(Path("kept")), again=True)["mine"]
+    assert (summary.measured, summary.known) == (4, 0)
+    monkeypatch.setattr(running, "engine", lambda: "another build")
+    summary = running.run([asked], Records(Path("kept")))["mine"]
+    assert (summary.measured, summary.known) == (4, 0)
+
+
+def row(best: float | None) -> records.Row:
+    return {"status": "measured" if best else "late", "reason": "slow", "best_us": best}
+
+
+def drawn(asked: Experiment, **lines: list[float | None]) -> results.Results:
+    rows = {(name, at): row(best) for name, line in lines.items() for at, best in enumerate(line)}
+    return results.Results(asked, "full", (50, 100), rows, {})
+
+
+def test_findings(folder: Path) -> None:
+    asked = make("kindex", "scan", "cnf", order='"kindex", "scan", "cnf"')
+    found = drawn(asked, kindex=[1.0, 2.0], scan=[3.0, 12.0], cnf=[4.0, None])
+    assert findings.finding(found) == (
+        "The least has kindex: 2.00 microseconds per event at size 100; scan 6.00 times that. "
+        "Times of what it is at 50: kindex 2.00 and scan 4.00."
+    )
+    assert findings.comparison(found) == "The paper's order is found here as well."
+    found = drawn(asked, kindex=[9.0, 9.0], scan=[3.0, 12.0], cnf=[4.0, None])
+    assert findings.comparison(found) == (
+        "Unlike in the paper, scan has 1.50 times less than kindex and cnf has 2.25 times less "
+        "than kindex."
+    )
+    assert findings.finding(drawn(asked)) == "Nothing was measured."
+    assert findings.comparison(drawn(asked)) == ""
+
+
+@pytest.mark.parametrize(
+    "draw",
+    ['log = ["x", "y"]', 'kind = "bars"', 'x = "matches"', 'kind = "table"'],
+)
+def test_drawing_needs_records_alone(folder: Path, draw: str) -> None:
+    asked = make("kindex", "interval", draw=draw)
+    kept = Records(Path("kept"))
+    assert not results.collect(asked, kept, "full", 1).rows
+    run(asked, kept)
+    found = results.collect(asked, Records(Path("kept")), "full", 1)
+    files = reporting.draw([found], Path("out"))
+    kinds = [file.suffix for file in files]
+    if "table" in draw:
+        assert kinds == [".md"]
+        assert (
+            files[0]
+            .read_text(encoding="utf-8")
+            .startswith("| size | kindex | interval |\n|---|---:")
+        )
+        return
+    assert kinds == [".svg", ".png"]
+    labels = "".join(ElementTree.parse(files[0]).getroot().itertext())
+    assert "kindex" in labels
+    assert "interval" in labels
+    before = [file.read_bytes() for file in files]
+    assert [file.read_bytes() for file in reporting.draw([found], Path("out"))] == before
+
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def tamis(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+    def call(*words: str) -> tuple[int, str, str]:
+        code = main(("lab", *words))
+        written = capsys.readouterr()
+        return code, written.out, written.err
+
+    return call
+
+
+def test_the_commands(tamis: Call) -> None:
+    make("kindex", "strangers:Forgetful")
+    code, out, err = tamis("run", "mine.toml", "--machine", "this", "--seed", "3")
+    assert code == 0
+    assert out.splitlines()[0].startswith("mine: 2 measured, ")
+    assert err.startswith("mine strangers:Forgetful size=50: differs: event 1: ")
+    kept = Path("benchmarks/record/this")
+    assert len(list(kept.glob("*.parquet"))) == 1
+    code, out, _ = tamis("run", "mine.toml", "--machine", "this", "--seed", "3")
+    assert "4 of all known before, 0.0 s" in out
+    drawing = ("draw", "mine.toml", "--machine", "this", "--seed", "3", "--out", "drawn")
+    code, out, _ = tamis(*drawing)
+    assert (code, out.split()) == (0, [str(Path("drawn/mine.svg")), str(Path("drawn/mine.png"))])
+
+
+def test_the_report(tamis: Call) -> None:
+    code, out, _ = tamis("run", "fontoura/fig7", "--scale", "small")
+    assert code == 0
+    code, out, _ = tamis("report", "--scale", "small")
+    page = Path(out.strip()).read_text(encoding="utf-8")
+    assert not re.search(r"<(script|link|img)|(src|href)=\"(?!#)", page)  # needs no other file
+    assert "tamis lab run fontoura/fig7 --scale small" in page
+    assert "The paper:" in page
+    assert page.count("<svg") == 1
+    code, out, _ = tamis("report", "figures.md", "--scale", "small")
+    short = Path("figures.md").read_text(encoding="utf-8")
+    assert "![size of expanded expressions by depth](figures/fontoura-fig7.svg)" in short
+    assert Path("figures/fontoura-fig7.svg").exists()
+
+
+def test_what_the_commands_refuse(tamis: Call) -> None:
+    for words, message in (
+        (("run", "fig99"), "tamis: there is no experiment 'fig99': name a figure such as"),
+        (("run", "none.toml"), "tamis: cannot read none.toml: No such file"),
+        (("draw",), "tamis: there are no records of these at scale full in benchmarks"),
+        (("report", "page.pdf"), "tamis: a report is a file that ends with .html or .md, not"),
+    ):
+        code, out, err = tamis(*words)
+        assert (code, out) == (2, "")
+        assert err.startswith(message), err
+
+
+def test_the_machine_has_a_name() -> None:
+    assert records.here().endswith("-cores")
