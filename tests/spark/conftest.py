@@ -26,6 +26,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         options={
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.local.dir": str(folder),
+            # The log of a file sink is read batch by batch.
+            "spark.sql.streaming.fileSink.log.compactInterval": "1000",
             "spark.sql.streaming.stopTimeout": "20s",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
         },

@@ -131,7 +131,7 @@ def broker(tmp_path: Path) -> Iterator[str]:
     subprocess.run([*java, "kafka.tools.StorageTool", "format", *identity], check=True)
     with subprocess.Popen([*java, "kafka.Kafka", str(settings)], start_new_session=True) as server:
         try:
-            until = time.monotonic() + 60
+            until = time.monotonic() + 180
             while True:
                 try:
                     socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -150,7 +150,7 @@ def test_kafka_to_kafka(broker: str, tmp_path: Path) -> None:
     ours = ("spark-sql-kafka", "spark-token-provider", "kafka-clients", "commons-pool2")
     jars = ",".join(str(jar) for jar in fetch_jars() if jar.name.startswith(ours))
     command = [sys.executable, "-c", JOB, broker, str(tmp_path), jars]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     rows = json.loads(done.stdout.splitlines()[-1])
     found = {(int(row["number"]), row["subscription"], row["version"]) for row in rows}

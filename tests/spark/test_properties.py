@@ -29,7 +29,7 @@ from .test_match import SCHEMA, event, expression
 
 Pairs: TypeAlias = set[tuple[int, int]]
 PLACEMENTS: tuple[Placement, ...] = ("replicated", "sharded")
-CASES = 20 if os.environ.get("TAMIS_LONG") else 3
+CASES = 8 if os.environ.get("TAMIS_LONG") else 3
 
 few = settings(
     max_examples=CASES,

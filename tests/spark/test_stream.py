@@ -49,7 +49,7 @@ from tamis.spark.session import local_session
 folder = Path(sys.argv[1])
 options = {"spark.sql.streaming.fileSink.log.compactInterval": "1000"}
 spark = local_session(cores=2, log=folder / "log", options=options)
-stream = spark.readStream.schema("number long, a long").option("maxFilesPerTrigger", 3)
+stream = spark.readStream.schema("number long, a long").option("maxFilesPerTrigger", 50)
 found = ts.match(stream.json(str(folder / "in")), folder / "index", add_version=True)
 writer = found.writeStream.format("parquet").option("path", str(folder / "out"))
 query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()

@@ -7,7 +7,6 @@ indexes share it, and map the same pages. A process keeps the indexes it used la
 
 import contextlib
 import functools
-import gc
 import hashlib
 import json
 import os
@@ -50,8 +49,6 @@ def open_index(uri: str, name: str, shard: int | None) -> Index:
             return [entry for entry in listed if shard is None or entry.get("shard") == shard]
 
         index = _open_copy(folder, name, of_shard, functools.partial(Index.open, shard=shard))
-    # A worker collects garbage after every task; modules and indexes need not be walked again.
-    gc.freeze()
     return index
 
 
@@ -63,9 +60,7 @@ def open_graph(uri: str, file: str) -> Graph:
         uri: Its folder.
         file: The file that it is.
     """
-    graph = load_graph(Folder(uri), file)
-    gc.freeze()
-    return graph
+    return load_graph(Folder(uri), file)
 
 
 def load_graph(folder: Folder, file: str) -> Graph:

@@ -24,6 +24,6 @@ def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
                 f"a Spark worker cannot import {error.name}: its Python, {sys.executable}, needs "
                 "the wheel of Tamis with the extra `spark`, installed or shipped with --archives"
             ) from error
-        return getattr(worker, function)(batches, **arguments)
+        return worker.run(function, batches, arguments)
 
     return run

@@ -6,6 +6,7 @@ values besides; `shipping` sends them there.
 
 import contextlib
 import functools
+import gc
 import json
 import textwrap
 import time
@@ -30,6 +31,25 @@ SHARD = "_tamis_shard"
 VERSION = "_tamis_index"
 _SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
+
+
+def run(function: str, batches: Batches, arguments: Mapping[str, Any]) -> Batches:
+    """Run a function of this module: what a task does.
+
+    Args:
+        function: Its name.
+        batches: The rows of the task's partition.
+        arguments: What it takes besides.
+    """
+    yield from globals()[function](batches, **arguments)
+    _freeze()
+
+
+@functools.cache
+def _freeze() -> None:
+    """A process collects garbage after every task; what the first has loaded is passed over."""
+    gc.collect()
+    gc.freeze()
 
 
 # ---------------------------------------------------------------- building

@@ -1,5 +1,6 @@
 """The session that a command runs in, and the files it reads and writes there."""
 
+import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -49,8 +50,13 @@ def session(name: str) -> "Iterator[SparkSession]":
 def _reason(error: Exception) -> str:
     """The line of an error that says what happened, without the stacks of two languages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith("tamis.errors.")]
-    return told[-1].partition(": ")[2] if told else (lines[0] if lines else repr(error))
+    for pattern in (
+        r"tamis\.errors\.\w+: (.+)",
+        r"(?!org|java|py4j)[\w.]+(?:Error|Exception): (.+)",
+    ):
+        if told := [found[1] for line in lines if (found := re.match(pattern, line))]:
+            return told[-1]
+    return lines[0] if lines else repr(error)
 
 
 def format_of(path: str) -> str:
