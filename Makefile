@@ -3,6 +3,8 @@
 PYTHON ?= python3
 FUZZ_SECONDS ?= 60
 TAMIS_FUZZ_CASES ?= 10000
+# What public engines run in; a-tree is published for 3.13 and newer only.
+PEERS_PYTHON ?= $(PYTHON)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +27,7 @@ fuzz: NEEDS += nightly
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
-.PHONY: help demo test pipeline check lint types docs format fuzz bench bench-full clean require build
+.PHONY: help demo test pipeline check lint types docs format fuzz bench bench-full peers clean require build
 
 help: ## list the targets
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,7 +90,8 @@ bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything 
 	$(BIN)/tamis lab run all
 	$(BIN)/tamis lab draw
 	$(BIN)/tamis lab report
-	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis
+	cargo bench --locked -p tamis
+	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis-lab --bench xml
 	$(BIN)/python scripts/bench_lxml.py build/xml
 	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000" "ads-like 1392196"; do \
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
@@ -100,6 +103,12 @@ bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything 
 	cargo run --locked --release --quiet -p tamis-lab --bin graph -- write build/exchange 1/4 1
 	$(BIN)/python scripts/bench_graph.py build/exchange
 	$(BIN)/python benchmarks/spark.py
+
+peers: require build ## measure public engines beside ours, in an environment of their own
+	$(PEERS_PYTHON) -m venv build/peers
+	$(BIN)/python scripts/extras.py peers > build/peers/requirements.txt
+	build/peers/bin/python -m pip install --requirement build/peers/requirements.txt
+	cd benchmarks && PYTHONPATH=../python ../build/peers/bin/python -m peers
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build target fuzz/target python/tamis/*.so

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tamis import EventError, Index, lab
+from tamis import EventError, Index, lab, xml
 from tamis._tamis import Workload
 from tamis.cli import main
 from tamis.lab import Comparison, Measurement
@@ -123,6 +123,51 @@ def test_both_formats_hold_the_workload(tmp_path: Path, workload: str) -> None:
     described = json.loads((tmp_path / "workload.json").read_text("utf-8"))
     assert described["missing"] == source.missing
     assert described["seed"] == 3
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_documents_and_filters(tmp_path: Path, format: Any) -> None:
+    given = {"schema": "auction", "predicates": 1, "nested": 1}
+    lab.generate("xml", 500, events=20, seed=3, parameters=given, folder=tmp_path, format=format)
+
+    def rows(kind: str) -> list[dict[str, Any]]:
+        file = tmp_path / f"{kind}.{format}"
+        if format == "parquet":
+            found: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
+            return found
+        return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+    filters, scan = xml.Filter(), xml.Filter(engine="scan")
+    for each in (filters, scan):
+        each.add_many((row["id"], row["xpath"]) for row in rows("subscriptions"))
+    assert len(filters) == 500
+    answers = [filters.match(row["document"]) for row in rows("events")]
+    assert answers == [scan.match(row["document"]) for row in rows("events")]
+    assert len(answers) == 20
+    assert any(answers)
+    source = Workload("xml", size=500, seed=3, parameters=json.dumps(given))
+    assert [row["xpath"] for row in rows("subscriptions")] == source.expression_texts(0, 500)
+    assert json.loads((tmp_path / "workload.json").read_text("utf-8"))["parameters"] == given
+
+
+def test_a_document_type_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "own.dtd"
+    file.write_text("<!ELEMENT a (b*)><!ELEMENT b (a?)><!ATTLIST b x CDATA #IMPLIED>", "utf-8")
+    source = Workload("xml", size=50, parameters=json.dumps({"dtd": str(file), "root": "b"}))
+    assert {text[:2] for text in source.event_texts(0, 20)} == {"<b"}
+    assert len(set(source.expression_texts(0, 50))) == 50
+    file.write_text("<!ELEMENT a (c)>", "utf-8")
+    with pytest.raises(ValueError, match=r"own\.dtd: .*the element `c` is not declared"):
+        Workload("xml", size=50, parameters=json.dumps({"dtd": str(file)}))
+
+
+def test_lines_need_no_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    files = lab.generate("dense", 3, events=2, folder=tmp_path)
+    assert len(files["subscriptions"].read_text("utf-8").splitlines()) == 3
+    assert [set(json.loads(line)) for line in files["events"].read_text("utf-8").splitlines()]
+    with pytest.raises(ModuleNotFoundError):
+        lab.generate("dense", 3, events=2, folder=tmp_path, format="parquet")
 
 
 def test_generating_nothing_and_too_much(tmp_path: Path) -> None:
@@ -315,6 +360,17 @@ def test_what_the_command_refuses(tamis: Call) -> None:
         (("compare", "none.parquet", FILES[1]), 2, "tamis: cannot read none.parquet: "),
         (("compare", "-", "-"), 2, "tamis: subscriptions and events cannot both"),
         (("generate", "nothing", "3", "--out", "w"), 2, 'tamis: there is no workload "nothing"'),
+        (("generate", "xml", "3", "--out", "w", "--set", "x"), 2, "tamis: --set takes name=value"),
+        (
+            ("generate", "xml", "3", "--out", "w", "--set", "depth=40"),
+            2,
+            "tamis: depth is from 1 to 32, not 40",
+        ),
+        (
+            ("generate", "xml", "3", "--out", "w", "--set", "schema=news", "width=1"),
+            2,
+            'tamis: there is no parameter "width", but ',
+        ),
     ):
         found, out, err = tamis("lab", *words)
         assert (found, out) == (code, ""), words

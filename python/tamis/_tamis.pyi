@@ -470,7 +470,7 @@ class Workload:
 
     Args:
         name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"`,
-            `"fontoura"` or `"exchange"`.
+            `"fontoura"`, `"exchange"` or `"xml"`.
         size: How many expressions it is meant for, by which its defaults are chosen.
         seed: Decides everything that chance decides.
         parameters: A JSON object of parameters that are not as usual; `measurable` names them.
@@ -482,6 +482,13 @@ class Workload:
     @property
     def missing(self) -> Literal["unknown", "false"]:
         """What its predicates are on an attribute without a value."""
+    @property
+    def family(self) -> Literal["expressions", "xml"]:
+        """`"xml"` where expressions are XPath and events are documents."""
+    def expression_texts(self, start: int, count: int) -> list[str]:
+        """The texts of expressions."""
+    def event_texts(self, start: int, count: int) -> list[str]:
+        """Events as JSON texts, or documents."""
     def expressions(self, start: int, count: int) -> Any:
         """Expressions as a record batch: `number` and `text`."""
     def events(self, start: int, count: int) -> Any:

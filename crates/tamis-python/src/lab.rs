@@ -1,5 +1,6 @@
 //! `tamis._tamis.Workload`: the laboratory's expressions and events as Arrow data; `measure` and what it knows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -44,6 +45,22 @@ impl Workload {
         }
     }
 
+    /// Whether expressions are `"expressions"` over events in JSON, or `"xml"`: XPath and documents.
+    #[getter]
+    fn family(&self) -> &'static str {
+        if self.0.as_xml().is_some() { "xml" } else { "expressions" }
+    }
+
+    /// The texts of expressions.
+    fn expression_texts(&self, py: Python<'_>, start: u32, count: u32) -> Vec<String> {
+        py.detach(|| numbers(start, count).map(|number| self.0.expression_text(number)).collect())
+    }
+
+    /// Events as JSON texts, or documents.
+    fn event_texts(&self, py: Python<'_>, start: u32, count: u32) -> Vec<String> {
+        py.detach(|| numbers(start, count).map(|number| self.0.event(number)).collect())
+    }
+
     /// Expressions as a record batch of numbers and texts.
     fn expressions<'py>(&self, py: Python<'py>, start: u32, count: u32) -> PyResult<Bound<'py, PyAny>> {
         self.batch(py, start, count, |number, text| self.0.write_expression(number, text))
@@ -65,7 +82,7 @@ impl Workload {
         count: u32,
         write: impl Fn(u64, &mut String) + Send + Sync,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let numbers = u64::from(start)..u64::from(start) + u64::from(count);
+        let numbers = numbers(start, count);
         let batch = py.detach(|| {
             let (mut texts, mut text) = (StringBuilder::new(), String::new());
             for number in numbers.clone() {
@@ -81,4 +98,8 @@ impl Workload {
         let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyRecordBatch::new(batch).into_pyarrow(py)
     }
+}
+
+fn numbers(start: u32, count: u32) -> Range<u64> {
+    u64::from(start)..u64::from(start) + u64::from(count)
 }

@@ -1,14 +1,17 @@
 """A workload as files: the same bytes from the same seed, on every machine."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from tamis._tamis import Workload
 
 _BATCH = 1 << 14
-_COLUMNS = {"subscriptions": ("id", "expression"), "events": ("number", "event")}
+_COLUMNS = {
+    "expressions": {"subscriptions": ("id", "expression"), "events": ("number", "event")},
+    "xml": {"subscriptions": ("id", "xpath"), "events": ("number", "document")},
+}
 
 
 def generate(
@@ -17,16 +20,19 @@ def generate(
     *,
     events: int = 1000,
     seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
     folder: str | Path,
     format: Literal["jsonl", "parquet"] = "jsonl",
 ) -> dict[str, Path]:
     """Write the first subscriptions and events of a workload, and `workload.json`, which names it.
 
     Args:
-        workload: Its name, such as `"fontoura"`.
+        workload: Its name, such as `"fontoura"`. Of `"xml"`, subscriptions are XPath and events are
+            documents.
         count: How many subscriptions.
         events: How many events.
         seed: Decides everything that chance decides.
+        parameters: Those of the workload that are not as usual, by name.
         folder: Where to write; made if it is not there, and files of these names are replaced.
         format: JSON lines, as the commands take them, or Parquet, as Spark does.
 
@@ -34,26 +40,38 @@ def generate(
         The files by what they hold: `subscriptions`, `events` and `workload`.
 
     Raises:
-        ValueError: There is no such workload.
-        ModuleNotFoundError: pyarrow, in which workloads arrive, is not installed.
+        ValueError: There is no such workload or parameter, or a value is out of bounds.
+        ModuleNotFoundError: pyarrow, which writes Parquet, is not installed.
     """
     for name, number in (("count", count), ("events", events)):
         if not 0 <= number < 1 << 32:
             raise ValueError(f"{name} is from 0 to {(1 << 32) - 1}, not {number}")
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"seed is from 0 to {(1 << 64) - 1}, not {seed}")
-    source = Workload(workload, size=count, seed=seed)
+    given = dict(parameters or {})
+    if "seed" in given or "size" in given:
+        raise ValueError("the seed and the number of subscriptions are no parameters here")
+    source = Workload(workload, size=count, seed=seed, parameters=json.dumps(given))
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = {kind: folder / f"{kind}.{format}" for kind in _COLUMNS}
-    write = _write_lines if format == "jsonl" else _write_parquet
-    write(files["subscriptions"], "subscriptions", _batches(source.expressions, count))
-    write(files["events"], "events", _batches(source.events, events))
+    files = {kind: folder / f"{kind}.{format}" for kind in ("subscriptions", "events")}
+    columns = _COLUMNS[source.family]
+    if format == "parquet":
+        _write_parquet(files["subscriptions"], columns["subscriptions"], source.expressions, count)
+        _write_parquet(files["events"], columns["events"], source.events, events)
+    else:
+        texts = _texts(source.expression_texts, count)
+        key = columns["subscriptions"][1]
+        _write_lines(files["subscriptions"], (_json({"id": n, key: text}) for n, text in texts))
+        texts, key = _texts(source.event_texts, events), columns["events"][1]
+        bare = source.family == "expressions"  # an event is JSON already
+        _write_lines(files["events"], (text if bare else _json({key: text}) for _, text in texts))
     description = {
         "workload": workload,
         "subscriptions": count,
         "events": events,
         "seed": seed,
+        "parameters": given,
         "missing": source.missing,
     }
     files["workload"] = folder / "workload.json"
@@ -61,28 +79,25 @@ def generate(
     return files
 
 
-def _batches(make: Any, count: int) -> Iterator[Any]:
-    for start in range(0, count, _BATCH) or (0,):  # an empty batch still has columns
-        yield make(start, min(_BATCH, count - start))
+def _texts(make: Callable[[int, int], list[str]], count: int) -> Iterator[tuple[int, str]]:
+    for start in range(0, count, _BATCH):
+        yield from enumerate(make(start, min(_BATCH, count - start)), start)
 
 
-def _write_lines(path: Path, kind: str, batches: Iterator[Any]) -> None:
+def _json(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _write_lines(path: Path, lines: Iterator[str]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for batch in batches:
-            numbers, texts = (column.to_pylist() for column in batch.columns)
-            if kind == "events":
-                file.writelines(f"{text}\n" for text in texts)
-                continue
-            for number, text in zip(numbers, texts, strict=True):
-                line = json.dumps({"id": number, "expression": text}, ensure_ascii=False)
-                file.write(f"{line}\n")
+        file.writelines(f"{line}\n" for line in lines)
 
 
-def _write_parquet(path: Path, kind: str, batches: Iterator[Any]) -> None:
+def _write_parquet(path: Path, columns: tuple[str, str], make: Any, count: int) -> None:
     from pyarrow.parquet import ParquetWriter
 
-    first = next(batches).rename_columns(_COLUMNS[kind])
+    first = make(0, min(_BATCH, count)).rename_columns(columns)  # an empty batch still has columns
     with ParquetWriter(path, first.schema) as writer:
         writer.write_batch(first)
-        for batch in batches:
-            writer.write_batch(batch.rename_columns(_COLUMNS[kind]))
+        for start in range(_BATCH, count, _BATCH):
+            writer.write_batch(make(start, min(_BATCH, count - start)).rename_columns(columns))

@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tamis_lab::workload::{NAMES, Statistics, by_name};
+use tamis_lab::workload::{NAMES, Statistics, XML, XmlStatistics, by_name};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     let (Some(expressions), Some(workload)) =
         (number(1), number(1).and_then(|expressions| by_name(name, expressions)))
     else {
-        eprintln!("usage: workload NAME EXPRESSIONS [EVENTS]\nwhere NAME is one of {}", NAMES.join(", "));
+        let names = NAMES.join(", ");
+        eprintln!("usage: workload NAME EXPRESSIONS [EVENTS]\nwhere NAME is one of {names}, {XML}");
         return ExitCode::from(2);
     };
     for item in 0..3.min(expressions) {
@@ -36,19 +37,31 @@ fn main() -> ExitCode {
     let seconds = begun.elapsed().as_secs_f64();
     println!("\n{:.0} expressions/s as text, {bytes} bytes", expressions as f64 / seconds);
 
-    let statistics = match number(2) {
-        Some(events) => Statistics::measure_matches(&*workload, 0..expressions, 0..events),
-        None => Statistics::measure(&*workload, 0..expressions, 0..1000),
+    let mut levels = Vec::new();
+    let figures = match (workload.as_xml(), number(2)) {
+        (Some(xml), events) => {
+            XmlStatistics::measure(xml, 0..expressions, 0..events.unwrap_or(1000)).figures()
+        }
+        (None, events) => {
+            let statistics = match events {
+                Some(events) => Statistics::measure_matches(&*workload, 0..expressions, 0..events),
+                None => Statistics::measure(&*workload, 0..expressions, 0..1000),
+            };
+            levels.clone_from(&statistics.levels);
+            statistics.figures()
+        }
     };
     let requested = workload.requested();
     println!("\n{:42}{:>14}{:>14}", "", "measured", "requested");
-    for figure in statistics.figures() {
+    for figure in figures {
         let asked = requested.iter().find(|asked| asked.name == figure.name);
         let asked = asked.map(|asked| format!("{:.3}", asked.value)).unwrap_or_default();
         println!("{:42}{:>14.3}{:>14}", figure.name, figure.value, asked);
     }
-    println!("\n{:42}{:>14}{:>14}", "level", "occurrences", "different");
-    for (position, level) in statistics.levels.iter().enumerate() {
+    if !levels.is_empty() {
+        println!("\n{:42}{:>14}{:>14}", "level", "occurrences", "different");
+    }
+    for (position, level) in levels.iter().enumerate() {
         println!("{:<42}{:>14}{:>14}", position + 1, level.occurrences, level.distinct());
     }
     ExitCode::SUCCESS

@@ -7,7 +7,7 @@ use tamis::{Attributes, Event, Expression, Limits, Missing};
 use super::clock::Pace;
 use super::{Built, SIZE, Spec, engine, others, ranking};
 use crate::comparator::COMPARATORS;
-use crate::workload::{Named, Statistics, Workload, configure, named};
+use crate::workload::{Figure, Named, Statistics, Workload, configure, named};
 
 /// Events that tell matchers what is likely, none of which is measured.
 pub(super) const STATISTICS: u64 = 1 << 40;
@@ -66,16 +66,21 @@ pub(super) fn matchers() -> Map<String, Value> {
     all
 }
 
-/// Builds the matcher of a cell.
-pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
-    let mut parameters = spec.parameters.clone();
-    let size = match parameters.remove("size") {
-        None => SIZE,
+/// Takes the number of expressions from among the parameters.
+pub(super) fn size(parameters: &mut Named) -> Result<u64, String> {
+    match parameters.remove("size") {
+        None => Ok(SIZE),
         Some(size) => size
             .as_u64()
             .filter(|&size| (1..1 << 31).contains(&size))
-            .ok_or_else(|| format!("size is from 1 to {}, not {size}", (1u32 << 31) - 1))?,
-    };
+            .ok_or_else(|| format!("size is from 1 to {}, not {size}", (1u32 << 31) - 1)),
+    }
+}
+
+/// Builds the matcher of a cell.
+pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
+    let mut parameters = spec.parameters.clone();
+    let size = size(&mut parameters)?;
     let workload = configure(&spec.workload, size, &parameters)?;
     if !matchers().contains_key(&spec.matcher) {
         let known: Vec<String> = matchers().into_iter().map(|(name, _)| name).collect();
@@ -100,10 +105,15 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
 /// What was asked for beside what was generated.
 fn statistics(workload: &dyn Workload, expressions: &[Expression]) -> Map<String, Value> {
     let statistics = Statistics::observe_all(workload, expressions, 0..1000);
-    let mut requested: Named =
+    let requested: Named =
         workload.requested().iter().map(|figure| (figure.name.to_owned(), json!(figure.value))).collect();
+    table(statistics.figures(), requested)
+}
+
+/// Figures beside those that were asked for.
+pub(super) fn table(figures: Vec<Figure>, mut requested: Named) -> Map<String, Value> {
     let mut all = Map::new();
-    for figure in statistics.figures() {
+    for figure in figures {
         let asked = requested.remove(figure.name).unwrap_or_default();
         all.insert(figure.name.to_owned(), json!({"requested": asked, "measured": figure.value}));
     }

@@ -11,17 +11,19 @@
 //! | `engine` | the engine's matchers |
 //! | `ranking` | the engine's matchers, asked for the best |
 //! | `others` | comparators and references |
+//! | `xml` | the engines of XML filters |
 
 mod clock;
 mod engine;
 mod expressions;
 mod others;
 mod ranking;
+mod xml;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::workload::{NAMES, Named, named_defaults, within};
+use crate::workload::{NAMES, Named, XML, named_defaults, within};
 use clock::{Pace, Subject};
 
 /// The expressions of a workload where nobody says how many.
@@ -105,8 +107,12 @@ pub fn measure(spec: &str) -> Result<String, String> {
     let pace = spec.pace()?;
     let mut built = match family(&spec.workload) {
         Some("expressions") => expressions::build(&spec, &pace)?,
+        Some("xml") => xml::build(&spec, &pace)?,
         Some(family) => return Err(format!("workloads of the family {family} are not measured yet")),
-        None => return Err(format!("there is no workload {:?}, but {}", spec.workload, NAMES.join(", "))),
+        None => {
+            let names = NAMES.join(", ");
+            return Err(format!("there is no workload {:?}, but {names}, {XML}", spec.workload));
+        }
     };
     let found = clock::run(&mut *built.subject, &pace);
     let mut result = found.to_json();
@@ -125,20 +131,22 @@ pub fn measure(spec: &str) -> Result<String, String> {
 /// What can be measured: the workloads with their parameters, and the matchers with their options.
 pub fn measurable() -> String {
     let mut workloads = Map::new();
-    for name in NAMES {
+    for name in NAMES.into_iter().chain([XML]) {
         let mut parameters = named_defaults(name, SIZE).unwrap_or_default();
         let family = family(name);
-        if family == Some("expressions") {
+        if family != Some("graph") {
             parameters.insert("size".to_owned(), json!(SIZE));
         }
         workloads.insert(name.to_owned(), json!({"family": family, "parameters": parameters}));
     }
-    json!({"workloads": workloads, "matchers": {"expressions": expressions::matchers()}}).to_string()
+    let matchers = json!({"expressions": expressions::matchers(), "xml": xml::matchers()});
+    json!({"workloads": workloads, "matchers": matchers}).to_string()
 }
 
 fn family(workload: &str) -> Option<&'static str> {
     match workload {
         "exchange" => Some("graph"),
+        XML => Some("xml"),
         name if NAMES.contains(&name) => Some("expressions"),
         _ => None,
     }

@@ -15,6 +15,7 @@ mod random;
 mod statistics;
 mod text;
 mod whang;
+mod xml;
 
 pub use abe_gen::{AbeGen, AbeGenParameters};
 pub use ads_like::{AdsLike, AdsLikeParameters};
@@ -26,6 +27,7 @@ pub use parameters::{Named, Parameters, named, read};
 pub use statistics::{Figure, Level, Statistics, count_matches};
 pub(crate) use text::write_number;
 pub use whang::{Form, Whang, WhangParameters};
+pub use xml::{Xml, XmlParameters, XmlStatistics};
 
 use tamis::{Expression, Limits, Missing, parse};
 
@@ -41,6 +43,10 @@ mod kind {
     /// An edge of a graph, and where an event enters it.
     pub const EDGE: u64 = 6;
     pub const SOURCE: u64 = 7;
+    /// The values of an element, the wildcards of a query, its nested paths.
+    pub const VALUE: u64 = 8;
+    pub const STEP: u64 = 9;
+    pub const NESTED: u64 = 10;
     /// A subexpression of a pool; its level is added.
     pub const SUBEXPRESSION: u64 = 16;
 }
@@ -58,13 +64,18 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// The workload as documents and queries, where it is that.
+    fn as_xml(&self) -> Option<&Xml> {
+        None
+    }
+
     /// What the parameters ask for, under the names that [`Statistics::figures`] uses.
     fn requested(&self) -> Vec<Figure>;
 
     /// Appends the text of an expression.
     fn write_expression(&self, number: u64, text: &mut String);
 
-    /// Appends an event as one JSON object, and tells how many pairs it has.
+    /// Appends an event as one JSON object, or a document, and tells how many pairs or elements it has.
     fn write_event(&self, number: u64, json: &mut String) -> usize;
 
     /// The text of an expression.
@@ -87,7 +98,10 @@ pub trait Workload: Send + Sync {
     }
 }
 
-/// The names of all workloads.
+/// The name of the workload whose expressions are XPath and whose events are documents.
+pub const XML: &str = "xml";
+
+/// The names of all workloads of expressions and events in JSON.
 pub const NAMES: [&str; 8] =
     ["conjunctive", "dense", "abe-gen", "ads-like", "whang", "whang-cnf", "fontoura", "exchange"];
 
@@ -114,7 +128,8 @@ pub fn configure(name: &str, expressions: u64, given: &Named) -> Result<Box<dyn 
         "whang-cnf" => with(WhangParameters::conjunctive(), given, Whang::new),
         "fontoura" => with(FontouraParameters::default(), given, Fontoura::new),
         "exchange" => with(ExchangeParameters::default(), given, Exchange::new),
-        _ => Err(format!("there is no workload {name:?}, but {}", NAMES.join(", "))),
+        XML => Ok(Box::new(Xml::new(read("parameter", XmlParameters::default(), given)?, expressions)?)),
+        _ => Err(format!("there is no workload {name:?}, but {}, {XML}", NAMES.join(", "))),
     }
 }
 
@@ -144,6 +159,7 @@ pub fn named_defaults(name: &str, expressions: u64) -> Option<Named> {
         "whang-cnf" => named(&WhangParameters::conjunctive()),
         "fontoura" => named(&FontouraParameters::default()),
         "exchange" => named(&ExchangeParameters::default()),
+        XML => named(&XmlParameters::default()),
         _ => return None,
     })
 }
@@ -176,8 +192,9 @@ mod tests {
             ("whang-cnf", 0xb2dd_3c3a_3a27_b3d9),
             ("fontoura", 0x4512_c240_298b_d475),
             ("exchange", 0x3127_3c69_3803_667b),
+            ("xml", 0x7626_cef0_f0e5_85a3),
         ];
-        assert_eq!(golden.map(|(name, _)| name), NAMES);
+        assert_eq!(golden.map(|(name, _)| name), [&NAMES[..], &[XML]].concat()[..]);
         for (name, wanted) in golden {
             let found = fingerprint(&*by_name(name, 100_000).unwrap());
             assert_eq!(found, wanted, "{name}: {found:#018x}");
@@ -193,7 +210,7 @@ mod tests {
 
     #[test]
     fn an_item_does_not_depend_on_the_others() {
-        for name in NAMES {
+        for name in NAMES.into_iter().chain([XML]) {
             let workload = by_name(name, 100_000).unwrap();
             let (mut text, mut json, mut ends) = (String::new(), String::new(), vec![(0, 0)]);
             for number in 0..1000 {

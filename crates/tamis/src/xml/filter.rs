@@ -17,7 +17,7 @@ use super::engine::Engine;
 use super::evaluate::EvaluationScratch;
 use super::explain::{Explanation, explain};
 use super::limits::Limits;
-use super::segment::{Early, Segment, SegmentScratch};
+use super::segment::{Early, Segment, SegmentScratch, Work};
 use super::storage::OpenedPart;
 use super::xpath::XPath;
 use crate::error::Result;
@@ -289,6 +289,25 @@ impl Filter {
         read
     }
 
+    /// What it takes to match a document with a snapshot of this filter.
+    pub fn work(&self, snapshot: &FilterSnapshot, input: Input<'_>) -> Result<Work> {
+        let mut scratch = self.take_scratch();
+        let read = input.read(&mut scratch.document, &self.limits);
+        let mut total = Work::default();
+        if read.is_ok() {
+            snapshot.matches(&mut scratch, &self.limits, |_| {});
+            for part in &snapshot.parts {
+                let work = scratch.segments.get(&part.number).map(SegmentScratch::work).unwrap_or_default();
+                total.transitions += work.transitions;
+                total.paths += work.paths;
+                total.tested += work.tested;
+                total.evaluated += work.evaluated;
+            }
+        }
+        self.give_scratch(scratch);
+        read.map(|()| total)
+    }
+
     /// Working memory, used before if there is any.
     pub(super) fn take_scratch(&self) -> FilterScratch {
         lock(&self.spare).pop().unwrap_or_default()
@@ -430,6 +449,11 @@ impl FilterSnapshot {
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
         self.live == 0
+    }
+
+    /// How many states the automata of all parts have, or pieces of paths their machines.
+    pub fn states(&self) -> usize {
+        self.parts.iter().map(|part| part.segment.states()).sum()
     }
 
     /// How many separately compiled parts there are.

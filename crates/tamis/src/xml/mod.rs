@@ -50,5 +50,6 @@ pub use evaluate::{EvaluationScratch, is_true};
 pub use explain::{Explanation, Line};
 pub use filter::{Filter, FilterScratch, FilterSnapshot, FilterSubscription, Input, read_file};
 pub use limits::Limits;
+pub use segment::Work;
 pub use stream::FilterStream;
 pub use xpath::XPath;

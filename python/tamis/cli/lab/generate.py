@@ -1,7 +1,9 @@
 """`tamis lab generate`: a published workload as files."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -14,7 +16,10 @@ Examples:
 
     tamis lab generate fontoura 100000 --events 2000 --seed 1 --out data
     tamis lab generate abe-gen 1000000 --out data --format parquet
+    tamis lab generate xml 10000 --set schema=auction predicates=1 --out data
 """
+
+Settings = Annotated[list[str] | None, Parameter(name="--set", consume_multiple=True, negative="")]
 
 
 def generate(
@@ -25,27 +30,49 @@ def generate(
     out: Annotated[Path, Parameter(name="--out")],
     events: int = 1000,
     seed: int = 0,
+    settings: Settings = None,
     format: Literal["jsonl", "parquet"] = "jsonl",
 ) -> int:
     """Write subscriptions and events of a workload; the same seed gives the same bytes.
 
-    Needs `tamis[arrow]`.
-
     Args:
-        workload: `conjunctive`, `dense`, `abe-gen`, `ads-like`, `whang`, `whang-cnf`, `fontoura` or
-            `exchange`.
+        workload: `conjunctive`, `dense`, `abe-gen`, `ads-like`, `whang`, `whang-cnf`, `fontoura`,
+            `exchange` or `xml`.
         count: How many subscriptions.
         out: The folder to write into.
         events: How many events.
         seed: Decides everything that chance decides.
-        format: JSON lines, or Parquet as Spark takes it.
+        settings: Parameters of the workload as `name=value`, the value as JSON or plain text.
+        format: JSON lines, or Parquet as Spark takes it, which needs `tamis[arrow]`.
     """
+    parameters = _parameters(settings or ())
     try:
-        files = lab.generate(workload, count, events=events, seed=seed, folder=out, format=format)
+        files = lab.generate(
+            workload,
+            count,
+            events=events,
+            seed=seed,
+            parameters=parameters,
+            folder=out,
+            format=format,
+        )
     except ValueError as error:
         raise CommandError(str(error)) from error
     except ModuleNotFoundError as error:
-        raise CommandError("generating needs pyarrow: pip install 'tamis[arrow]'") from error
+        raise CommandError("Parquet needs pyarrow: pip install 'tamis[arrow]'") from error
     for file in files.values():
         write(str(file))
     return VALID
+
+
+def _parameters(settings: Sequence[str]) -> dict[str, Any]:
+    found = dict[str, Any]()
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not name or not equals:
+            raise CommandError(f"--set takes name=value, not {setting!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:  # plain text
+            found[name] = value
+    return found

@@ -67,7 +67,7 @@ pub fn walk(
     scratch: &mut WalkScratch,
     sink: &mut dyn Sink,
 ) {
-    let WalkScratch { labels, states, starts, candidates, .. } = scratch;
+    let WalkScratch { labels, transitions, states, starts, candidates, .. } = scratch;
     let CandidateScratch { lists, promoted, below, open, found, labels: path } = candidates;
     labels.start(document);
     if lists.len() < pieces.lists() {
@@ -116,6 +116,7 @@ pub fn walk(
         open.push((node.end, promoted.len()));
         passed.sort_unstable();
         passed.dedup();
+        *transitions += passed.len() as u64;
         for &piece in &passed {
             if let Some(complete) = pieces.pieces()[piece as usize].path {
                 sink.reach(complete, index, labels);

@@ -114,4 +114,9 @@ impl Structure for Hybrid {
     fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink) {
         walk(self, document, symbols, scratch, sink);
     }
+
+    /// The trie's nodes and the pieces.
+    fn states(&self) -> usize {
+        self.initial.len() + self.pieces.len()
+    }
 }

@@ -93,12 +93,17 @@ pub trait Sink {
 pub trait Structure: Debug + Send + Sync {
     /// Tells the sink of every element that completes a path.
     fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink);
+
+    /// How many states, or pieces of paths, there are.
+    fn states(&self) -> usize;
 }
 
 /// Working memory of [`Structure::walk`].
 #[derive(Debug, Default)]
 pub struct WalkScratch {
     pub labels: Labels,
+    /// The states, or pieces of paths, that the elements of a document led to.
+    pub transitions: u64,
     /// Of every open element, where it ends.
     open: Vec<NodeIndex>,
     states: Vec<nfa::StateId>,

@@ -90,6 +90,11 @@ impl Nfa {
         next
     }
 
+    /// How many states there are.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
     /// The path that a state completes.
     pub fn path(&self, state: StateId) -> Option<PathId> {
         Some(self.states[state as usize].path).filter(|path| *path != NONE)

@@ -118,6 +118,10 @@ impl Structure for XFilter {
     fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink) {
         walk(self, document, symbols, scratch, sink);
     }
+
+    fn states(&self) -> usize {
+        self.pieces.len()
+    }
 }
 
 #[cfg(test)]

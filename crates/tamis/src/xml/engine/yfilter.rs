@@ -20,7 +20,7 @@ impl YFilter {
 
 impl Structure for YFilter {
     fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink) {
-        let WalkScratch { labels, open, states, starts, .. } = scratch;
+        let WalkScratch { labels, transitions, open, states, starts, .. } = scratch;
         labels.start(document);
         open.clear();
         states.clear();
@@ -42,6 +42,7 @@ impl Structure for YFilter {
             active.clear();
             let around = &states[starts.last().copied().unwrap_or(0)..];
             self.nfa.step(around, labels.of(symbols, document, index), &mut active);
+            *transitions += active.len() as u64;
             for state in &active {
                 if let Some(path) = self.nfa.path(*state) {
                     sink.reach(path, index, labels);
@@ -51,5 +52,9 @@ impl Structure for YFilter {
             starts.push(states.len());
             states.extend_from_slice(&active);
         }
+    }
+
+    fn states(&self) -> usize {
+        self.nfa.len()
     }
 }

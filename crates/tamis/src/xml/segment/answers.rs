@@ -2,6 +2,19 @@
 
 use super::Slot;
 
+/// What it took to match a document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// The states, or pieces of paths, that its elements led to; of `auto`, the sets of states.
+    pub transitions: u64,
+    /// How often an element completed a path that filters wait for; of `auto`, how many paths.
+    pub paths: u64,
+    /// How often the values of a filter were tested.
+    pub tested: u64,
+    /// Filters that were evaluated on the whole document.
+    pub evaluated: u64,
+}
+
 /// In place of a count of failures: the filter waits for its evaluation.
 pub const EVALUATED: u32 = u32::MAX;
 
@@ -15,6 +28,7 @@ pub struct Answers {
     pub marks: Vec<(u64, u32)>,
     pub matched: Bits,
     pub evaluate: Vec<Slot>,
+    pub work: Work,
 }
 
 impl Answers {

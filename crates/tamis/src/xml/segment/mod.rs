@@ -9,6 +9,7 @@ mod build;
 mod early;
 mod postponed;
 
+pub use answers::Work;
 use answers::{Answers, Bits, EVALUATED};
 use build::{Builder, Lists, NONE};
 pub use early::Early;
@@ -99,6 +100,13 @@ pub struct SegmentScratch {
     passed: Passed,
 }
 
+impl SegmentScratch {
+    /// What the last document took.
+    pub fn work(&self) -> Work {
+        self.answers.work
+    }
+}
+
 #[derive(Debug)]
 struct Open {
     end: NodeIndex,
@@ -183,6 +191,7 @@ impl Segment {
                 marks: vec![(0, 0); self.filters.len()],
                 matched: Bits::new(self.filters.len()),
                 evaluate: Vec::new(),
+                work: Work::default(),
             },
             active: Vec::new(),
             labels: Vec::new(),
@@ -191,6 +200,15 @@ impl Segment {
             uncertain: Vec::new(),
             check: Vec::new(),
             passed: Passed::default(),
+        }
+    }
+
+    /// How many states there are, or pieces of paths; nothing where all filters are evaluated.
+    pub fn states(&self) -> usize {
+        match &self.finder {
+            Finder::Scan => 0,
+            Finder::Walk(structure) => structure.states(),
+            Finder::Memo(shared) => shared.nfa.len(),
         }
     }
 
@@ -203,8 +221,11 @@ impl Segment {
         mut found: impl FnMut(Slot),
     ) {
         scratch.answers.document += 1;
+        scratch.answers.work = Work::default();
+        scratch.walk.transitions = 0;
         match &self.finder {
             Finder::Scan => {
+                scratch.answers.work.evaluated = self.filters.len() as u64;
                 for (slot, xpath) in self.filters.iter().enumerate() {
                     if is_true(xpath, document, evaluation) {
                         found(slot as Slot);
@@ -221,6 +242,8 @@ impl Segment {
             Finder::Memo(shared) => self.run(shared, document, scratch),
         }
         let answers = &mut scratch.answers;
+        answers.work.transitions = scratch.walk.transitions;
+        answers.work.evaluated += (answers.evaluate.len() + self.always.len()) as u64;
         for at in 0..answers.evaluate.len() {
             let slot = answers.evaluate[at];
             if is_true(&self.filters[slot as usize], document, evaluation) {
@@ -246,7 +269,7 @@ impl Segment {
         let Shared { nfa, uses, access, waits } = shared;
         let SegmentScratch { walk, memo, open, answers, active, labels: chain, found, check, .. } = scratch;
         let (certain, uncertain) = (&mut scratch.certain, &mut scratch.uncertain);
-        let labels = &mut walk.labels;
+        let WalkScratch { labels, transitions, .. } = walk;
         labels.start(document);
         open.clear();
         active.clear();
@@ -267,6 +290,7 @@ impl Segment {
             let (around, path) = open.last().map_or((start, ROOT), |open| (open.set, open.path));
             let label = labels.of(&self.symbols, document, index);
             let set = memo.enter(nfa, uses, around, label);
+            *transitions += 1;
             let path = if *waits { memo.label_path(path, label) } else { ROOT };
             let depth = open.len();
             open.push(Open { end: node.end, set, path, active: active.len() });
@@ -381,6 +405,7 @@ impl Segment {
 
     /// Notes that a path has been reached.
     fn reach(&self, path: PathId, answers: &mut Answers) {
+        answers.work.paths += 1;
         let reached = &mut answers.reached[path as usize];
         if *reached == answers.document {
             return;
@@ -414,6 +439,7 @@ impl Segment {
             return;
         }
         let Some(filter) = self.value_filter(slot) else { return };
+        answers.work.tested += 1;
         match filter.check(document, &self.symbols, labels, element) {
             Verdict::Passed => answers.matched.set(slot),
             Verdict::Failed

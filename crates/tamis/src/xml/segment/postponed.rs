@@ -43,6 +43,7 @@ impl Postponed<'_> {
             let Some(test) = segment.value_filter(slot).map(|filter| &filter.tests[at as usize]) else {
                 continue;
             };
+            answers.work.tested += 1;
             let passes = |value: &str| test.condition.passes(value);
             if any_value(document, &segment.symbols, labels, element, test.key, passes) {
                 passed.entry((slot, at)).or_default().push(element);

@@ -1,8 +1,8 @@
 //! How long does filtering take, against the parser alone? One core.
 //!
-//! Workload after Diao et al. 2003, 4.2: a random document type of 123 element names, documents and
-//! path queries of at most 6 levels, wildcards and `//` with probability 0.2 each. Documents of about
-//! 77 elements, and one of about 1 MB. Counts of matches are compared before times are reported.
+//! The workload *xml* after Diao et al. 2003, 4.2: 123 element names, documents and path queries of at
+//! most 6 levels, wildcards and `//` with probability 0.2 each. Documents of about 76 elements, and one
+//! of about 1 MB. Counts of matches are compared before times are reported.
 //!
 //! `cargo bench --bench xml -- 10000 0 1` takes 10,000 filters instead of 100,000, first without tests
 //! of values and then with one.
@@ -15,142 +15,23 @@ use std::time::Instant;
 
 use quick_xml::events::Event;
 use tamis::xml::{Engine, Filter, FilterSubscription, Input, Limits, XPath};
+use tamis_lab::workload::{Workload as _, Xml, XmlParameters};
 
-const NAMES: usize = 123;
-const DEPTH: usize = 6;
-
-/// A small generator of random numbers, the same everywhere (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn chance(&mut self, probability: f64) -> bool {
-        (self.next() >> 11) as f64 / ((1_u64 << 53) as f64) < probability
-    }
+/// The texts of the workload's first queries.
+fn queries(parameters: XmlParameters, count: usize) -> Vec<String> {
+    let workload = Xml::new(parameters, count as u64).unwrap_or_else(|error| panic!("{error}"));
+    (0..workload.queries()).map(|number| workload.expression_text(number)).collect()
 }
 
-/// Which elements an element may hold, and which attributes with how many values.
-struct Dtd {
-    children: Vec<Vec<usize>>,
-    attributes: Vec<Vec<(usize, usize)>>,
-}
-
-impl Dtd {
-    fn new(random: &mut Random) -> Dtd {
-        // The first ten elements hold most of a document's structure, as in news documents.
-        let children = (0..NAMES)
-            .map(|element| {
-                let count = if element < 10 { 4 + random.below(5) } else { random.below(6) };
-                (0..count).map(|_| 1 + random.below(NAMES - 1)).collect()
-            })
-            .collect();
-        let attributes = (0..NAMES)
-            .map(|_| (0..random.below(6)).map(|_| (random.below(40), 1 + random.below(20))).collect())
-            .collect();
-        Dtd { children, attributes }
-    }
-
-    fn document(&self, random: &mut Random, elements: usize) -> String {
-        let mut text = String::new();
-        let mut left = elements;
-        self.element(random, 0, 1, &mut left, &mut text);
-        text
-    }
-
-    fn element(
-        &self,
-        random: &mut Random,
-        element: usize,
-        depth: usize,
-        left: &mut usize,
-        text: &mut String,
-    ) {
-        *left = left.saturating_sub(1);
-        write!(text, "<n{element}").unwrap();
-        let mut used = HashSet::new();
-        for &(attribute, values) in &self.attributes[element] {
-            if random.chance(0.5) && used.insert(attribute) {
-                write!(text, " a{attribute}=\"{}\"", 1 + random.below(values)).unwrap();
-            }
-        }
-        text.push('>');
-        let allowed = &self.children[element];
-        if depth < DEPTH && !allowed.is_empty() {
-            let wide = if element == 0 { *left } else { 1 + random.below(7) };
-            for _ in 0..wide {
-                if *left == 0 {
-                    break;
-                }
-                // Some children are far more common than others.
-                let child = allowed[random.below(allowed.len()).min(random.below(allowed.len()))];
-                self.element(random, child, depth + 1, left, text);
-            }
-        } else {
-            write!(text, "{}", 1 + random.below(20)).unwrap();
-        }
-        write!(text, "</n{element}>").unwrap();
-    }
-
-    fn query(&self, random: &mut Random, tests: usize) -> String {
-        let mut steps = Vec::new();
-        let mut element = 0;
-        let length = 2 + random.below(DEPTH - 1);
-        while steps.len() < length {
-            steps.push(element);
-            let allowed = &self.children[element];
-            if allowed.is_empty() {
-                break;
-            }
-            element = allowed[random.below(allowed.len())];
-        }
-        let tested = random.below(steps.len());
-        let mut text = String::new();
-        for (at, &step) in steps.iter().enumerate() {
-            text.push_str(if random.chance(0.2) { "//" } else { "/" });
-            if random.chance(0.2) {
-                text.push('*');
-            } else {
-                write!(text, "n{step}").unwrap();
-            }
-            if tests > 0 && at == tested {
-                for _ in 0..tests {
-                    let attributes = &self.attributes[step];
-                    match attributes.get(random.below(attributes.len().max(1))) {
-                        Some((name, values)) => {
-                            write!(text, "[@a{name} = {}]", 1 + random.below(*values)).unwrap()
-                        }
-                        None => write!(text, "[. = {}]", 1 + random.below(20)).unwrap(),
-                    }
-                }
-            }
-        }
-        text
-    }
-
-    fn queries(&self, random: &mut Random, count: usize, tests: usize, distinct: bool) -> Vec<String> {
-        let mut seen = HashSet::new();
-        let mut queries = Vec::with_capacity(count);
-        let mut tried = 0;
-        while queries.len() < count && tried < 100 * count {
-            tried += 1;
-            let query = self.query(random, tests);
-            if !distinct || seen.insert(query.clone()) {
-                queries.push(query);
-            }
-        }
-        queries
-    }
+/// One document of about 1 MB: what the workload's documents hold, under one root.
+fn large(documents: &[String]) -> String {
+    const ROOT: &str = "news>";
+    let inside = |document: &String| {
+        let begin = document.find('>').map_or(0, |end| end + 1);
+        document[begin..document.len() - ROOT.len() - 2].to_string()
+    };
+    let copies = 1_000_000 / documents.iter().map(String::len).sum::<usize>().max(1) + 1;
+    format!("<{ROOT}{}</{ROOT}", documents.iter().map(inside).collect::<String>().repeat(copies))
 }
 
 fn filter(engine: Engine, queries: &[String]) -> Filter {
@@ -211,12 +92,14 @@ fn label_paths(documents: &[String]) -> usize {
     for document in documents {
         let mut path = String::new();
         for tag in document.split('<').skip(1) {
-            let name = tag.split([' ', '>']).next().unwrap_or("");
-            if name.starts_with('/') {
-                path.truncate(path.rfind('/').unwrap_or(0));
-            } else {
+            let closes = tag.starts_with('/');
+            if !closes {
+                let name = tag.split([' ', '>', '/']).next().unwrap_or("");
                 write!(path, "/{name}").unwrap();
                 seen.insert(path.clone());
+            }
+            if closes || tag.contains("/>") {
+                path.truncate(path.rfind('/').unwrap_or(0));
             }
         }
     }
@@ -236,21 +119,16 @@ fn report(name: &str, micros: f64, parser: f64, matches: usize) {
 fn main() {
     let mut numbers = std::env::args().skip(1).filter_map(|argument| argument.parse::<usize>().ok());
     let count = numbers.next().unwrap_or(100_000);
-    let mut wanted: Vec<usize> = numbers.collect();
+    let mut wanted: Vec<u32> = numbers.map(|number| number as u32).collect();
     if wanted.is_empty() {
         wanted = vec![0, 1, 2];
     }
     let wanted_duplicates = wanted.contains(&0);
-    let mut random = Random(7);
-    let dtd = Dtd::new(&mut random);
-    let small: Vec<String> = (0..200)
-        .map(|_| {
-            let size = 40 + random.below(75);
-            dtd.document(&mut random, size)
-        })
-        .collect();
-    let large = vec![dtd.document(&mut random, 46_000)];
-    let elements: usize = small.iter().map(|document| document.matches("</").count()).sum();
+    let workload = Xml::new(XmlParameters::default(), 0).unwrap_or_else(|error| panic!("{error}"));
+    let small: Vec<String> = (0..200).map(|number| workload.event(number)).collect();
+    let large = vec![large(&small)];
+    let elements: usize =
+        small.iter().map(|document| document.matches("</").count() + document.matches("/>").count()).sum();
     println!("{count} filters");
     println!("200 documents of {} elements, {} label paths in all", elements / 200, label_paths(&small));
     println!("one document of {} kB, {} label paths\n", large[0].len() / 1000, label_paths(&large));
@@ -265,10 +143,7 @@ fn main() {
     let engines: Vec<Engine> = Engine::names().into_iter().filter_map(Engine::find).collect();
     for tests in wanted {
         println!("\n{tests} tests of values per filter, all filters distinct");
-        let queries = dtd.queries(&mut random, count, tests, true);
-        if queries.len() < count {
-            println!("  only {} distinct filters exist", queries.len());
-        }
+        let queries = queries(XmlParameters { predicates: tests, ..Default::default() }, count);
         if let Some(folder) = std::env::var_os("TAMIS_XML_WORKLOAD").map(PathBuf::from) {
             write(&folder.join(format!("{tests}-filters.txt")), &queries);
             write(&folder.join("documents.txt"), &small);
@@ -302,7 +177,8 @@ fn main() {
         return;
     }
     println!("\n{} filters with duplicates", 5 * count);
-    let auto = filter(Engine::Auto, &dtd.queries(&mut random, 5 * count, 0, false));
+    let auto =
+        filter(Engine::Auto, &queries(XmlParameters { distinct: false, ..Default::default() }, 5 * count));
     measure(&auto, &small, 1);
     let (micros, matches) = measure(&auto, &small, 5);
     report("auto, warm", micros, parser, matches);

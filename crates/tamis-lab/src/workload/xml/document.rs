@@ -1,0 +1,86 @@
+//! Which documents does chance make of a document type?
+//!
+//! Content models are followed: of a choice one is taken, `?` is there or not, `*` and `+` are repeated
+//! up to RP times, all alike. Elements at the greatest depth hold none, whatever they must.
+
+use super::super::kind;
+use super::super::random::Random;
+use super::super::text::write_number;
+use super::Xml;
+use super::schema::{Kind, Particle};
+
+struct Writer<'w> {
+    workload: &'w Xml,
+    random: Random,
+    left: u32,
+    elements: usize,
+}
+
+impl Xml {
+    /// Appends document `number`, and tells how many elements it has.
+    pub fn write_document(&self, number: u64, text: &mut String) -> usize {
+        let random = Random::new(self.parameters.seed, kind::EVENT, number);
+        let left = self.parameters.elements.saturating_sub(1);
+        let mut writer = Writer { workload: self, random, left, elements: 0 };
+        writer.element(self.schema.root, 1, text);
+        writer.elements
+    }
+}
+
+impl Writer<'_> {
+    fn element(&mut self, number: u32, level: u32, text: &mut String) {
+        let workload = self.workload;
+        let element = &workload.schema.elements[number as usize];
+        let values = &workload.elements[number as usize];
+        self.elements += 1;
+        text.push('<');
+        text.push_str(&element.name);
+        for (name, &(probability, most)) in element.attributes.iter().zip(&values.attributes) {
+            if self.random.chance(probability) {
+                text.push(' ');
+                text.push_str(name);
+                text.push_str("=\"");
+                write_number(self.random.between(1, most), text);
+                text.push('"');
+            }
+        }
+        text.push('>');
+        let begun = text.len();
+        if element.content.text {
+            write_number(self.random.between(1, values.own), text);
+        }
+        if let Some(particle) = element.content.particle.as_ref().filter(|_| level < workload.depth) {
+            self.particle(particle, level + 1, text);
+        }
+        if text.len() == begun {
+            text.pop();
+            text.push_str("/>");
+            return;
+        }
+        text.push_str("</");
+        text.push_str(&element.name);
+        text.push('>');
+    }
+
+    fn particle(&mut self, particle: &Particle, level: u32, text: &mut String) {
+        let (low, high) = particle.repeat.range(self.workload.repeats);
+        for _ in 0..self.random.between(low, high) {
+            match &particle.kind {
+                Kind::Name(number) => {
+                    let Some(left) = self.left.checked_sub(1) else {
+                        return;
+                    };
+                    self.left = left;
+                    self.element(*number, level, text);
+                }
+                Kind::Sequence(members) => {
+                    members.iter().for_each(|member| self.particle(member, level, text));
+                }
+                Kind::Choice(members) => {
+                    let chosen = self.random.below(members.len() as u32);
+                    self.particle(&members[chosen as usize], level, text);
+                }
+            }
+        }
+    }
+}

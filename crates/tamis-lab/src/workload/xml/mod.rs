@@ -1,0 +1,293 @@
+//! *xml*: path queries and documents of one document type (Diao et al. 2003, section 4.2).
+//!
+//! Three document types of our own have the numbers of elements and attributes of the paper's Table 1
+//! and elements that may lie inside themselves: *news*, *auction* and *bibliography*; any other DTD
+//! does as well. Documents and queries follow the parameters of its Table 2. A query is a walk down
+//! from the root; its length is drawn from 1 to the greatest depth, and it ends early at an element
+//! without children. As in the paper the maximum of values of an element or attribute, 1 to 20, and
+//! the probability of an attribute are drawn once.
+//!
+//! Departures: the three rules that rewrite redundant queries are here one that keeps their meaning: a
+//! `//` before a `*` moves behind it, so that `//*/*/a` becomes `/*/*//a`, and is dropped at the end.
+//! Tests of values ask for attributes, of elements without any for their text, and of those without
+//! text for their position.
+
+mod document;
+mod dtd;
+mod query;
+mod schema;
+mod statistics;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use tamis::{Expression, Limits, Missing, parse};
+
+pub use statistics::XmlStatistics;
+
+use super::random::{Random, scramble};
+use super::statistics::Figure;
+use super::{Parameters, Workload, kind, within};
+use schema::Schema;
+
+/// The most levels, and the most tests of values in a query.
+const MOST: u32 = 32;
+/// How many draws may pass per distinct query.
+const DRAWS: u64 = 500;
+/// The most values that an element or an attribute takes.
+const VALUES: u32 = 20;
+
+/// The document types that are built in: name, text, greatest depth and repetitions in the paper.
+const SCHEMAS: [(&str, &str, u32, u32); 3] = [
+    ("news", include_str!("news.dtd"), 6, 3),
+    ("auction", include_str!("auction.dtd"), 8, 2),
+    ("bibliography", include_str!("bibliography.dtd"), 8, 5),
+];
+
+/// What can be asked of the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct XmlParameters {
+    /// Decides everything that chance decides.
+    pub seed: u64,
+    /// `news`, `auction` or `bibliography`.
+    pub schema: String,
+    /// The file of another document type.
+    pub dtd: Option<String>,
+    /// The root of that document type; by default its first element that no other may hold.
+    pub root: Option<String>,
+    /// D: the most levels of documents and queries; by default 6 for `news` and 8 for others.
+    pub depth: Option<u32>,
+    /// W: the probability of `*` at a step.
+    pub wildcard: f64,
+    /// DS: the probability of `//` at a step.
+    pub descendant: f64,
+    /// P: how many values a query tests.
+    pub predicates: u32,
+    /// NP: how many nested paths a query has.
+    pub nested: u32,
+    /// Whether all queries differ.
+    pub distinct: bool,
+    /// Whether they also differ before steps become `*` and `//` (section 4.5); only with `distinct`.
+    pub distinct_paths: bool,
+    /// RP: how often an element is repeated at most; by default 3, `auction` 2, `bibliography` 5.
+    pub repeats: Option<u32>,
+    /// The most elements of a document, beyond which it gets no further children.
+    pub elements: u32,
+}
+
+impl Default for XmlParameters {
+    fn default() -> Self {
+        XmlParameters {
+            seed: 0,
+            schema: "news".into(),
+            dtd: None,
+            root: None,
+            depth: None,
+            wildcard: 0.2,
+            descendant: 0.2,
+            predicates: 0,
+            nested: 0,
+            distinct: true,
+            distinct_paths: false,
+            repeats: None,
+            elements: 1_000_000,
+        }
+    }
+}
+
+/// The workload *xml*.
+#[derive(Debug)]
+pub struct Xml {
+    parameters: XmlParameters,
+    queries: u64,
+    schema: Schema,
+    depth: u32,
+    repeats: u32,
+    /// Of every element, how many values it takes, and of its attributes how often they occur.
+    elements: Vec<Values>,
+    /// The draws that gave distinct queries.
+    chosen: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Values {
+    own: u32,
+    /// The probability of each attribute, and how many values it takes.
+    attributes: Vec<(f64, u32)>,
+}
+
+impl Xml {
+    /// The workload of so many queries (Q); distinct ones are looked for here.
+    pub fn new(parameters: XmlParameters, queries: u64) -> Result<Xml, String> {
+        parameters.check()?;
+        let (schema, depth, repeats) = parameters.schema()?;
+        let elements = (schema.elements.iter().zip(0..))
+            .map(|(element, number)| {
+                let random = &mut Random::new(parameters.seed, kind::VALUE, number);
+                let own = random.between(1, VALUES);
+                let attribute = |_: &_| {
+                    let probability = (random.bits() >> 11) as f64 / (1u64 << 53) as f64;
+                    (probability, random.between(1, VALUES))
+                };
+                Values { own, attributes: element.attributes.iter().map(attribute).collect() }
+            })
+            .collect();
+        let mut workload = Xml { parameters, queries, schema, depth, repeats, elements, chosen: Vec::new() };
+        if workload.parameters.distinct {
+            workload.choose()?;
+        }
+        Ok(workload)
+    }
+
+    /// How many queries there are.
+    pub fn queries(&self) -> u64 {
+        self.queries
+    }
+
+    /// What was asked for.
+    pub fn parameters(&self) -> &XmlParameters {
+        &self.parameters
+    }
+
+    /// Keeps the draws that give new queries. Two that only their hashes take for equal are no loss.
+    fn choose(&mut self) -> Result<(), String> {
+        let wanted = self.queries;
+        let (mut seen, mut paths, mut text) = (HashSet::new(), HashSet::new(), String::new());
+        let draws = wanted.saturating_mul(DRAWS).saturating_add(10_000).min(u64::from(u32::MAX));
+        for draw in 0..draws as u32 {
+            if self.chosen.len() as u64 == wanted {
+                break;
+            }
+            text.clear();
+            if self.parameters.distinct_paths {
+                self.write_path(draw.into(), &mut text);
+                if !paths.insert(hash(&text)) {
+                    continue;
+                }
+                text.clear();
+            }
+            self.write_draw(draw.into(), &mut text);
+            if seen.insert(hash(&text)) {
+                self.chosen.push(draw);
+            }
+        }
+        match self.chosen.len() as u64 {
+            found if found < wanted => Err(format!(
+                "only {found} distinct queries came of {draws} draws, and {wanted} are wanted: a greater \
+                 `depth`, `wildcard` or `descendant` gives more, and `distinct` false any number"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends query `number`; with `distinct` there are as many as were asked for, and then again.
+    pub fn write_query(&self, number: u64, text: &mut String) {
+        match self.chosen.get((number % self.chosen.len().max(1) as u64) as usize) {
+            Some(&draw) => self.write_draw(draw.into(), text),
+            None => self.write_draw(number, text),
+        }
+    }
+}
+
+impl Workload for Xml {
+    fn name(&self) -> &'static str {
+        "xml"
+    }
+
+    fn missing(&self) -> Missing {
+        Missing::Unknown
+    }
+
+    fn as_xml(&self) -> Option<&Xml> {
+        Some(self)
+    }
+
+    /// As [`XmlStatistics::figures`] names it.
+    fn requested(&self) -> Vec<Figure> {
+        let (asked, documents) = (&self.parameters, self.schema.expected(self.depth, self.repeats));
+        let mut figures = vec![
+            Figure::new("queries", self.queries as f64),
+            Figure::new("predicates per query", asked.predicates.into()),
+            Figure::new("nested paths per query", asked.nested.into()),
+        ];
+        // Being distinct, queries are longer, and more of their steps are unlike the others'.
+        if asked.distinct {
+            figures.push(Figure::new("distinct queries", self.queries as f64));
+        } else {
+            figures.extend(self.expected_queries());
+        }
+        if documents.elements < f64::from(asked.elements) / 100.0 {
+            figures.push(Figure::new("elements per document", documents.elements));
+            figures.push(Figure::new("depth of leaves", documents.depth));
+        }
+        figures
+    }
+
+    /// Appends an XPath expression.
+    fn write_expression(&self, number: u64, text: &mut String) {
+        self.write_query(number, text);
+    }
+
+    /// Appends an XML document, and tells how many elements it has.
+    fn write_event(&self, number: u64, text: &mut String) -> usize {
+        self.write_document(number, text)
+    }
+
+    fn expression(&self, number: u64) -> Expression {
+        let text = format!("xpath('{}')", self.expression_text(number));
+        parse(&text, &Limits::none()).expect("what a workload writes can be read")
+    }
+}
+
+impl Parameters for XmlParameters {
+    fn check(&self) -> Result<(), String> {
+        within("depth", self.depth.unwrap_or(1), 1, MOST)?;
+        within("repeats", self.repeats.unwrap_or(1), 1, 1000)?;
+        within("wildcard", self.wildcard, 0.0, 1.0)?;
+        within("descendant", self.descendant, 0.0, 1.0)?;
+        within("predicates", self.predicates, 0, MOST)?;
+        within("nested", self.nested, 0, MOST)
+    }
+}
+
+impl XmlParameters {
+    /// The document type, the greatest depth and the repetitions; or what is wrong.
+    fn schema(&self) -> Result<(Schema, u32, u32), String> {
+        let known = SCHEMAS.iter().find(|(name, ..)| *name == self.schema);
+        let (schema, depth, repeats) = match (&self.dtd, known) {
+            (None, Some((_, text, depth, repeats))) => {
+                (dtd::read(text, self.root.as_deref())?, *depth, *repeats)
+            }
+            (None, None) => {
+                let names = SCHEMAS.map(|(name, ..)| name).join(", ");
+                return Err(format!(
+                    "there is no schema {:?}, but {names}, or the file of a `dtd`",
+                    self.schema
+                ));
+            }
+            (Some(file), _) => {
+                let text =
+                    std::fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))?;
+                let schema = dtd::read(&text, self.root.as_deref());
+                (schema.map_err(|error| format!("{file}: {error}"))?, 8, 3)
+            }
+        };
+        let (depth, repeats) = (self.depth.unwrap_or(depth), self.repeats.unwrap_or(repeats));
+        if self.nested > 0 && (depth < 2 || schema.children[schema.root as usize].is_empty()) {
+            return Err("nested paths need a `depth` of 2 and a root that may hold elements".into());
+        }
+        Ok((schema, depth, repeats))
+    }
+}
+
+/// A hash that is the same everywhere.
+fn hash(text: &str) -> u64 {
+    text.as_bytes().chunks(8).fold(text.len() as u64, |hash, part| {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        scramble(hash.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ u64::from_le_bytes(word))
+    })
+}
