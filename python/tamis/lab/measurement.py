@@ -18,7 +18,8 @@ class Measurement:
         reason: Why there are no figures.
         uses: The algorithm at work, which `"auto"` chose.
         build_seconds: Reading the expressions and compiling them.
-        bytes: What matching needs in memory.
+        bytes: What matching needs in memory, if the matcher tells.
+        peak_bytes: By how much the process grew at most, in building and matching; told on Linux.
         best_us: Microseconds per event, on average over the fastest repetition.
         median_us: Of the single events of that repetition.
         p99_us: Likewise, the 99th percentile.
@@ -34,6 +35,7 @@ class Measurement:
     uses: str | None = None
     build_seconds: float | None = None
     bytes: int | None = None
+    peak_bytes: int | None = None
     best_us: float | None = None
     median_us: float | None = None
     p99_us: float | None = None

@@ -85,6 +85,7 @@ def main() -> None:
 
 def _measure(job: Job, data: Data) -> dict[str, Any]:
     index = make(job.matcher, job.missing)
+    before = _resident()
     started = perf_counter()
     index.add_many(data.subscriptions)
     getattr(index, "settle", lambda: None)()
@@ -99,12 +100,15 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
             return {"status": "differs", "reason": f"event {number + 1}: {what}"}
 
     stats: dict[str, Any] = getattr(index, "stats", dict)()
+    times = time(index, data.events, job.seconds)
+    after = _resident("VmHWM")
     return {
         "status": "measured",
         "uses": stats.get("matcher", job.matcher),
         "build_seconds": built,
         "bytes": stats.get("matching_bytes"),
-        **time(index, data.events, job.seconds),
+        "peak_bytes": None if before is None or after is None else after - before,
+        **times,
         "answers": answers,
     }
 
@@ -171,3 +175,14 @@ def time(
         "timed": len(best),
         "repetitions": repetitions,
     }
+
+
+def _resident(which: str = "VmRSS") -> int | None:
+    """Bytes of the process: now, which also forgets the peak, or at the peak (`"VmHWM"`)."""
+    try:
+        if which == "VmRSS":
+            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:  # not Linux, or not allowed
+        return None
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith(which)), None)
