@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000])
     parser.add_argument("--time-limit", type=float, default=240.0)
     parser.add_argument("--events", type=int, default=200)
+    parser.add_argument("--sample", type=int, default=20)
     parser.add_argument("--workload", default="conjunctive")
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
     given = parser.parse_args()
@@ -43,6 +44,7 @@ def main() -> None:
             matchers=["compiled", *(PEERS[name] for name in installed)],
             missing=source.missing,
             time_limit=given.time_limit,
+            sample=given.sample,
         )
         print(f"\n{given.workload}, {size:,} expressions, {given.events} events")
         print("".join(f"{name:>14}" for name in HEADER))

@@ -50,10 +50,7 @@ def _query(node: Node) -> Any:
     if not node.members:
         raise refuse("a constant")
     combine = Query.from_and if node.every else Query.from_or
-    query = _query(node.members[0])
-    for member in node.members[1:]:
-        query = combine(query, _query(member))
-    return query
+    return combine([_query(member) for member in node.members])
 
 
 def _leaf(leaf: Leaf) -> Any:
@@ -69,7 +66,5 @@ def _leaf(leaf: Leaf) -> Any:
             return getattr(Query, _ORDERINGS[leaf.operator])(leaf.attribute, value)
         return Query.from_kv(leaf.attribute, _text(value))
 
-    query = one(leaf.values[0])
-    for value in leaf.values[1:]:
-        query = Query.from_or(query, one(value))
+    query = Query.from_or([one(value) for value in leaf.values])
     return Query.from_not(query) if leaf.negated else query
