@@ -1,0 +1,74 @@
+"""Peers are asked the same: their normal form means what the expression means."""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tamis import Index, SubscriptionError
+from tamis._tamis import Workload
+
+OPERATORS = {
+    "in": lambda value, values: value in values,
+    "<": lambda value, values: value < values[0],
+    "<=": lambda value, values: value <= values[0],
+    ">": lambda value, values: value > values[0],
+    ">=": lambda value, values: value >= values[0],
+}
+
+
+@pytest.fixture
+def normal(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
+    return importlib.import_module("peers.normal")
+
+
+def holds(node: Any, event: dict[str, Any]) -> bool:
+    if hasattr(node, "members"):
+        held = [holds(member, event) for member in node.members]
+        return all(held) if node.every else any(held)
+    value = event.get(node.attribute)
+    if value is None:
+        return bool(node.absent)
+    return bool(OPERATORS[node.operator](value, node.values)) != node.negated
+
+
+@pytest.mark.parametrize("missing", ["unknown", "false"])
+@pytest.mark.parametrize("workload", ["conjunctive", "abe-gen", "fontoura", "ads-like"])
+def test_the_normal_form_means_the_same(normal: Any, workload: str, missing: Any) -> None:
+    source = Workload(workload, size=300, seed=5)
+    texts = source.expression_texts(0, 300)
+    index = Index(matcher="scan", missing=missing)
+    index.add_many(enumerate(texts))
+    forms = [normal.normal_form(text, missing) for text in texts]
+    for text in source.event_texts(0, 20):
+        event = json.loads(text)
+        assert index.match(text) == [at for at, form in enumerate(forms) if holds(form, event)]
+
+
+@pytest.mark.parametrize("missing", ["unknown", "false"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not (a = 1 xor b not in (1, 2))",
+        "a between 1 and 2 xnor not (b != 2 or a > 1)",
+        "not (a not between 1 and 2 and (b < 2 or not b >= 1))",
+        "true and not false",
+    ],
+)
+def test_every_connective(normal: Any, text: str, missing: Any) -> None:
+    index = Index(missing=missing)
+    index.add(0, text)
+    form = normal.normal_form(text, missing)
+    for a in (None, 0, 1, 2, 3):
+        for b in (None, 0, 1, 2, 3):
+            event = {name: value for name, value in (("a", a), ("b", b)) if value is not None}
+            assert index.match(event) == [0] * holds(form, event), event
+
+
+def test_what_no_peer_can_ask_is_refused(normal: Any) -> None:
+    for text, what in (("a like 'x%'", "the operator 'like'"), ("xpath('//a')", "xpath")):
+        with pytest.raises(SubscriptionError, match=f"cannot express {what}"):
+            normal.normal_form(text, "unknown")
