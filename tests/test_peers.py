@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tamis import Index, SubscriptionError
 from tamis._tamis import Workload
 
-OPERATORS = {
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
     "<": lambda value, values: value < values[0],
     "<=": lambda value, values: value <= values[0],
@@ -32,7 +33,7 @@ def holds(node: Any, event: dict[str, Any]) -> bool:
     value = event.get(node.attribute)
     if value is None:
         return bool(node.absent)
-    return bool(OPERATORS[node.operator](value, node.values)) != node.negated
+    return OPERATORS[node.operator](value, node.values) != bool(node.negated)
 
 
 @pytest.mark.parametrize("missing", ["unknown", "false"])
