@@ -78,3 +78,40 @@ def test_parameters_of_a_workload() -> None:
         Workload("whang", parameters='{"months": 13}')
     with pytest.raises(ValueError, match="parameters are a JSON object"):
         Workload("whang", parameters="months")
+
+
+@pytest.mark.parametrize(
+    ("workload", "parameters"),
+    [
+        ("abe-gen", {}),
+        ("abe-gen", {"children": 2, "depth": 4, "dimensions": 30}),
+        ("ads-like", {}),
+        ("conjunctive", {"negated": 0.3, "set": [2, 8]}),
+        ("dense", {}),
+        ("exchange", {"selectivity": 0.125}),
+        ("fontoura", {"depth": [1, 3], "negated": 0.2}),
+        ("whang", {"exponent": 1.5, "attributes": 100}),
+        ("whang-cnf", {}),
+    ],
+)
+def test_statistics_are_near_those_requested(workload: str, parameters: dict[str, Any]) -> None:
+    source = Workload(workload, size=20_000, seed=5, parameters=json.dumps(parameters))
+    figures = source.statistics(20_000)
+    asked = {name: each for name, each in figures.items() if each["requested"] is not None}
+    assert "predicates per expression" in asked
+    for name, each in asked.items():
+        if name != "match probability":
+            assert each["measured"] == pytest.approx(each["requested"], rel=0.05), name
+    assert "match probability" in source.statistics(20, matched=3)
+
+
+def test_strategies_of_graphs_agree() -> None:
+    found = [
+        measured(workload="exchange", matcher=matcher, events=20, repetitions=1)
+        for matcher in ("bfs", "general-skipping", "auto")
+    ]
+    assert len({each["digest"] for each in found}) == 1
+    assert all(each["first_us"] > 0 for each in found)
+    valid = found[0]["statistics"]["valid nodes"]["measured"]
+    assert found[0]["counters"]["edges"] > 0
+    assert valid > found[0]["matches"] > 0

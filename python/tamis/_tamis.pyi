@@ -493,6 +493,16 @@ class Workload:
         """Expressions as a record batch: `number` and `text`."""
     def events(self, start: int, count: int) -> Any:
         """Events as a record batch: `number` and `text`, which is JSON."""
+    def statistics(
+        self, expressions: int, *, events: int = 1000, matched: int = 0
+    ) -> dict[str, dict[str, float | None]]:
+        """Figures by name, each as `requested` by the parameters and `measured`.
+
+        Args:
+            expressions: On how many they are measured; sharing depends on it.
+            events: On how many their size is measured.
+            matched: How many are matched with every expression, for the match probability.
+        """
 
 @final
 class XmlLimits:

@@ -7,9 +7,10 @@ use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use pyo3_arrow::PyRecordBatch;
 use tamis::Missing;
-use tamis_lab::workload;
+use tamis_lab::workload::{self, Beside, Statistics, XmlStatistics, beside};
 
 /// A seeded source of expressions and events.
 #[pyclass(module = "tamis", frozen)]
@@ -59,6 +60,41 @@ impl Workload {
     /// Events as JSON texts, or documents.
     fn event_texts(&self, py: Python<'_>, start: u32, count: u32) -> Vec<String> {
         py.detach(|| numbers(start, count).map(|number| self.0.event(number)).collect())
+    }
+
+    /// The workload's figures as they were asked for and as they are in its first expressions and events.
+    #[pyo3(signature = (expressions, *, events=1000, matched=0))]
+    fn statistics<'py>(
+        &self,
+        py: Python<'py>,
+        expressions: u32,
+        events: u32,
+        matched: u32,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let expressions = 0..u64::from(expressions);
+        let figures = py.detach(|| {
+            if let Some(xml) = self.0.as_xml() {
+                let measured = XmlStatistics::measure(xml, expressions, 0..events.into());
+                return beside(measured.figures(), self.0.requested());
+            }
+            let mut measured = Statistics::measure(&*self.0, expressions.clone(), 0..events.into());
+            let mut all = beside(measured.figures(), self.0.requested());
+            if matched > 0 {
+                measured = Statistics::measure_matches(&*self.0, expressions, 0..matched.into());
+                let found = beside(measured.figures(), self.0.requested()).into_iter();
+                all.retain(|figure| figure.measured.is_some());
+                all.extend(found.filter(|figure| figure.name.starts_with("match")));
+            }
+            all
+        });
+        let all = PyDict::new(py);
+        for Beside { name, requested, measured } in figures {
+            let figure = PyDict::new(py);
+            figure.set_item("requested", requested)?;
+            figure.set_item("measured", measured)?;
+            all.set_item(name, figure)?;
+        }
+        Ok(all)
     }
 
     /// Expressions as a record batch of numbers and texts.

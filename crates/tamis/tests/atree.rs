@@ -15,10 +15,12 @@ use tamis::{
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
 
 fn all_options() -> impl Iterator<Item = ATreeOptions> {
-    (0..8).map(|bits| ATreeOptions {
+    (0..32).map(|bits| ATreeOptions {
         reorganise: bits & 1 > 0,
         self_adjust: bits & 2 > 0,
         propagation_on_demand: bits & 4 > 0,
+        share: bits & 8 == 0,
+        binary: bits & 16 > 0,
     })
 }
 

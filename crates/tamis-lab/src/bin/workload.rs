@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tamis_lab::workload::{NAMES, Statistics, XML, XmlStatistics, by_name};
+use tamis_lab::workload::{Beside, NAMES, Statistics, XML, XmlStatistics, beside, by_name};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -51,12 +51,10 @@ fn main() -> ExitCode {
             statistics.figures()
         }
     };
-    let requested = workload.requested();
     println!("\n{:42}{:>14}{:>14}", "", "measured", "requested");
-    for figure in figures {
-        let asked = requested.iter().find(|asked| asked.name == figure.name);
-        let asked = asked.map(|asked| format!("{:.3}", asked.value)).unwrap_or_default();
-        println!("{:42}{:>14.3}{:>14}", figure.name, figure.value, asked);
+    let number = |value: Option<f64>| value.map(|value| format!("{value:.3}")).unwrap_or_default();
+    for Beside { name, requested, measured } in beside(figures, workload.requested()) {
+        println!("{name:42}{:>14}{:>14}", number(measured), number(requested));
     }
     if !levels.is_empty() {
         println!("\n{:42}{:>14}{:>14}", "level", "occurrences", "different");

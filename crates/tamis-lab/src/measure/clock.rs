@@ -18,6 +18,11 @@ pub(super) trait Subject {
     /// How much was done since this was last asked.
     fn take_counters(&mut self) -> Vec<(&'static str, u64)>;
 
+    /// Does the named part of matching an event by itself, where that means something.
+    fn part(&mut self, _event: usize) -> Option<&'static str> {
+        None
+    }
+
     /// Finds the first match of an event and tells whether there is one, where that means something.
     fn first(&mut self, _event: usize) -> Option<bool> {
         None
@@ -121,7 +126,7 @@ pub(super) fn run(subject: &mut dyn Subject, pace: &Pace) -> Found {
     let events = (affordable as usize).clamp(sample.min(pace.events), pace.events).min(available);
 
     subject.take_counters();
-    let (mut counters, mut matches, mut first) = (BTreeMap::new(), 0u64, None);
+    let (mut counters, mut matches, mut first) = (BTreeMap::<&'static str, f64>::new(), 0u64, None);
     let (mut best, mut times, mut repetitions) = (Duration::MAX, Vec::new(), 0);
     let begun = Instant::now();
     while repetitions < pace.repetitions && (repetitions == 0 || begun.elapsed().as_secs_f64() < pace.seconds)
@@ -148,6 +153,10 @@ pub(super) fn run(subject: &mut dyn Subject, pace: &Pace) -> Found {
         }
         repetitions += 1;
         first = faster(first, time_first(subject, events));
+        if let Some((name, time)) = time_part(subject, events) {
+            let least = counters.entry(name).or_insert(time);
+            *least = time.min(*least);
+        }
     }
     times.sort_unstable();
     let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
@@ -171,6 +180,16 @@ fn faster(one: Option<f64>, other: Option<f64>) -> Option<f64> {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     }
+}
+
+/// Microseconds of the part that can be done by itself, on average.
+fn time_part(subject: &mut dyn Subject, events: usize) -> Option<(&'static str, f64)> {
+    let begun = Instant::now();
+    let mut name = None;
+    for event in 0..events {
+        name = Some(subject.part(event)?);
+    }
+    name.map(|name| (name, begun.elapsed().as_secs_f64() * 1e6 / events as f64))
 }
 
 /// Microseconds to the first match, on average over the events that have one.

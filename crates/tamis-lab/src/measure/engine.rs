@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use tamis::{
-    ATree, ATreeOptions, Algorithm, Cnf, Compiled, Dewey, Event, Index, Interval, IntervalOptions, KIndex,
-    KIndexOptions, Limits, MatchScratch, Matcher, Scan, Scratch, Snapshot, Subscription,
+    ATree, ATreeOptions, Algorithm, Attributes, Cnf, Compiled, Dewey, Event, Index, Interval,
+    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Scan, Scratch, Snapshot,
+    Subscription,
 };
 
 use super::Built;
@@ -36,6 +37,8 @@ struct CompiledOptions {
 struct ATreeSwitches {
     #[serde(flatten)]
     ranking: RankingOptions,
+    share: bool,
+    binary: bool,
     reorganise: bool,
     self_adjust: bool,
     propagation_on_demand: bool,
@@ -74,9 +77,12 @@ const SAMPLE: u64 = 200;
 
 impl Default for ATreeSwitches {
     fn default() -> Self {
-        let ATreeOptions { reorganise, self_adjust, propagation_on_demand } = ATreeOptions::default();
+        let usual = ATreeOptions::default();
+        let ATreeOptions { share, binary, reorganise, self_adjust, propagation_on_demand } = usual;
         ATreeSwitches {
             ranking: RankingOptions::default(),
+            share,
+            binary,
             reorganise,
             self_adjust,
             propagation_on_demand,
@@ -149,8 +155,10 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
         }
         "atree" => {
             let options = read("option", ATreeSwitches::default(), given)?;
-            let ATreeSwitches { reorganise, self_adjust, propagation_on_demand, sample, .. } = options;
-            let options = ATreeOptions { reorganise, self_adjust, propagation_on_demand };
+            let ATreeSwitches {
+                share, binary, reorganise, self_adjust, propagation_on_demand, sample, ..
+            } = options;
+            let options = ATreeOptions { share, binary, reorganise, self_adjust, propagation_on_demand };
             let mut atree = ATree::compile(expressions, &attributes, missing, options);
             let (mut scratch, mut found) = (Scratch::default(), Vec::new());
             for event in setting.decode(STATISTICS, sample, &attributes) {
@@ -178,11 +186,13 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
         "interval" => {
             let IntervalSwitches { common_subexpressions, .. } = read("option", interval(), given)?;
             let options = IntervalOptions { common_subexpressions };
-            Box::new(Interval::new(expressions, &attributes, missing, options))
+            let interval = Interval::new(expressions, &attributes, missing, options);
+            return Ok(labelled(begun, interval, Interval::true_conjunctions, &setting, &attributes));
         }
         "dewey" => {
             read("option", plain(), given)?;
-            Box::new(Dewey::new(expressions, &attributes, missing))
+            let dewey = Dewey::new(expressions, &attributes, missing);
+            return Ok(labelled(begun, dewey, Dewey::true_conjunctions, &setting, &attributes));
         }
         _ => {
             read("option", plain(), given)?;
@@ -228,9 +238,61 @@ impl Subject for Direct {
     }
 }
 
+/// A matcher that finds true conjunctions first, which is also timed by itself.
+fn labelled<M: Matcher + 'static>(
+    begun: Instant,
+    matcher: M,
+    find: Find<M>,
+    setting: &Setting<'_>,
+    attributes: &Attributes,
+) -> Built {
+    let (seconds, bytes) = (begun.elapsed().as_secs_f64(), matcher.bytes());
+    let events = setting.measured(attributes);
+    let labelled = Labelled { matcher, find, events, scratch: Scratch::default() };
+    Built::new(seconds, bytes, Box::new(labelled))
+}
+
+type Find<M> = fn(&M, &Event, &mut Scratch) -> usize;
+
+struct Labelled<M> {
+    matcher: M,
+    find: Find<M>,
+    events: Vec<Event>,
+    scratch: Scratch,
+}
+
+impl<M: Matcher> Subject for Labelled<M> {
+    fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    fn matches(&mut self, event: usize, found: &mut Vec<u32>) {
+        self.matcher.matches(&self.events[event], &mut self.scratch, found);
+    }
+
+    fn take_counters(&mut self) -> Vec<(&'static str, u64)> {
+        counters(&self.scratch.take_counters())
+    }
+
+    fn part(&mut self, event: usize) -> Option<&'static str> {
+        std::hint::black_box((self.find)(&self.matcher, &self.events[event], &mut self.scratch));
+        Some("index_us")
+    }
+}
+
 /// What was counted, by name; what was not is left out.
 pub(super) fn counters(counters: &tamis::Counters) -> Vec<(&'static str, u64)> {
-    let tamis::Counters { lists, entries, candidates, scored, sizes_skipped, leaves, probes } = *counters;
+    let tamis::Counters {
+        lists,
+        entries,
+        candidates,
+        scored,
+        sizes_skipped,
+        leaves,
+        probes,
+        predicates,
+        nodes,
+    } = *counters;
     let all = [
         ("lists", lists),
         ("entries", entries),
@@ -239,6 +301,8 @@ pub(super) fn counters(counters: &tamis::Counters) -> Vec<(&'static str, u64)> {
         ("sizes skipped", sizes_skipped),
         ("leaves", leaves),
         ("probes", probes),
+        ("predicates", predicates),
+        ("nodes", nodes),
     ];
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
@@ -294,10 +358,10 @@ impl Subject for Held {
     }
 }
 
-/// The number of an expression that an index holds.
+/// The number of an expression that an index holds, or of a node.
 pub(super) fn number(id: tamis::IdRef<'_>) -> u32 {
     match id {
         tamis::IdRef::Integer(number) => number as u32,
-        tamis::IdRef::String(text) => unreachable!("expressions are numbered, not called {text}"),
+        tamis::IdRef::String(text) => unreachable!("what is measured is numbered, not called {text}"),
     }
 }

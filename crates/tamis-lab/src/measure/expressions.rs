@@ -87,7 +87,8 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
         return Err(format!("there is no matcher {:?}, but {}", spec.matcher, known.join(", ")));
     }
     let expressions: Vec<Expression> = (0..size).map(|number| workload.expression(number)).collect();
-    let statistics = statistics(&*workload, &expressions);
+    let statistics = Statistics::observe_all(&*workload, &expressions, 0..1000);
+    let statistics = beside(&statistics, &*workload);
     let events = pace.events.max(pace.sample) as u64;
     let setting = Setting { missing: workload.missing(), workload: &*workload, expressions, events };
     let built = if others::REFERENCES.contains(&&*spec.matcher) {
@@ -103,11 +104,10 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
 }
 
 /// What was asked for beside what was generated.
-fn statistics(workload: &dyn Workload, expressions: &[Expression]) -> Map<String, Value> {
-    let statistics = Statistics::observe_all(workload, expressions, 0..1000);
-    let requested: Named =
-        workload.requested().iter().map(|figure| (figure.name.to_owned(), json!(figure.value))).collect();
-    table(statistics.figures(), requested)
+pub(super) fn beside(statistics: &Statistics, workload: &dyn Workload) -> Map<String, Value> {
+    let requested = workload.requested().into_iter();
+    let requested = requested.map(|figure| (figure.name.to_owned(), json!(figure.value)));
+    table(statistics.figures(), requested.collect())
 }
 
 /// Figures beside those that were asked for.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `clock` | what did it find on the sample, and how long does an event take? |
 //! | `expressions` | how is a matcher of Boolean expressions built? |
+//! | `graph` | how are the strategies of graph constraints searched with? |
 //! | `engine` | the engine's matchers |
 //! | `ranking` | the engine's matchers, asked for the best |
 //! | `others` | comparators and references |
@@ -16,6 +17,7 @@
 mod clock;
 mod engine;
 mod expressions;
+mod graph;
 mod others;
 mod ranking;
 mod xml;
@@ -108,7 +110,7 @@ pub fn measure(spec: &str) -> Result<String, String> {
     let mut built = match family(&spec.workload) {
         Some("expressions") => expressions::build(&spec, &pace)?,
         Some("xml") => xml::build(&spec, &pace)?,
-        Some(family) => return Err(format!("workloads of the family {family} are not measured yet")),
+        Some(_) => graph::build(&spec, &pace)?,
         None => {
             let names = NAMES.join(", ");
             return Err(format!("there is no workload {:?}, but {names}, {XML}", spec.workload));
@@ -139,7 +141,8 @@ pub fn measurable() -> String {
         }
         workloads.insert(name.to_owned(), json!({"family": family, "parameters": parameters}));
     }
-    let matchers = json!({"expressions": expressions::matchers(), "xml": xml::matchers()});
+    let (expressions, graph, xml) = (expressions::matchers(), graph::matchers(), xml::matchers());
+    let matchers = json!({"expressions": expressions, "graph": graph, "xml": xml});
     json!({"workloads": workloads, "matchers": matchers}).to_string()
 }
 

@@ -205,3 +205,62 @@ fn wrong_cells_of_documents_are_refused() {
         assert!(error.starts_with(message), "{error}");
     }
 }
+
+#[test]
+fn every_switch_of_the_a_tree_gives_the_same() {
+    let spec = |options: Value| {
+        json!({"workload": "abe-gen", "parameters": {"size": 300}, "matcher": "atree", "options": options,
+            "events": 20, "repetitions": 1})
+    };
+    let usual = measured(spec(json!({}))).unwrap();
+    assert!(usual["counters"]["nodes"].as_f64().unwrap() > 0.0);
+    assert!(usual["counters"]["predicates"].as_f64().unwrap() > 0.0);
+    for (switch, value) in [
+        ("share", false),
+        ("binary", true),
+        ("reorganise", false),
+        ("self_adjust", false),
+        ("propagation_on_demand", false),
+    ] {
+        let found = measured(spec(json!({switch: value}))).unwrap();
+        assert_eq!(found["digest"], usual["digest"], "{switch}");
+    }
+}
+
+#[test]
+fn labels_tell_the_time_of_their_index() {
+    for matcher in ["dewey", "interval"] {
+        let spec = json!({"workload": "fontoura", "parameters": {"size": 300}, "matcher": matcher});
+        let found = measured(spec).unwrap();
+        let time = |figure: &Value| figure.as_f64().unwrap();
+        assert!(time(&found["counters"]["index_us"]) > 0.0);
+        assert!(found["counters"]["leaves"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn every_strategy_finds_the_same_nodes() {
+    let spec = |matcher: &str, selectivity: f64| {
+        json!({"workload": "exchange", "parameters": {"selectivity": selectivity}, "matcher": matcher,
+            "events": 30, "repetitions": 1})
+    };
+    let judge = measured(spec("bfs", 0.25)).unwrap();
+    assert!(judge["matches"].as_f64().unwrap() > 1.0);
+    for strategy in tamis::graph::Strategy::ALL {
+        let found = measured(spec(strategy.name(), 0.25)).unwrap();
+        assert_eq!((&found["counts"], &found["digest"]), (&judge["counts"], &judge["digest"]));
+        assert_eq!(found["statistics"], judge["statistics"]);
+        for name in ["first_us", "best_us", "build_seconds", "bytes"] {
+            assert!(found[name].as_f64().unwrap() > 0.0, "{name}");
+        }
+    }
+    for (name, tolerance) in [("match probability", 0.05), ("nodes", 0.0), ("edges", 0.01)] {
+        let figure = &judge["statistics"][name];
+        let (asked, found) = (figure["requested"].as_f64().unwrap(), figure["measured"].as_f64().unwrap());
+        assert!((found - asked).abs() <= tolerance * asked, "{name}: {figure}");
+    }
+    let free = measured(spec("general", 1.0)).unwrap();
+    assert!(free["matches"].as_f64().unwrap() > 4000.0, "{free}");
+    let message = measured(spec("dfs", 1.0)).unwrap_err();
+    assert!(message.starts_with("there is no matcher \"dfs\" of graphs, but auto, dag"), "{message}");
+}

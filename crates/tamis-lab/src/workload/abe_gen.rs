@@ -71,7 +71,7 @@ impl AbeGenParameters {
             depth: 3,
             children: 4,
             exponent: 0.6,
-            predicate_pool: pool(935_000),
+            predicate_pool: pool(910_000),
             subexpression_pool: pool(590_000),
             dimensions: 1000,
             dimension_exponent: 0.6,

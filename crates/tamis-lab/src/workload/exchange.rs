@@ -7,8 +7,8 @@
 //! has the shape of a bow tie. A larger graph has more of everything and the same averages (section 4.3).
 //!
 //! Every network and advertiser has an expression over six attributes: one to three conjunctions of a set
-//! and a range, wide enough that the expression is true of an event with the selectivity asked for. With
-//! selectivity 1 there are no expressions. An event starts at some publisher and has all six attributes.
+//! and a range, wide enough that the expression is true of an event with the selectivity asked for; no two
+//! conjunctions of one are true at once. With selectivity 1 there are no expressions. An event starts at some publisher and has all six attributes.
 //!
 //! The paper does not say how edges are spread. Half of what networks lead to are different advertisers,
 //! the rest drawn, so that a publisher reaches about 4,800 nodes, as in Table 1.
@@ -20,7 +20,8 @@ use tamis::Missing;
 
 use super::parameters::{Parameters, within};
 use super::random::Random;
-use super::statistics::Figure;
+use super::statistics::{Figure, MATCH_PROBABILITY};
+use super::text::write_number;
 use super::{Workload, kind};
 
 /// Nodes of Table 1.
@@ -65,7 +66,8 @@ impl Default for ExchangeParameters {
 impl Parameters for ExchangeParameters {
     fn check(&self) -> Result<(), String> {
         within("scale", self.scale, 1, 1000)?;
-        within("selectivity", self.selectivity, 0.001, 1.0)
+        // Below, a range of one value is too wide.
+        within("selectivity", self.selectivity, 0.03, 1.0)
     }
 }
 
@@ -199,32 +201,47 @@ impl Workload for Exchange {
             Figure::new("predicates per expression", 4.0),
             Figure::new("attributes", ATTRIBUTES.len() as f64),
             Figure::new("pairs per event", ATTRIBUTES.len() as f64),
+            Figure::new(MATCH_PROBABILITY, self.parameters.selectivity),
         ]
     }
 
     fn write_expression(&self, number: u64, text: &mut String) {
         let mut random = Random::new(self.parameters.seed, kind::EXPRESSION, number);
         let conjunctions = random.between(1, 3);
-        // As if conjunctions were true independently of each other.
-        let part = 1.0 - root(1.0 - self.parameters.selectivity, conjunctions);
+        let (range, ages) = ATTRIBUTES[ATTRIBUTES.len() - 1];
+        // Conjunctions ask for different ages, so that their parts add up.
+        let part = self.parameters.selectivity / f64::from(conjunctions);
         for conjunction in 0..conjunctions {
             if conjunction > 0 {
                 text.push_str(" or ");
             }
+            let (begin, end) = (ages * conjunction / conjunctions, ages * (conjunction + 1) / conjunctions);
             let (attribute, values) = ATTRIBUTES[random.below(ATTRIBUTES.len() as u32 - 1) as usize];
-            let least = (part * f64::from(values)).ceil() as u32;
-            let taken = random.between(least.clamp(1, values), values);
+            // So few values that the ages suffice, and so many that there is one age at least.
+            let wanted = part * f64::from(values) * f64::from(ages);
+            let least = (wanted / f64::from(end - begin)).ceil() as u32;
+            let least = least.clamp(1, values);
+            let taken = random.between(least, (wanted as u32).clamp(least, values));
             let first = random.below(values);
-            let _ = write!(text, "{attribute} in (");
+            text.push_str(attribute);
+            text.push_str(" in (");
             for value in 0..taken {
-                let comma = if value > 0 { ", " } else { "" };
-                let _ = write!(text, "{comma}'{attribute}{}'", (first + value) % values);
+                text.push_str(if value > 0 { ", '" } else { "'" });
+                text.push_str(attribute);
+                write_number((first + value) % values, text);
+                text.push('\'');
             }
-            let (range, values_of_range) = ATTRIBUTES[ATTRIBUTES.len() - 1];
-            let wide = part * f64::from(values) / f64::from(taken) * f64::from(values_of_range);
-            let wide = (wide.round() as u32).clamp(1, values_of_range);
-            let low = random.between(0, values_of_range - wide);
-            let _ = write!(text, ") and {range} between {low} and {}", low + wide - 1);
+            // A width that is no whole number is rounded up as often as its fraction says.
+            let wide = wanted / f64::from(taken);
+            let wide = wide as u32 + u32::from(random.chance(wide.fract()));
+            let wide = wide.clamp(1, end - begin);
+            let low = begin + random.below(end - begin - wide + 1);
+            text.push_str(") and ");
+            text.push_str(range);
+            text.push_str(" between ");
+            write_number(low, text);
+            text.push_str(" and ");
+            write_number(low + wide - 1, text);
         }
     }
 
@@ -241,21 +258,6 @@ impl Workload for Exchange {
         json.push('}');
         ATTRIBUTES.len()
     }
-}
-
-/// A root of a number from 0 to 1, by operations that give the same bits on every machine.
-fn root(number: f64, degree: u32) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..50 {
-        let middle = (low + high) / 2.0;
-        let power = (0..degree).fold(1.0, |power, _| power * middle);
-        if power < number {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
 }
 
 #[cfg(test)]
@@ -311,11 +313,11 @@ mod tests {
 
     #[test]
     fn expressions_have_the_selectivity_asked_for() {
-        for selectivity in [1.0 / 16.0, 0.25, 0.5] {
+        for selectivity in [0.03, 1.0 / 16.0, 0.125, 0.25, 0.5, 0.9] {
             let exchange = Exchange::new(ExchangeParameters { selectivity, ..Default::default() });
-            let counts = crate::workload::count_matches(&exchange, 0..2000, 0..50);
-            let part = counts.iter().sum::<u64>() as f64 / (2000.0 * 50.0);
-            assert!((0.85..1.2).contains(&(part / selectivity)), "{part} for {selectivity}");
+            let counts = crate::workload::count_matches(&exchange, 0..5000, 0..100);
+            let part = counts.iter().sum::<u64>() as f64 / (5000.0 * 100.0);
+            assert!((part / selectivity - 1.0).abs() < 0.05, "{part} for {selectivity}");
         }
     }
 }

@@ -24,6 +24,9 @@ use super::{Workload, kind};
 /// The values that attributes have, in turn.
 const CARDINALITIES: [u32; 5] = [2, 50, 6, 12, 200];
 
+/// A value that no event has.
+const NOWHERE: u32 = 200;
+
 /// What can be asked of the workload; the defaults are those of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +47,11 @@ pub struct FontouraParameters {
     pub value_exponent: f64,
     /// The pairs of an event.
     pub pairs: u32,
+    /// The part of the predicates that is negated.
+    pub negated: f64,
+    /// The part of the expressions that match no event, by which the paper's section 5.5 sets how much
+    /// matches: all conjunctions below the first child of their root ask for a value that no event has.
+    pub unmatched: f64,
 }
 
 impl Default for FontouraParameters {
@@ -57,6 +65,8 @@ impl Default for FontouraParameters {
             attribute_exponent: 1.2,
             value_exponent: 5.2,
             pairs: 40,
+            negated: 0.0,
+            unmatched: 0.0,
         }
     }
 }
@@ -69,8 +79,17 @@ impl Parameters for FontouraParameters {
         within("attributes", self.attributes, 1, MANY)?;
         exponent("attribute_exponent", self.attribute_exponent)?;
         exponent("value_exponent", self.value_exponent)?;
-        within("pairs", self.pairs, 0, 1 << 16)
+        within("pairs", self.pairs, 0, 1 << 16)?;
+        within("negated", self.negated, 0.0, 1.0)?;
+        within("unmatched", self.unmatched, 0.0, 1.0)
     }
+}
+
+/// What drawing an expression needs.
+struct Drawing {
+    random: Random,
+    /// The attributes of a conjunction.
+    drawn: Vec<u32>,
 }
 
 /// The workload *fontoura*.
@@ -89,13 +108,12 @@ impl Fontoura {
     /// The workload with these parameters.
     pub fn new(parameters: FontouraParameters) -> Fontoura {
         let values = CARDINALITIES.iter().map(|&count| Choice::zipf(count, parameters.value_exponent));
-        let most = CARDINALITIES.into_iter().max().unwrap_or(1) as usize;
         Fontoura {
             children: Choice::weighted(&parameters.children),
             sizes: Choice::weighted(&parameters.sizes),
             attributes: Choice::zipf(parameters.attributes, parameters.attribute_exponent),
             values: values.collect(),
-            spelling: Spelling::new(parameters.attributes as usize, most),
+            spelling: Spelling::new(parameters.attributes as usize, NOWHERE as usize + 1),
             parameters,
         }
     }
@@ -112,28 +130,35 @@ impl Fontoura {
     }
 
     /// Writes a node with so many operators on the way down to its conjunctions.
-    fn write_node(&self, depth: u8, and: bool, random: &mut Random, drawn: &mut Vec<u32>, text: &mut String) {
+    fn write_node(&self, depth: u8, and: bool, never: bool, drawing: &mut Drawing, text: &mut String) {
         if depth == 0 {
-            return self.write_conjunction(random, drawn, text);
+            return self.write_conjunction(never, drawing, text);
         }
-        for child in 0..=self.children.draw(random) {
+        for child in 0..=self.children.draw(&mut drawing.random) {
             if child > 0 {
                 text.push_str(if and { " and " } else { " or " });
             }
             text.push('(');
-            self.write_node(depth - 1, !and, random, drawn, text);
+            // One false child is enough for an `and`; an `or` needs them all.
+            self.write_node(depth - 1, !and, never && (!and || child == 0), drawing, text);
             text.push(')');
         }
     }
 
-    fn write_conjunction(&self, random: &mut Random, drawn: &mut Vec<u32>, text: &mut String) {
+    /// Writes a conjunction, which may have to be false of every event.
+    fn write_conjunction(&self, never: bool, drawing: &mut Drawing, text: &mut String) {
+        let Drawing { random, drawn } = drawing;
         let size = self.sizes.draw(random) as usize + 1;
         self.attributes.draw_distinct(size, random, drawn);
         for (position, &attribute) in drawn.iter().enumerate() {
             if position > 0 {
                 text.push_str(" and ");
             }
-            self.spelling.write_set(attribute, false, &[self.value(attribute, random)], text);
+            let last = position + 1 == drawn.len();
+            let value = if never && last { NOWHERE } else { self.value(attribute, random) };
+            let asked = self.parameters.negated;
+            let negated = value != NOWHERE && asked > 0.0 && random.chance(asked);
+            self.spelling.write_set(attribute, negated, &[value], text);
         }
     }
 }
@@ -159,18 +184,23 @@ impl Workload for Fontoura {
             Figure::new("predicates per expression", leaves * size),
             Figure::new("attributes", asked.attributes.into()),
             Figure::new("pairs per event", asked.pairs.min(asked.attributes).into()),
+            Figure::new("negated predicates", asked.negated),
         ];
-        if *asked == (FontouraParameters { seed: asked.seed, ..Default::default() }) {
-            figures.push(Figure::new(MATCH_PROBABILITY, 0.5797));
+        let FontouraParameters { seed, unmatched, .. } = *asked;
+        if *asked == (FontouraParameters { seed, unmatched, ..Default::default() }) {
+            figures.push(Figure::new(MATCH_PROBABILITY, 0.5797 * (1.0 - unmatched)));
         }
         figures
     }
 
     fn write_expression(&self, number: u64, text: &mut String) {
-        let random = &mut Random::new(self.parameters.seed, kind::EXPRESSION, number);
+        let random = Random::new(self.parameters.seed, kind::EXPRESSION, number);
+        let mut drawing = Drawing { random, drawn: Vec::new() };
         let (least, most) = self.parameters.depth;
-        let depth = random.between(least.into(), most.into()) as u8;
-        self.write_node(depth, true, random, &mut Vec::new(), text);
+        let depth = drawing.random.between(least.into(), most.into()) as u8;
+        let unmatched = self.parameters.unmatched;
+        let never = unmatched > 0.0 && drawing.random.chance(unmatched);
+        self.write_node(depth, true, never, &mut drawing, text);
     }
 
     fn write_event(&self, number: u64, json: &mut String) -> usize {
@@ -198,11 +228,27 @@ mod tests {
     #[test]
     fn statistics_are_those_requested() {
         let workload = Fontoura::new(FontouraParameters::default());
-        assert_eq!(workload.requested().len(), 4);
+        assert_eq!(workload.requested().len(), 5);
         assert_as_requested(&workload, 20_000);
         assert_match_probability(&workload, 2_000, 1_000);
-        let mixed = FontouraParameters { depth: (1, 4), ..Default::default() };
+        let mixed = FontouraParameters { depth: (1, 4), negated: 0.2, ..Default::default() };
         assert_as_requested(&Fontoura::new(mixed), 20_000);
+    }
+
+    #[test]
+    fn a_part_of_the_expressions_matches_nothing() {
+        let parameters = FontouraParameters { unmatched: 0.4, ..Default::default() };
+        assert_match_probability(&Fontoura::new(parameters), 3_000, 1_000);
+        for depth in [0, 1, 3] {
+            let parameters = FontouraParameters {
+                depth: (depth, depth),
+                unmatched: 1.0,
+                negated: 0.5,
+                ..Default::default()
+            };
+            let statistics = Statistics::measure_matches(&Fontoura::new(parameters), 0..500, 0..100);
+            assert_eq!(statistics.matches, Some(0));
+        }
     }
 
     #[test]

@@ -68,9 +68,11 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// How much work matchers over posting lists have done with this scratch since this was asked.
+    /// How much work matchers over posting lists and the A-Tree have done with this scratch since this was
+    /// asked.
     pub fn take_counters(&mut self) -> Counters {
-        std::mem::take(self.conjunction.counters())
+        let (predicates, nodes) = self.atree.take_counts();
+        Counters { predicates, nodes, ..std::mem::take(self.conjunction.counters()) }
     }
 
     /// Whether posting lists are skipped through, as they are unless told otherwise, or read entry by

@@ -107,7 +107,7 @@ impl ATree {
         for &operand in operands {
             let id = built[operand as usize];
             let node = self.graph.node(id);
-            if node.kind == kind {
+            if node.kind == kind && !self.options.binary {
                 // An operand between them had the same node for all of its own operands.
                 members.extend_from_slice(&node.members);
             } else {
@@ -116,6 +116,21 @@ impl ATree {
         }
         members.sort_unstable();
         members.dedup();
+        if !self.options.binary {
+            return self.node(kind, members);
+        }
+        let mut chain = members[0];
+        for &member in &members[1..] {
+            let mut pair = vec![chain, member];
+            pair.sort_unstable();
+            pair.dedup();
+            chain = self.node(kind, pair);
+        }
+        chain
+    }
+
+    /// The node of an operator over these members, which are ascending and differ, made now if there is none.
+    fn node(&mut self, kind: Kind, members: Vec<NodeId>) -> NodeId {
         if let [only] = members[..] {
             return only;
         }
@@ -124,11 +139,11 @@ impl ATree {
             let node = &self.graph.nodes[id as usize];
             node.kind == kind && *node.members == members[..]
         };
-        if let Some(&id) = self.ids.find(hash, |&id| same(id)) {
+        if let Some(&id) = self.ids.find(hash, |&id| same(id)).filter(|_| self.options.share) {
             return id;
         }
-        let children =
-            if self.options.reorganise { self.reorganise(kind, &members) } else { members.clone() };
+        let reorganise = self.options.share && self.options.reorganise;
+        let children = if reorganise { self.reorganise(kind, &members) } else { members.clone() };
         for &member in &members {
             self.graph.node_mut(member).uses += 1;
         }
@@ -142,7 +157,7 @@ impl ATree {
         self.graph.anchor(id);
         self.connect(id, children);
         self.raise(id);
-        if self.options.self_adjust {
+        if self.options.share && self.options.self_adjust {
             self.self_adjust(id);
         }
         id

@@ -36,9 +36,17 @@ pub(in crate::matcher) struct ATreeScratch {
     /// The levels whose queues are not empty.
     levels: BinaryHeap<Reverse<u32>>,
     predicates: PredicateScratch,
+    /// How many predicates held, and how many nodes were looked at.
+    held: u64,
+    looked: u64,
 }
 
 impl ATreeScratch {
+    /// How many predicates held and how many nodes were looked at since this was asked.
+    pub fn take_counts(&mut self) -> (u64, u64) {
+        (std::mem::take(&mut self.held), std::mem::take(&mut self.looked))
+    }
+
     fn begin(&mut self, nodes: usize) {
         if self.stamp == u32::MAX {
             self.truths.clear();
@@ -99,6 +107,7 @@ impl ATree {
         found.extend_from_slice(&self.always);
         scratch.begin(self.graph.nodes.len());
         self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
+        scratch.held += scratch.predicates.found().len() as u64;
         let counts = self.counted() < COUNTED_FIRST || scratch.stamp.is_multiple_of(COUNTED_THEN);
         let mut run = Run { atree: self, scratch, found, counts };
         run.leaves(event);
@@ -231,6 +240,7 @@ impl Run<'_> {
 
     /// Tells a node that a child of it is true.
     fn tell(&mut self, id: NodeId) {
+        self.scratch.looked += 1;
         let node = self.atree.graph.node(id);
         let level = node.level;
         match node.kind {

@@ -53,6 +53,12 @@ use organise::Marks;
 /// Which optimisations are in use; all of them unless told otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ATreeOptions {
+    /// Equal subexpressions of several expressions are one node (4.2.1). Without, expressions have only
+    /// their predicates in common, and nodes are not evaluated from those of others either.
+    pub share: bool,
+    /// Operators of more than two operands are chains of operators of two, to compare with; they are
+    /// not, unless told otherwise.
+    pub binary: bool,
     /// New nodes are evaluated from existing ones where these cover their operands (Alg. 2).
     pub reorganise: bool,
     /// Existing nodes are evaluated from new ones where these cover their children (Alg. 3).
@@ -63,7 +69,13 @@ pub struct ATreeOptions {
 
 impl Default for ATreeOptions {
     fn default() -> Self {
-        ATreeOptions { reorganise: true, self_adjust: true, propagation_on_demand: true }
+        ATreeOptions {
+            share: true,
+            binary: false,
+            reorganise: true,
+            self_adjust: true,
+            propagation_on_demand: true,
+        }
     }
 }
 

@@ -11,8 +11,13 @@ struct Fixture {
     attributes: Attributes,
 }
 
-const PLAIN: ATreeOptions =
-    ATreeOptions { reorganise: false, self_adjust: false, propagation_on_demand: false };
+const PLAIN: ATreeOptions = ATreeOptions {
+    share: true,
+    binary: false,
+    reorganise: false,
+    self_adjust: false,
+    propagation_on_demand: false,
+};
 
 impl Fixture {
     fn new(options: ATreeOptions, expressions: &[&str]) -> Fixture {
@@ -87,6 +92,22 @@ fn figure_4_shares_a_subexpression() {
         let stats = fixture.atree.stats();
         assert_eq!((stats.nodes, stats.edges, stats.predicates, stats.levels), (13, 12, 8, 3));
     }
+}
+
+#[test]
+fn without_sharing_every_expression_has_its_own_nodes() {
+    let fixture = Fixture::new(ATreeOptions { share: false, ..ATreeOptions::default() }, &FIGURE_4);
+    let stats = fixture.atree.stats();
+    assert_eq!((stats.nodes, stats.edges, stats.predicates), (14, 14, 8));
+    assert_eq!(fixture.matches(r#"{"p1": true, "p4": true, "p5": true, "p8": true}"#), [0, 1]);
+}
+
+#[test]
+fn binary_nodes_have_two_children() {
+    let mut fixture = Fixture::new(ATreeOptions { binary: true, ..PLAIN }, &["p1 or p2 or p3", "p2 or p1"]);
+    fixture.assert_operators(&["((p1 | p2) | p3)", "(p1 | p2)"]);
+    fixture.remove(0);
+    fixture.assert_operators(&["(p1 | p2)"]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ impl ATree {
     pub fn validate(&self) -> Result<(), String> {
         let mut uses = vec![0u32; self.graph.nodes.len()];
         let mut identities = HashSet::new();
+        let mut operators = 0;
         for (id, node) in self.live() {
             uses[id as usize] += node.slots.len() as u32;
             for &member in &node.members {
@@ -27,9 +28,9 @@ impl ATree {
                 Kind::Leaf { .. } => self.check_leaf(id, node)?,
                 _ => {
                     self.check_operator(id, node)?;
-                    ensure(identities.insert((node.kind, &node.members)), || {
-                        format!("node {id} is there twice")
-                    })?;
+                    operators += 1;
+                    let new = identities.insert((node.kind, &node.members));
+                    ensure(new || !self.options.share, || format!("node {id} is there twice"))?;
                 }
             }
         }
@@ -38,7 +39,7 @@ impl ATree {
             ensure(node.uses == counted, || format!("node {id} has {counted} uses, not {}", node.uses))?;
             ensure(counted > 0, || format!("node {id} is used by nothing"))?;
         }
-        ensure(self.ids.len() == identities.len(), || "the table of nodes has others".into())?;
+        ensure(self.ids.len() == operators, || "the table of nodes has others".into())?;
         self.check_lists()?;
         self.check_slots()
     }
@@ -117,14 +118,15 @@ impl ATree {
         )?;
         for &member in &node.members {
             let kind = self.graph.node(member).kind;
-            ensure(kind != node.kind && kind != Kind::Free, || format!("node {id} has the member {member}"))?;
+            let nested = kind == node.kind && !self.options.binary;
+            ensure(!nested && kind != Kind::Free, || format!("node {id} has the member {member}"))?;
         }
         let children: HashSet<NodeId> = node.children.iter().map(|link| link.node).collect();
         ensure(children.len() == node.children.len(), || format!("node {id} has a child twice"))?;
         let mut covered: Vec<NodeId> = Vec::new();
         for &child in &children {
             let child_node = self.graph.node(child);
-            match child_node.kind == node.kind {
+            match child_node.kind == node.kind && !self.options.binary {
                 true => covered.extend_from_slice(&child_node.members),
                 false => covered.push(child),
             }

@@ -103,6 +103,15 @@ impl Interval {
     }
 }
 
+impl Interval {
+    /// How many conjunctions are true of an event, which a match finds first.
+    pub fn true_conjunctions(&self, event: &Event, scratch: &mut Scratch) -> usize {
+        let mut count = 0;
+        self.forest.conjunctions.find(event, &mut scratch.conjunction, |_| count += 1);
+        count
+    }
+}
+
 impl Matcher for Interval {
     fn name(&self) -> &'static str {
         "interval"

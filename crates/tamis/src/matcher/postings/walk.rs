@@ -34,6 +34,10 @@ pub struct Counters {
     pub leaves: u64,
     /// Cells, or parts of labels, that were looked at for them.
     pub probes: u64,
+    /// Predicates that were found to hold, of the A-Tree.
+    pub predicates: u64,
+    /// Nodes that were told of a true child and looked at, of the A-Tree.
+    pub nodes: u64,
 }
 
 /// Working memory of a walk.
