@@ -1,10 +1,12 @@
 """One matcher on one workload, measured natively."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tamis import lab
 from tamis._tamis import Workload, measurable, measure
 
 
@@ -80,6 +82,13 @@ def test_parameters_of_a_workload() -> None:
         Workload("whang", parameters="months")
 
 
+def test_files_with_parameters(tmp_path: Path) -> None:
+    files = lab.generate("whang", 5, events=5, folder=tmp_path, parameters={"pairs": 7})
+    lines = files["events"].read_text("utf-8").splitlines()
+    assert [len(json.loads(line)) for line in lines] == [7] * 5
+    assert json.loads(files["workload"].read_text("utf-8"))["parameters"] == {"pairs": 7}
+
+
 @pytest.mark.parametrize(
     ("workload", "parameters"),
     [
@@ -91,7 +100,7 @@ def test_parameters_of_a_workload() -> None:
         ("exchange", {"selectivity": 0.125}),
         ("fontoura", {"depth": [1, 3], "negated": 0.2}),
         ("whang", {"exponent": 1.5, "attributes": 100}),
-        ("whang-cnf", {}),
+        ("whang-cnf", {"attributes": 300}),
     ],
 )
 def test_statistics_are_near_those_requested(workload: str, parameters: dict[str, Any]) -> None:

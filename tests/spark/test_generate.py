@@ -1,5 +1,7 @@
 """The laboratory's workloads are the same rows on any number of tasks."""
 
+import json
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -27,5 +29,10 @@ def test_events(spark: SparkSession) -> None:
     events = ts.generate_events(spark, "dense", 20, size=100)
     local = Workload("dense", size=100).events(0, 20).column("text").to_pylist()
     assert [row["event"] for row in events.orderBy("number").collect()] == local
+    given = {"event_attributes": 3}
+    few = ts.generate_events(spark, "dense", 5, size=100, parameters=given).collect()
+    assert [len(json.loads(row["event"])) for row in few] == [3] * 5
+    with pytest.raises(ValueError, match="there is no parameter"):
+        ts.generate_subscriptions(spark, "dense", 5, parameters={"attribute": 3})
     with pytest.raises(ValueError, match='there is no workload "sparse", but conjunctive'):
         ts.generate_events(spark, "sparse", 20, size=100)

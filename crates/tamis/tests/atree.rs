@@ -15,12 +15,13 @@ use tamis::{
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
 
 fn all_options() -> impl Iterator<Item = ATreeOptions> {
-    (0..32).map(|bits| ATreeOptions {
+    (0..64).map(|bits| ATreeOptions {
         reorganise: bits & 1 > 0,
         self_adjust: bits & 2 > 0,
         propagation_on_demand: bits & 4 > 0,
         share: bits & 8 == 0,
         binary: bits & 16 > 0,
+        zero_suppression: bits & 32 == 0,
     })
 }
 

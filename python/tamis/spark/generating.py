@@ -4,6 +4,10 @@ An item is a function of workload, size, seed and its number: the same rows on a
 many tasks make them.
 """
 
+import json
+from collections.abc import Mapping
+from typing import Any
+
 from pyspark.sql import DataFrame, SparkSession
 
 from tamis._tamis import Workload
@@ -11,7 +15,13 @@ from tamis.spark.shipping import on_worker
 
 
 def generate_subscriptions(
-    spark: SparkSession, workload: str, count: int, *, seed: int = 0, size: int | None = None
+    spark: SparkSession,
+    workload: str,
+    count: int,
+    *,
+    seed: int = 0,
+    size: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """The first expressions of a workload, as `compile` takes them.
 
@@ -22,15 +32,22 @@ def generate_subscriptions(
         count: How many.
         seed: Decides everything that chance decides.
         size: How many expressions the workload is meant for; `count` by default.
+        parameters: Those of the workload that are not as usual.
 
     Returns:
         The columns `id` (the number) and `expression`.
     """
-    return _generate(spark, workload, "expressions", count, seed, size or count)
+    return _generate(spark, workload, "expressions", count, seed, size or count, parameters)
 
 
 def generate_events(
-    spark: SparkSession, workload: str, count: int, *, size: int, seed: int = 0
+    spark: SparkSession,
+    workload: str,
+    count: int,
+    *,
+    size: int,
+    seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """The first events of a workload, as JSON.
 
@@ -40,17 +57,26 @@ def generate_events(
         count: How many.
         size: How many expressions the workload is meant for.
         seed: Decides everything that chance decides.
+        parameters: Those of the workload that are not as usual.
 
     Returns:
         The columns `number` and `event`.
     """
-    return _generate(spark, workload, "events", count, seed, size)
+    return _generate(spark, workload, "events", count, seed, size, parameters)
 
 
 def _generate(
-    spark: SparkSession, workload: str, kind: str, count: int, seed: int, size: int
+    spark: SparkSession,
+    workload: str,
+    kind: str,
+    count: int,
+    seed: int,
+    size: int,
+    parameters: Mapping[str, Any] | None,
 ) -> DataFrame:
-    Workload(workload, size=0, seed=seed)  # an error on the driver where there is none of that name
+    given = json.dumps(dict(parameters or {}))
+    Workload(workload, size=0, seed=seed, parameters=given)  # wrong names are errors on the driver
     columns = ("id", "expression") if kind == "expressions" else ("number", "event")
-    task = on_worker("generate", workload=workload, kind=kind, seed=seed, size=size, names=columns)
+    settings = {"workload": workload, "seed": seed, "size": size, "parameters": given}
+    task = on_worker("generate", kind=kind, names=columns, **settings)
     return spark.range(count).mapInArrow(task, f"{columns[0]} bigint, {columns[1]} string")

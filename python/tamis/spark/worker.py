@@ -333,12 +333,18 @@ def _parts(
 
 
 @functools.lru_cache(maxsize=4)
-def _workload(name: str, size: int, seed: int) -> Workload:
-    return Workload(name, size=size, seed=seed)
+def _workload(name: str, size: int, seed: int, parameters: str) -> Workload:
+    return Workload(name, size=size, seed=seed, parameters=parameters)
 
 
 def generate(
-    batches: Batches, workload: str, kind: str, seed: int, size: int, names: Sequence[str]
+    batches: Batches,
+    workload: str,
+    kind: str,
+    seed: int,
+    size: int,
+    parameters: str,
+    names: Sequence[str],
 ) -> Batches:
     """The items whose numbers come in.
 
@@ -348,9 +354,10 @@ def generate(
         kind: `expressions` or `events`.
         seed: Its seed.
         size: How many expressions it is meant for.
+        parameters: Those that are not as usual, as JSON.
         names: What the two columns are called.
     """
-    source = _workload(workload, size, seed)
+    source = _workload(workload, size, seed, parameters)
     make = source.expressions if kind == "expressions" else source.events
     for batch in batches:
         numbers = np.asarray(batch.column(0))

@@ -39,6 +39,7 @@ struct ATreeSwitches {
     ranking: RankingOptions,
     share: bool,
     binary: bool,
+    zero_suppression: bool,
     reorganise: bool,
     self_adjust: bool,
     propagation_on_demand: bool,
@@ -78,15 +79,28 @@ const SAMPLE: u64 = 200;
 impl Default for ATreeSwitches {
     fn default() -> Self {
         let usual = ATreeOptions::default();
-        let ATreeOptions { share, binary, reorganise, self_adjust, propagation_on_demand } = usual;
         ATreeSwitches {
             ranking: RankingOptions::default(),
-            share,
-            binary,
-            reorganise,
-            self_adjust,
-            propagation_on_demand,
+            share: usual.share,
+            binary: usual.binary,
+            zero_suppression: usual.zero_suppression,
+            reorganise: usual.reorganise,
+            self_adjust: usual.self_adjust,
+            propagation_on_demand: usual.propagation_on_demand,
             sample: SAMPLE,
+        }
+    }
+}
+
+impl ATreeSwitches {
+    fn options(&self) -> ATreeOptions {
+        ATreeOptions {
+            share: self.share,
+            binary: self.binary,
+            zero_suppression: self.zero_suppression,
+            reorganise: self.reorganise,
+            self_adjust: self.self_adjust,
+            propagation_on_demand: self.propagation_on_demand,
         }
     }
 }
@@ -154,14 +168,10 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
             Box::new(Compiled::new(expressions, &attributes, missing, &sample))
         }
         "atree" => {
-            let options = read("option", ATreeSwitches::default(), given)?;
-            let ATreeSwitches {
-                share, binary, reorganise, self_adjust, propagation_on_demand, sample, ..
-            } = options;
-            let options = ATreeOptions { share, binary, reorganise, self_adjust, propagation_on_demand };
-            let mut atree = ATree::compile(expressions, &attributes, missing, options);
+            let switches = read("option", ATreeSwitches::default(), given)?;
+            let mut atree = ATree::compile(expressions, &attributes, missing, switches.options());
             let (mut scratch, mut found) = (Scratch::default(), Vec::new());
-            for event in setting.decode(STATISTICS, sample, &attributes) {
+            for event in setting.decode(STATISTICS, switches.sample, &attributes) {
                 found.clear();
                 atree.matches(&event, &mut scratch, &mut found);
             }
@@ -276,7 +286,7 @@ impl<M: Matcher> Subject for Labelled<M> {
 
     fn part(&mut self, event: usize) -> Option<&'static str> {
         std::hint::black_box((self.find)(&self.matcher, &self.events[event], &mut self.scratch));
-        Some("index_us")
+        Some("index us")
     }
 }
 

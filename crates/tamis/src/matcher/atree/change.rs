@@ -98,6 +98,11 @@ impl ATree {
         node.attribute = attribute;
         let leaf = self.graph.allocate(node);
         self.leaves[predicate as usize][usize::from(negated)] = Some(leaf);
+        if !self.options.zero_suppression {
+            let lists = &mut self.graph.by_attribute;
+            lists.resize_with(lists.len().max(attribute as usize + 1), Vec::new);
+            lists[attribute as usize].push(leaf);
+        }
         leaf
     }
 
@@ -173,6 +178,10 @@ impl ATree {
             }
             if let Kind::Leaf { predicate, negated, .. } = node.kind {
                 self.leaves[predicate as usize][usize::from(negated)] = None;
+                let attribute = node.attribute as usize;
+                if let Some(leaves) = self.graph.by_attribute.get_mut(attribute) {
+                    leaves.retain(|&leaf| leaf != id);
+                }
                 self.predicates.remove(predicate);
                 self.graph.free(id);
                 continue;

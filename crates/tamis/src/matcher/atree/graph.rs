@@ -159,6 +159,8 @@ pub(super) struct Graph {
     pub awaited: Vec<u64>,
     /// By attribute: the leaves to look at when it has a value.
     pub by_value: Vec<Vec<NodeId>>,
+    /// By attribute: all leaves, where what is false travels too.
+    pub by_attribute: Vec<Vec<NodeId>>,
     /// The leaves to look at on every event.
     pub by_absence: Vec<NodeId>,
 }

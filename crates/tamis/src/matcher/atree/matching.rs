@@ -32,13 +32,13 @@ pub(in crate::matcher) struct ATreeScratch {
     leaves: Vec<NodeId>,
     parents: Vec<NodeId>,
     /// By level: the nodes to be visited.
-    queues: Vec<Vec<NodeId>>,
+    pub(super) queues: Vec<Vec<NodeId>>,
     /// The levels whose queues are not empty.
-    levels: BinaryHeap<Reverse<u32>>,
-    predicates: PredicateScratch,
+    pub(super) levels: BinaryHeap<Reverse<u32>>,
+    pub(super) predicates: PredicateScratch,
     /// How many predicates held, and how many nodes were looked at.
-    held: u64,
-    looked: u64,
+    pub(super) held: u64,
+    pub(super) looked: u64,
 }
 
 impl ATreeScratch {
@@ -47,7 +47,7 @@ impl ATreeScratch {
         (std::mem::take(&mut self.held), std::mem::take(&mut self.looked))
     }
 
-    fn begin(&mut self, nodes: usize) {
+    pub(super) fn begin(&mut self, nodes: usize) {
         if self.stamp == u32::MAX {
             self.truths.clear();
             self.told.clear();
@@ -59,17 +59,17 @@ impl ATreeScratch {
         }
     }
 
-    fn is_true(&self, node: NodeId) -> bool {
+    pub(super) fn is_true(&self, node: NodeId) -> bool {
         self.truths[node as usize] == self.stamp
     }
 
     /// Notes that a node is true; tells whether that is news.
-    fn make_true(&mut self, node: NodeId) -> bool {
+    pub(super) fn make_true(&mut self, node: NodeId) -> bool {
         std::mem::replace(&mut self.truths[node as usize], self.stamp) != self.stamp
     }
 
     /// Counts a child that told the node; returns how many have.
-    fn count_told(&mut self, node: NodeId, nodes: usize) -> u32 {
+    pub(super) fn count_told(&mut self, node: NodeId, nodes: usize) -> u32 {
         if self.told.len() < nodes {
             self.told.resize(nodes, (0, 0));
         }
@@ -81,7 +81,7 @@ impl ATreeScratch {
         *count
     }
 
-    fn enqueue(&mut self, node: NodeId, level: u32) {
+    pub(super) fn enqueue(&mut self, node: NodeId, level: u32) {
         if self.queues.len() <= level as usize {
             self.queues.resize_with(level as usize + 1, Vec::new);
         }

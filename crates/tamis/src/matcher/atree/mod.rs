@@ -12,6 +12,7 @@
 //! | `access` | which child does an `and` wait for? (5.2.2) |
 //! | `frequency` | how often is a node true? |
 //! | `matching` | which expressions does an event satisfy? (Alg. 6) |
+//! | `unfiltered` | what does the zero suppression filter spare a match? (5.2.1) |
 //! | `validate` | is all of it as it should be? |
 //!
 //! Departures from the paper, beside those noted at the algorithms:
@@ -29,6 +30,7 @@ mod frequency;
 mod graph;
 mod matching;
 mod organise;
+mod unfiltered;
 mod validate;
 
 #[cfg(test)]
@@ -59,6 +61,8 @@ pub struct ATreeOptions {
     /// Operators of more than two operands are chains of operators of two, to compare with; they are
     /// not, unless told otherwise.
     pub binary: bool,
+    /// Only `true` travels (5.2.1). Without, whatever can be decided does, and nothing is on demand.
+    pub zero_suppression: bool,
     /// New nodes are evaluated from existing ones where these cover their operands (Alg. 2).
     pub reorganise: bool,
     /// Existing nodes are evaluated from new ones where these cover their children (Alg. 3).
@@ -72,6 +76,7 @@ impl Default for ATreeOptions {
         ATreeOptions {
             share: true,
             binary: false,
+            zero_suppression: true,
             reorganise: true,
             self_adjust: true,
             propagation_on_demand: true,
@@ -137,7 +142,10 @@ impl ATree {
     pub fn new(missing: Missing, options: ATreeOptions) -> ATree {
         ATree {
             missing,
-            options,
+            options: ATreeOptions {
+                propagation_on_demand: options.propagation_on_demand && options.zero_suppression,
+                ..options
+            },
             predicates: PredicateIndex::default(),
             graph: Graph::default(),
             hasher: ahash::RandomState::default(),
@@ -215,7 +223,10 @@ impl Matcher for ATree {
     }
 
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
-        self.find(event, &mut scratch.atree, found);
+        match self.options.zero_suppression {
+            true => self.find(event, &mut scratch.atree, found),
+            false => self.find_unfiltered(event, &mut scratch.atree, found),
+        }
     }
 
     fn bytes(&self) -> usize {

@@ -14,6 +14,7 @@ struct Fixture {
 const PLAIN: ATreeOptions = ATreeOptions {
     share: true,
     binary: false,
+    zero_suppression: true,
     reorganise: false,
     self_adjust: false,
     propagation_on_demand: false,
