@@ -414,8 +414,8 @@ class Index:
     def stats(self) -> dict[str, Any]:
         """Figures about the index.
 
-        `subscriptions`, `removed` (but still carried), `segments`, `matchers` (how many segments have
-        which), `matcher` (that of the largest), `attributes`, `predicates`, `attribute_predicates`,
+        `subscriptions`, `removed` (but still carried), `segments`, `matchers` (how many segments
+        have which), `matcher` (that of the largest), `attributes`, `predicates`, `attribute_predicates`,
         `nodes` (distinct predicates, conjunctions and disjunctions), `edges` (to their operands),
         `sharing` (how often a node is used on average), `matching_bytes` and `subscription_bytes`.
         """
