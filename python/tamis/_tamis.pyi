@@ -415,9 +415,10 @@ class Index:
         """Figures about the index.
 
         `subscriptions`, `removed` (but still carried), `segments`, `matchers` (how many segments
-        have which), `matcher` (that of the largest), `attributes`, `predicates`, `attribute_predicates`,
-        `nodes` (distinct predicates, conjunctions and disjunctions), `edges` (to their operands),
-        `sharing` (how often a node is used on average), `matching_bytes` and `subscription_bytes`.
+        have which), `matcher` (that of the largest), `attributes`, `predicates`,
+        `attribute_predicates`, `nodes` (distinct predicates, conjunctions and disjunctions),
+        `edges` (to their operands), `sharing` (how often a node is used on average),
+        `matching_bytes` and `subscription_bytes`.
         """
     @property
     def attributes(self) -> list[str]:
