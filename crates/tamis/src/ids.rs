@@ -37,11 +37,6 @@ impl IdsBuilder {
         }
     }
 
-    pub fn append(&mut self, other: IdsBuilder) {
-        self.encoded.append(other.encoded);
-        self.integers.extend(other.integers);
-    }
-
     /// How many are strings, and how many integers.
     pub fn kinds(&self) -> (usize, usize) {
         (self.encoded.len() - self.integers.len(), self.integers.len())

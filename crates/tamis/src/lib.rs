@@ -47,6 +47,7 @@ mod predicate;
 mod rank;
 mod sections;
 mod strings;
+mod texts;
 mod truth;
 mod value;
 pub mod xml;

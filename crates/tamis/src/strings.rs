@@ -37,19 +37,6 @@ impl StringsBuilder {
         self.ends.push(self.bytes.len() as u64);
     }
 
-    /// Appends what something is displayed as.
-    pub fn push_display(&mut self, text: &impl std::fmt::Display) {
-        // Writing into memory does not fail.
-        let _ = std::io::Write::write_fmt(&mut self.bytes, format_args!("{text}"));
-        self.ends.push(self.bytes.len() as u64);
-    }
-
-    pub fn append(&mut self, other: StringsBuilder) {
-        let before = self.bytes.len() as u64;
-        self.bytes.extend(other.bytes);
-        self.ends.extend(other.ends.into_iter().map(|end| before + end));
-    }
-
     pub fn finish(self) -> Strings {
         Strings { ends: self.ends.into(), bytes: self.bytes.into() }
     }

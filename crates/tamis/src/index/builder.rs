@@ -202,8 +202,7 @@ impl Builder {
         let algorithm = Algorithm::Auto;
         let (missing, normal_form) = (self.missing, self.limits.normal_form);
         // A task of many has one core.
-        let settings =
-            Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[], threads: 1 };
+        let settings = Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[] };
         let live = subscriptions.len();
         let segments = match live {
             0 => Vec::new(),

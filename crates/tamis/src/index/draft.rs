@@ -1,23 +1,26 @@
-//! How do many subscriptions become a segment without all of them being in memory at once?
+//! How do many subscriptions become segments without all of them being in memory at once?
 //!
 //! A draft is read when its turn comes: its expression is taken apart for the matcher, its text and
 //! what else belongs to it go into the records, and the rest is forgotten.
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
+use std::sync::{Arc, OnceLock};
 
 use super::Index;
-use super::records::{Records, RecordsBuilder};
-use super::segment::Segment;
+use super::segment::{Algorithm, Segment, Settings};
 use super::subscription::{Subscription, WrittenSubscription};
 use crate::error::{Error, Result};
 use crate::expression::{parse, shorten};
 use crate::id::Id;
-use crate::matcher::{CompiledBuilder, Slot};
+use crate::matcher::Slot;
 use crate::value::ValueRef;
 
 /// Fewer drafts than this are not worth another thread.
 const PER_THREAD: usize = 5_000;
+
+/// More drafts than this are not compiled at once: what they have in common would no longer be near.
+const PER_SEGMENT: usize = 64_000;
 
 /// A subscription on its way into a segment.
 pub(super) trait Draft: Sync {
@@ -25,7 +28,7 @@ pub(super) trait Draft: Sync {
     fn read(&self) -> Result<Cow<'_, Subscription>>;
 
     /// The text of its expression, where it has one.
-    fn text(&self) -> Option<&str> {
+    fn text(&self) -> Option<Cow<'_, str>> {
         None
     }
 }
@@ -47,8 +50,8 @@ impl Draft for Kept<'_> {
         self.segment.subscription(self.slot).map(Cow::Owned)
     }
 
-    fn text(&self) -> Option<&str> {
-        self.segment.text(self.slot)
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.segment.text(self.slot).map(Cow::Owned)
     }
 }
 
@@ -76,8 +79,8 @@ impl Draft for Written<'_> {
         })
     }
 
-    fn text(&self) -> Option<&str> {
-        Some(self.written.text.trim())
+    fn text(&self) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(self.written.text.trim()))
     }
 }
 
@@ -94,42 +97,44 @@ pub(super) fn may_ask_documents(text: &str) -> bool {
     text.as_bytes().windows(5).any(|word| word.eq_ignore_ascii_case(b"xpath"))
 }
 
-/// What drafts have become so far.
-#[derive(Debug, Default)]
-struct Gathered {
-    records: RecordsBuilder,
-    compiled: CompiledBuilder,
+/// Reads and compiles drafts on all processors: many become several segments, one behind the other.
+/// Fails with the first that cannot be read.
+pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Vec<Arc<Segment>>> {
+    // The matchers of the papers are asked for by name: what they do, they do to all at once.
+    let whole = !matches!(settings.algorithm, Algorithm::Auto | Algorithm::Compiled);
+    let threads = if whole { 1 } else { processors().min(drafts.len() / PER_THREAD).max(1) };
+    let shares = if whole { 1 } else { drafts.len().div_ceil(PER_SEGMENT).next_multiple_of(threads) };
+    let shares: Vec<&[D]> = drafts.chunks(drafts.len().div_ceil(shares.max(1)).max(1)).collect();
+    let mut segments = Vec::with_capacity(shares.len());
+    for turn in shares.chunks(threads) {
+        for segment in compile_at_once(turn, settings) {
+            segments.push(Arc::new(segment?));
+        }
+    }
+    Ok(segments)
 }
 
-/// Reads the drafts on up to so many threads; fails with the first that cannot be read.
-pub(super) fn gather<D: Draft>(drafts: &[D], threads: usize) -> Result<(Records, CompiledBuilder)> {
-    let gather = |share: &[D]| -> Result<Gathered> {
-        let mut gathered = Gathered::default();
-        for draft in share {
-            let subscription = draft.read()?;
-            gathered.records.push(&subscription, draft.text());
-            gathered.compiled.push(&subscription.expression);
-        }
-        Ok(gathered)
-    };
-    let threads = threads.min(drafts.len() / PER_THREAD).max(1);
-    let mut shares = drafts.chunks(drafts.len().div_ceil(threads).max(1));
-    let first = shares.next().unwrap_or_default();
-    let Gathered { records, compiled } = std::thread::scope(|scope| {
-        // A share whose thread cannot be started is read here.
-        let start =
-            |share| std::thread::Builder::new().spawn_scoped(scope, move || gather(share)).map_err(|_| share);
-        let others: Vec<_> = shares.map(start).collect();
-        let mut all = gather(first)?;
-        for other in others {
-            let other = match other {
-                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic))?,
-                Err(share) => gather(share)?,
-            };
-            all.records.append(other.records);
-            all.compiled.append(&other.compiled);
-        }
-        Ok::<_, Error>(all)
-    })?;
-    Ok((records.finish(), compiled))
+/// Compiles each share on a thread of its own, the last of them on this one.
+fn compile_at_once<D: Draft>(shares: &[&[D]], settings: Settings<'_>) -> Vec<Result<Segment>> {
+    let Some((last, others)) = shares.split_last() else { return Vec::new() };
+    std::thread::scope(|scope| {
+        // A share whose thread cannot be started is compiled here.
+        let start = |share| {
+            let thread = std::thread::Builder::new();
+            thread.spawn_scoped(scope, move || Segment::new(share, settings)).map_err(|_| share)
+        };
+        let others: Vec<_> = others.iter().copied().map(start).collect();
+        let last = Segment::new(last, settings);
+        let others = others.into_iter().map(|other| match other {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(share) => Segment::new(share, settings),
+        });
+        others.chain([last]).collect()
+    })
+}
+
+/// How many threads there are processors for; asked once, because the system reads files to answer.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
 }

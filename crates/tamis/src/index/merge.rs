@@ -1,5 +1,6 @@
 //! Which segments become one, when, and by whom?
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -30,12 +31,13 @@ impl Shared {
         if live.is_empty() {
             return Ok(None);
         }
-        self.build(&live, sample, 1).map(|segment| Some(Arc::new(segment)))
+        let segment = Segment::new(&live, self.settings(&self.load().attributes, sample))?;
+        Ok(Some(Arc::new(segment)))
     }
 
     /// What the background should merge: a run of one size class; the large segments where the removed
-    /// outnumber the living among them; or a single one that was compiled before events were seen.
-    pub(super) fn next_merge(&self, snapshot: &Snapshot) -> Option<std::ops::Range<usize>> {
+    /// outnumber the living among them; or what was compiled before events were seen.
+    pub(super) fn next_merge(&self, snapshot: &Snapshot) -> Option<Range<usize>> {
         if self.damaged.load(Ordering::Acquire) || self.at_rest.load(Ordering::Acquire) {
             return None;
         }
@@ -51,12 +53,15 @@ impl Shared {
             return Some(worst.map_or(0..large.len(), |worst| worst..worst + 1));
         }
         next_run(&snapshot.segments).or_else(|| {
-            let unsampled = snapshot.segments.iter().position(|segment| segment.is_worth_sampling())?;
-            snapshot.sample.is_full().then_some(unsampled..unsampled + 1)
+            let unsampled = |segment: &Arc<Segment>| segment.is_worth_sampling();
+            let start = snapshot.segments.iter().position(unsampled)?;
+            let end =
+                start + snapshot.segments[start..].iter().take_while(|segment| unsampled(segment)).count();
+            snapshot.sample.is_full().then(|| bounded(&snapshot.segments, start..end))
         })
     }
 
-    fn merge_once(&self, run: std::ops::Range<usize>) -> Result<()> {
+    fn merge_once(&self, run: Range<usize>) -> Result<()> {
         let before = self.load();
         let Some(parts) = before.segments.get(run) else { return Ok(()) };
         let merged = self.merge(parts, before.version, &before.sample.events())?;
@@ -132,7 +137,7 @@ impl Drop for Turn {
 }
 
 /// The last run of at least [`MERGE`] neighbours of at most one size class.
-pub(super) fn next_run(segments: &[Arc<Segment>]) -> Option<std::ops::Range<usize>> {
+pub(super) fn next_run(segments: &[Arc<Segment>]) -> Option<Range<usize>> {
     let class = |segment: &Arc<Segment>| segment.len().max(1).ilog(MERGE);
     let mut end = segments.len();
     while end > 0 {
@@ -140,11 +145,21 @@ pub(super) fn next_run(segments: &[Arc<Segment>]) -> Option<std::ops::Range<usiz
         let same = |segment: &&Arc<Segment>| class(segment) <= highest && !is_full(segment);
         let run = segments[..end].iter().rev().take_while(same).count();
         if run >= MERGE {
-            return Some(end - run..end);
+            return Some(bounded(segments, end - run..end));
         }
         end -= run.max(1);
     }
     None
+}
+
+/// The first segments of a run, as many as one may become.
+fn bounded(segments: &[Arc<Segment>], run: Range<usize>) -> Range<usize> {
+    let mut bytes = 0;
+    let together = segments[run.clone()].iter().take_while(|segment| {
+        bytes += segment.bytes().0;
+        bytes <= MERGE * FULL
+    });
+    run.start..run.start + together.count().max(1)
 }
 
 fn is_full(segment: &Arc<Segment>) -> bool {

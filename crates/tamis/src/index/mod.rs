@@ -1,7 +1,7 @@
 //! What does a user hold: subscriptions in, matches out?
 //!
-//! Readers take a [`Snapshot`] and never wait. Writers take turns: each adds a small segment, or
-//! notes a removal, and publishes the next snapshot at once. Eight neighbouring segments of one size
+//! Readers take a [`Snapshot`] and never wait. Writers take turns: each adds a small segment (of many
+//! subscriptions several large ones), or notes a removal, and publishes the next snapshot at once. Eight neighbouring segments of one size
 //! class are merged into one of the next, so that a subscription is compiled again only as often as
 //! the logarithm of their number: small ones at once, larger ones by a thread in the background,
 //! whose result replaces them when it is ready.
@@ -23,7 +23,7 @@ mod subscription;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
@@ -34,7 +34,7 @@ pub use snapshot::{MatchScratch, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
 
 use crate::error::{Error, Result};
-use crate::event::{Event, Hierarchy};
+use crate::event::{Attributes, Event, Hierarchy};
 use crate::explain::{Explanation, explain};
 use crate::expression::Expression;
 use crate::id::Id;
@@ -206,22 +206,23 @@ impl Index {
         let shared = &self.shared;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
-        let segment = Arc::new(shared.build(drafts, &sample, threads())?);
+        let added = draft::compile(drafts, shared.settings(&shared.load().attributes, &sample))?;
         {
             let _writer = shared.writer();
             let current = shared.load();
             let version = current.version + 1;
             let mut live = current.live + drafts.len();
-            let known = if current.live > 0 { segment.len() as Slot } else { 0 };
-            for slot in 0..known {
-                if let Some((replaced, slot)) = current.find(&segment.id(slot)?.to_id()) {
-                    current.release_documents(replaced, slot);
-                    replaced.remove(slot, version);
-                    live -= 1;
+            for segment in added.iter().filter(|_| current.live > 0) {
+                for slot in 0..segment.len() as Slot {
+                    if let Some((replaced, slot)) = current.find(&segment.id(slot)?.to_id()) {
+                        current.release_documents(replaced, slot);
+                        replaced.remove(slot, version);
+                        live -= 1;
+                    }
                 }
             }
             let mut segments = current.segments.clone();
-            segments.push(segment);
+            segments.extend(added);
             shared.publish(&current, segments, live);
         }
         self.merge_in_background();
@@ -312,17 +313,14 @@ impl Shared {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn build<D: Draft>(&self, drafts: &[D], sample: &[Event], threads: usize) -> Result<Segment> {
-        let attributes = Arc::clone(&self.load().attributes);
-        let settings = Settings {
-            attributes: &attributes,
+    fn settings<'a>(&self, attributes: &'a Arc<Attributes>, sample: &'a [Event]) -> Settings<'a> {
+        Settings {
+            attributes,
             missing: self.missing,
             algorithm: self.algorithm,
             normal_form: self.limits.normal_form,
             sample,
-            threads,
-        };
-        Segment::new(drafts, settings)
+        }
     }
 
     /// Merges the smallest segments and makes the next version visible. The caller is the writer.
@@ -355,12 +353,6 @@ impl Shared {
             documents: Arc::clone(&current.documents),
         }));
     }
-}
-
-/// How many threads a caller who waits may keep busy; asked once, because the system reads files to answer.
-fn threads() -> usize {
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))
 }
 
 #[cfg(test)]

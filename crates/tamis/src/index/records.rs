@@ -11,12 +11,13 @@ use crate::ids::{Ids, IdsBuilder};
 use crate::matcher::Slot;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::{Strings, StringsBuilder};
+use crate::texts::{Texts, TextsBuilder};
 
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
 pub(super) struct Records {
     ids: Ids,
-    texts: Strings,
+    texts: Texts,
     /// How many ids are strings, and how many integers.
     kinds: Column<u64>,
     /// Empty where no subscription has metadata.
@@ -29,7 +30,7 @@ pub(super) struct Records {
 #[derive(Debug, Default)]
 pub(super) struct RecordsBuilder {
     ids: IdsBuilder,
-    texts: StringsBuilder,
+    texts: TextsBuilder,
     metadata: StringsBuilder,
     has_metadata: bool,
     boosts: Vec<f64>,
@@ -40,20 +41,12 @@ impl RecordsBuilder {
     pub fn push(&mut self, subscription: &Subscription, text: Option<&str>) {
         self.ids.push(subscription.id.as_ref());
         match text {
-            Some(text) => self.texts.push(text.as_bytes()),
+            Some(text) => self.texts.push(text),
             None => self.texts.push_display(&subscription.expression),
         }
         self.metadata.push(subscription.metadata.as_deref().unwrap_or("").as_bytes());
         self.has_metadata |= subscription.metadata.is_some();
         self.boosts.push(subscription.boost);
-    }
-
-    pub fn append(&mut self, other: RecordsBuilder) {
-        self.ids.append(other.ids);
-        self.texts.append(other.texts);
-        self.metadata.append(other.metadata);
-        self.has_metadata |= other.has_metadata;
-        self.boosts.extend(other.boosts);
     }
 
     pub fn finish(self) -> Records {
@@ -91,7 +84,7 @@ impl Records {
     }
 
     /// The text of the expression in a slot; `None` where the file is damaged.
-    pub fn text(&self, slot: Slot) -> Option<&str> {
+    pub fn text(&self, slot: Slot) -> Option<String> {
         self.texts.get(slot as usize)
     }
 
@@ -122,7 +115,7 @@ impl Records {
         let records = Records {
             kinds: reader.next()?,
             ids: Ids::read(reader)?,
-            texts: Strings::read(reader)?,
+            texts: Texts::read(reader)?,
             metadata: Strings::read(reader)?,
             boosts: reader.next()?,
         };

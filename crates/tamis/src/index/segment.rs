@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
-use super::draft::{Draft, gather};
+use super::draft::Draft;
 use super::records::{Records, RecordsBuilder};
 use super::subscription::Subscription;
 use crate::error::{Error, Result};
@@ -90,8 +90,6 @@ pub(super) struct Settings<'a> {
     pub normal_form: usize,
     /// Events like those to come.
     pub sample: &'a [Event],
-    /// How many threads building may use.
-    pub threads: usize,
 }
 
 #[derive(Debug)]
@@ -168,17 +166,22 @@ impl Segment {
         let many = drafts.len() >= COMPILED;
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
-                let (records, builder) = gather(drafts, settings.threads)?;
+                let (mut records, mut builder) = (RecordsBuilder::default(), CompiledBuilder::default());
+                for draft in drafts {
+                    let subscription = draft.read()?;
+                    records.push(&subscription, draft.text().as_deref());
+                    builder.push(&subscription.expression);
+                }
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
                 let compiled = builder.finish(attributes, missing, sample, expression)?;
-                (records, Engine::Compiled(Box::new(compiled)))
+                (records.finish(), Engine::Compiled(Box::new(compiled)))
             }
             _ => {
                 let subscriptions = drafts.iter().map(Draft::read).collect::<Result<Vec<_>>>()?;
                 let mut records = RecordsBuilder::default();
                 for (subscription, draft) in subscriptions.iter().zip(drafts) {
-                    records.push(subscription, draft.text());
+                    records.push(subscription, draft.text().as_deref());
                 }
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
@@ -327,14 +330,14 @@ impl Segment {
     }
 
     /// The text of the expression in a slot; `None` where the file is damaged.
-    pub fn text(&self, slot: Slot) -> Option<&str> {
+    pub fn text(&self, slot: Slot) -> Option<String> {
         self.records.text(slot)
     }
 
     fn expression(&self, slot: Slot) -> Result<Expression> {
         // It was within the limits when it was added.
         let text = self.text(slot).ok_or_else(|| self.damaged())?;
-        parse(text, &Limits::none()).map_err(|_| self.damaged())
+        parse(&text, &Limits::none()).map_err(|_| self.damaged())
     }
 
     /// The live slots at a version, ascending.

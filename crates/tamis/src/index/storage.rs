@@ -111,8 +111,7 @@ impl Index {
             attributes.set_hierarchy(&name, Some(hierarchy));
         }
         let normal_form = limits.normal_form;
-        let settings =
-            Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[], threads: 1 };
+        let settings = Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[] };
         let (mut segments, mut live) = (Vec::new(), 0);
         for entry in manifest.entries("segments")?.into_iter().filter(of_shard) {
             let path = folder.join(&entry.file);

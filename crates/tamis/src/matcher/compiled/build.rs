@@ -43,12 +43,6 @@ impl CompiledBuilder {
         self.roots.push(self.normaliser.build(expression, &mut self.terms));
     }
 
-    /// Appends the expressions of another.
-    pub fn append(&mut self, other: &CompiledBuilder) {
-        let numbers = self.terms.absorb(&other.terms);
-        self.roots.extend(other.roots.iter().map(|&root| numbers[root as usize]));
-    }
-
     /// What the expressions consist of.
     pub fn shape(&self) -> Shape {
         let ([nodes, edges, uses], predicates) =

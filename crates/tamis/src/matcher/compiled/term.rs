@@ -220,51 +220,6 @@ impl Terms {
         number
     }
 
-    /// Takes the terms of another set of expressions in; returns the number here of each.
-    pub fn absorb(&mut self, other: &Terms) -> Vec<TermId> {
-        let attributes: Vec<u32> =
-            [0].into_iter().chain(other.names.iter().map(|name| self.intern_attribute(name))).collect();
-        let values = |into: &mut Values, from: &Values| -> Vec<u32> {
-            let list = from.list.iter();
-            list.map(|(attribute, value)| into.intern(attributes[*attribute as usize], value)).collect()
-        };
-        let keys = values(&mut self.keys, &other.keys);
-        let bounds = values(&mut self.bounds, &other.bounds);
-        let patterns: Vec<u32> = other
-            .patterns
-            .iter()
-            .map(|(attribute, test)| self.intern_pattern(attributes[*attribute as usize], test))
-            .collect();
-        let mut numbers: Vec<TermId> = Vec::with_capacity(other.len());
-        let mut words = Vec::new();
-        for term in 0..other.len() as TermId {
-            let Term { tag, words: theirs, .. } = other.get(term);
-            words.clear();
-            words.extend_from_slice(theirs);
-            let renumber = |words: &mut [u32], numbers: &[u32]| {
-                words.iter_mut().for_each(|word| *word = numbers[*word as usize]);
-            };
-            match tag {
-                Tag::Constant => {}
-                Tag::And | Tag::Or => renumber(&mut words[1..], &numbers),
-                _ => renumber(&mut words[1..2], &attributes),
-            }
-            match tag {
-                Tag::Keys => renumber(&mut words[2..], &keys),
-                Tag::Range => renumber(&mut words[3..], &bounds),
-                Tag::Pattern => renumber(&mut words[2..], &patterns),
-                Tag::Constant | Tag::Presence | Tag::And | Tag::Or => {}
-            }
-            match tag {
-                Tag::Keys => words[2..].sort_unstable(),
-                Tag::And | Tag::Or => words[1..].sort_unstable(),
-                _ => {}
-            }
-            numbers.push(self.intern(&words));
-        }
-        numbers
-    }
-
     fn intern(&mut self, words: &[u32]) -> TermId {
         let hash = self.hasher.hash_one(words);
         let run = |term: TermId| {
