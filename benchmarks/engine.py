@@ -1,7 +1,8 @@
 """What does the index cost through Python, on disk, in batches, and while it changes?
 
 The workload *conjunctive*, whose counts of matches must equal those of a scan before any time is
-reported. Run by `make bench-full`; `TAMIS_BENCH_LARGE` is the size of the large index.
+reported. Run by `make bench-full`; `TAMIS_BENCH_LARGE` is the size of the large
+index, `TAMIS_BENCH_EVENTS` the number of events in the long run of batches.
 """
 
 import gc
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import tamis
 from tamis._tamis import Workload
@@ -27,6 +29,7 @@ LARGE = int(os.environ.get("TAMIS_BENCH_LARGE", "1000000"))
 SAMPLE = 20
 EVENTS = 2_000
 BATCH = 20_000
+MANY = int(os.environ.get("TAMIS_BENCH_EVENTS", "1000000"))
 
 Items = list[tuple[int, str]]
 
@@ -134,6 +137,26 @@ def batches(workload: Workload, index: tamis.Index, alone: float) -> None:
         f"{two * 1e6:.1f} us per event, {one / two:.2f}x one",
     )
     report("match_batch, a column per attribute, one thread", f"{flat * 1e6:.1f} us per event")
+
+
+def many_events(workload: Workload, index: tamis.Index, alone: float) -> None:
+    """A long stream of events, a batch at a time, so that its matches need not be kept."""
+    seconds, events, found = 0.0, 0, 0
+    for start in range(0, MANY, BATCH):
+        batch = pa.record_batch(workload.events(start, min(BATCH, MANY - start)))
+        begun = time.perf_counter()
+        matches = pa.table(index.match_batch(batch, column=batch.schema.names[1]))
+        seconds += time.perf_counter() - begun
+        sample = pc.sum(pc.less(matches["event"], SAMPLE)).as_py()
+        if sample != sum(len(index.match(line)) for line in batch[1][:SAMPLE].to_pylist()):
+            raise SystemExit(f"the batch from event {start} on counts otherwise than its events")
+        events += batch.num_rows
+        found += matches.num_rows
+    report(
+        f"match_batch, {events:,} events, all threads",
+        f"{events / seconds:,.0f} events/s, {alone * events / seconds:.1f}x a loop, "
+        f"{found:,} matches",
+    )
 
 
 def names_orders_ids(workload: Workload, items: Items) -> None:
@@ -261,6 +284,7 @@ def main() -> None:
     check(index, items, workload)
     alone = single_events(workload, index)
     batches(workload, index, alone)
+    many_events(workload, index, alone)
     names_orders_ids(workload, items)
     del index
     large = Workload("conjunctive", size=LARGE)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracle
 import strategies
 import tamis
 import writers
@@ -53,6 +54,42 @@ def test_columns_are_attributes(index: Index) -> None:
     assert pairs(found) == expected(index, EVENTS)
     assert pairs(index.match_batch(table.to_batches()[0])) == expected(index, EVENTS)
     assert pairs(index.match_batch(table.to_reader())) == expected(index, EVENTS)
+
+
+def unambiguous(event: dict[str, Any]) -> bool:
+    return not oracle.given_twice(event, {name for name, _ in oracle.pairs(event)})
+
+
+@given(
+    st.lists(strategies.expressions, min_size=1, max_size=12),
+    st.lists(strategies.events.filter(unambiguous), min_size=1, max_size=6),
+    st.lists(st.integers(0, 5), min_size=1, max_size=100),
+    strategies.missing,
+    strategies.randoms,
+)
+def test_blocks_of_events_match_what_single_events_match(
+    nodes: list[Any], events: list[Any], picks: list[int], missing: Any, random: Random
+) -> None:
+    index = Index(matcher="compiled", missing=missing)
+    items = [(number, writers.build(node, random)) for number, node in enumerate(nodes)]
+    # Two segments, and what is removed from them.
+    index.add_many(items[::2])
+    index.add_many(items[1::2])
+    for number in range(0, len(items), 5):
+        index.remove(number)
+    lines = [json.dumps(events[pick % len(events)]) for pick in picks]
+    table = pa.table({"event": lines})
+    wanted = expected(index, lines)
+    for evaluation in ("auto", "events", "blocks"):
+        found = index.match_batch(table, column="event", evaluation=evaluation, threads=2)
+        assert pairs(found) == wanted, evaluation
+
+
+def test_evaluations_have_names(index: Index) -> None:
+    with pytest.raises(ValueError, match='evaluation is "auto", "events" or "blocks", not "fast"'):
+        index.match_batch(pa.table({"age": [1]}), evaluation="fast")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="`evaluation` with Arrow data only"):
+        index.match_batch([{"age": 1}], evaluation="blocks")
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])

@@ -282,6 +282,7 @@ class Index:
         column: str | None = None,
         metadata: bool = False,
         threads: int | None = None,
+        evaluation: Literal["auto", "events", "blocks"] = "auto",
     ) -> Any:
         """The ids of the subscriptions that each event matches.
 
@@ -297,6 +298,8 @@ class Index:
                 text or bytes. Without, every column is an attribute.
             metadata: With Arrow data, whether to add the column `metadata`, which is JSON.
             threads: With Arrow data, how many threads match; by default one per core.
+            evaluation: With Arrow data, whether events are looked at one by one or in blocks of
+                many at once. The answer is the same; `auto` does what is likely to take less time.
         """
     def top(
         self,

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
-use tamis::{ArrowEvents, ArrowMatches, Limits, Snapshot};
+use tamis::{ArrowEvents, ArrowMatches, Batching, Evaluation, Limits, Snapshot};
 
 use crate::batch::Ask;
 use crate::error;
@@ -43,9 +43,13 @@ pub fn match_batch<'py>(
         });
         let events = events.map_err(|error| error::raise(py, &error))?;
         let matched = interruptible(py, |stop| match ask {
-            Ask::All { metadata } => snapshot.match_arrow(&events, first, *metadata, limits, threads, stop),
+            Ask::All { metadata, evaluation } => {
+                let batching = Batching { threads, evaluation: *evaluation };
+                snapshot.match_arrow(&events, first, *metadata, limits, batching, stop)
+            }
             Ask::Top(most, weights) => {
-                snapshot.top_arrow(&events, first, *most, weights, limits, threads, stop)
+                let batching = Batching { threads, evaluation: Evaluation::Auto };
+                snapshot.top_arrow(&events, first, *most, weights, limits, batching, stop)
             }
         })?;
         matched.map_err(|error| error::raise(py, &error))

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
-use tamis::{Event, EventWeights, IdRef, MatchScratch, Snapshot};
+use tamis::{Evaluation, Event, EventWeights, IdRef, MatchScratch, Snapshot};
 
 use crate::arrow;
 use crate::error;
@@ -24,8 +24,8 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What is asked of every event of a batch.
 pub enum Ask<'a> {
-    /// All matches; of Arrow data, perhaps with metadata.
-    All { metadata: bool },
+    /// All matches; of Arrow data, perhaps with metadata, and with events looked at so.
+    All { metadata: bool, evaluation: Evaluation },
     /// The best matches, given the weights of all events.
     Top(usize, &'a EventWeights),
 }
@@ -120,8 +120,13 @@ impl Index {
                 threads,
             );
         }
-        if column.is_some() || threads.is_some() || matches!(asked.ask, Ask::All { metadata: true }) {
-            let message = format!("{name} takes `column`, `metadata` and `threads` with Arrow data only");
+        let plain = match asked.ask {
+            Ask::All { metadata, evaluation } => !metadata && evaluation == Evaluation::Auto,
+            Ask::Top(..) => true,
+        };
+        if column.is_some() || threads.is_some() || !plain {
+            let message =
+                format!("{name} takes `column`, `metadata`, `threads` and `evaluation` with Arrow data only");
             return Err(PyValueError::new_err(message));
         }
         if events.is_instance_of::<PyDict>() || events.cast::<PyMapping>().is_ok() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
-use tamis::{Algorithm, Event, IdRef, MatchScratch, Missing, Snapshot};
+use tamis::{Algorithm, Evaluation, Event, IdRef, MatchScratch, Missing, Snapshot};
 
 use crate::batch::{Ask, Asked};
 use crate::error;
@@ -150,7 +150,10 @@ impl Index {
     ///
     /// Arrow data, which is whatever speaks the Arrow C interface, gives an Arrow table instead, and
     /// `documents` is the name of the column that holds them.
-    #[pyo3(signature = (events, *, documents=None, column=None, metadata=false, threads=None))]
+    #[pyo3(signature = (
+        events, *, documents=None, column=None, metadata=false, threads=None, evaluation="auto"
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
@@ -159,9 +162,11 @@ impl Index {
         column: Option<&str>,
         metadata: bool,
         threads: Option<usize>,
+        evaluation: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let snapshot = self.index.snapshot();
-        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask: Ask::All { metadata } };
+        let ask = Ask::All { metadata, evaluation: read_evaluation(evaluation)? };
+        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
@@ -408,6 +413,18 @@ pub fn write_missing(missing: Missing) -> &'static str {
     match missing {
         Missing::Unknown => "unknown",
         Missing::False => "false",
+    }
+}
+
+fn read_evaluation(evaluation: &str) -> PyResult<Evaluation> {
+    match evaluation {
+        "auto" => Ok(Evaluation::Auto),
+        "events" => Ok(Evaluation::Events),
+        "blocks" => Ok(Evaluation::Blocks),
+        other => {
+            let message = format!("evaluation is \"auto\", \"events\" or \"blocks\", not {other:?}");
+            Err(PyValueError::new_err(message))
+        }
     }
 }
 

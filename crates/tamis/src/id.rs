@@ -52,6 +52,12 @@ impl<'a> IdRef<'a> {
         }
     }
 
+    /// The text of such bytes, not yet known to be UTF-8; `None` where they are no text's.
+    #[inline]
+    pub(crate) fn string_bytes(bytes: &[u8]) -> Option<&[u8]> {
+        bytes.strip_prefix(&[STRING])
+    }
+
     /// The id of such bytes; `None` where they are none.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<IdRef<'a>> {
         match bytes {

@@ -100,6 +100,56 @@ impl Ids {
         }
     }
 
+    /// Appends the ids at these positions, which are integers; `None` where one is not.
+    pub fn integers(&self, positions: &[u32], ids: &mut Vec<i64>) -> Option<()> {
+        if !self.integers.is_empty() {
+            let mut missing = 0;
+            ids.extend(positions.iter().map(|&position| match self.integers.get(position as usize) {
+                Some(&number) => number,
+                None => {
+                    missing += 1;
+                    0
+                }
+            }));
+            return (missing == 0).then_some(());
+        }
+        for &position in positions {
+            let IdRef::Integer(number) = self.get(position)? else { return None };
+            ids.push(number);
+        }
+        Some(())
+    }
+
+    /// How many bytes the ids at these positions have, which are strings.
+    pub fn string_bytes(&self, positions: &[u32]) -> usize {
+        let length = |&position: &u32| match self.texts.bytes_of(position as usize) {
+            Some(id) => id.len().saturating_sub(1),
+            None => 0,
+        };
+        positions.iter().map(length).sum()
+    }
+
+    /// Appends the bytes of the ids at these positions, which are strings, not yet known to be UTF-8, and
+    /// where each of them ends; `None` where one is no string.
+    pub fn strings(&self, positions: &[u32], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Option<()> {
+        // A copy of a known length is faster, even where some of it is for nothing.
+        const USUAL: usize = 32;
+        for &position in positions {
+            let (encoded, length) = self.texts.bytes_from(position as usize)?;
+            let (text, length) = (IdRef::string_bytes(encoded)?, length.checked_sub(1)?);
+            match text.first_chunk::<USUAL>() {
+                Some(text) if length <= USUAL => {
+                    let end = bytes.len() + length;
+                    bytes.extend_from_slice(text);
+                    bytes.truncate(end);
+                }
+                _ => bytes.extend_from_slice(&text[..length]),
+            }
+            ends.push(bytes.len() as i32);
+        }
+        Some(())
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         8 * self.integers.len() + self.texts.bytes() + 4 * self.table.len()

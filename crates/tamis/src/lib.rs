@@ -61,13 +61,13 @@ pub use expression::{
 };
 pub use id::{Id, IdRef};
 pub use index::{
-    Algorithm, ArrowMatches, Builder, Index, MatchScratch, Refused, Snapshot, Stats, Subscription,
+    Algorithm, ArrowMatches, Batching, Builder, Index, MatchScratch, Refused, Snapshot, Stats, Subscription,
     WrittenSubscription,
 };
 pub use limits::Limits;
 pub use matcher::{
-    ATree, ATreeOptions, ATreeStats, Cnf, Compiled, Counters, Cursor, Dewey, Interval, IntervalOptions,
-    KIndex, KIndexOptions, Matcher, Pruning, Scan, Scratch, Shape, Slot,
+    ATree, ATreeOptions, ATreeStats, Cnf, Compiled, Counters, Cursor, Dewey, Evaluation, Interval,
+    IntervalOptions, KIndex, KIndexOptions, Matcher, Pruning, Scan, Scratch, Shape, Slot,
 };
 pub use predicate::Check;
 pub use rank::{EventWeights, ScoreScratch, Scores};

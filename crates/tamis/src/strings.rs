@@ -59,6 +59,15 @@ impl Strings {
         self.bytes.get(start as usize..end as usize)
     }
 
+    /// The bytes at a position and behind it, and how many of them stand at it; `None` where the file
+    /// they live in is damaged.
+    #[inline]
+    pub fn bytes_from(&self, position: usize) -> Option<(&[u8], usize)> {
+        let start = if position == 0 { 0 } else { *self.ends.get(position - 1)? };
+        let length = self.ends.get(position)?.checked_sub(start)? as usize;
+        self.bytes.get(start as usize..).filter(|bytes| length <= bytes.len()).map(|bytes| (bytes, length))
+    }
+
     pub fn bytes(&self) -> usize {
         8 * self.ends.len() + self.bytes.len()
     }

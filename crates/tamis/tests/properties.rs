@@ -5,7 +5,7 @@ mod common;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::{
-    ATree, ATreeOptions, Attributes, Check, Cnf, Compiled, Event, Expression, Id, Index, KIndex,
+    ATree, ATreeOptions, Attributes, Check, Cnf, Compiled, Evaluation, Event, Expression, Id, Index, KIndex,
     KIndexOptions, Limits, Matcher, Missing, NormalForm, NormalNode, Scan, Scratch, Truth, explain,
     from_json, normalise, parse, to_json,
 };
@@ -191,6 +191,47 @@ proptest! {
                         prop_assert_eq!(cursor.next(least), next, "from {} on {}", least, json);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn batches_agree_with_scan_however_they_are_looked_at(
+        expressions in vec(common::expression(), 1..20),
+        repeated in vec((any::<prop::sample::Index>(), common::expression()), 0..6),
+        distinct in vec(common::event(), 1..12),
+        picks in vec(any::<prop::sample::Index>(), 1..700),
+    ) {
+        let mut expressions = expressions;
+        for (inner, other) in repeated {
+            let inner = inner.get(&expressions).clone();
+            expressions.push(Expression::any([&Expression::all([&inner, &other]), &other]));
+        }
+        for missing in MODES {
+            let attributes = mentioned(&expressions);
+            let scan = Scan::new(&expressions, &attributes, missing);
+            let compiled = Compiled::new(&expressions, &attributes, missing, &[]);
+            let mut scratch = Scratch::default();
+            // Events repeat, so that blocks of many take no longer than a scan of a few.
+            let distinct: Vec<Event> = distinct.iter().map(|json| decode(json, &attributes)).collect();
+            let answers: Vec<Vec<u32>> = distinct.iter().map(|event| {
+                let mut found = Vec::new();
+                scan.matches(event, &mut scratch, &mut found);
+                found
+            }).collect();
+            let numbers: Vec<usize> = picks.iter().map(|pick| pick.index(distinct.len())).collect();
+            let events: Vec<Event> = numbers.iter().map(|&number| distinct[number].clone()).collect();
+            for evaluation in [Evaluation::Auto, Evaluation::Events, Evaluation::Blocks] {
+                scratch.set_evaluation(evaluation);
+                let (mut found, mut ends) = (Vec::new(), Vec::new());
+                compiled.matches_many(&events, &mut scratch, &mut found, &mut ends, &|| false);
+                prop_assert_eq!(ends.len(), events.len());
+                let mut start = 0;
+                for (number, end) in numbers.iter().zip(ends) {
+                    prop_assert_eq!(&found[start..end], &answers[*number], "{:?}", evaluation);
+                    start = end;
+                }
+                prop_assert_eq!(start, found.len());
             }
         }
     }

@@ -9,15 +9,16 @@
 //! is reported its match counts on a sample of events must equal those of the oracle. Events are
 //! decoded beforehand: times are those of matching.
 
+use std::ops::Range;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use tamis::{Event, Index, Limits, MatchScratch, WrittenSubscription};
+use tamis::{Evaluation, Event, Index, Limits, MatchScratch, WrittenSubscription};
 use tamis_lab::reference::{Access, Compact, Corpus, Counting, Probabilities, Reference, ReferenceScratch};
 use tamis_lab::workload::{Conjunctive, NAMES, Pair, Workload, by_name, count_matches};
 
 /// Events per pass.
-const EVENTS: u64 = 1000;
+const EVENTS: u64 = 1024;
 
 /// Events on which counts are compared.
 const SAMPLE: u64 = 20;
@@ -29,8 +30,8 @@ const STATISTICS: std::ops::Range<u64> = 1 << 40..(1 << 40) + 200;
 const BUDGET: Duration = Duration::from_secs(5);
 const PASSES: usize = 3;
 
-/// Matches one event, by number, and tells how many expressions it satisfies.
-type Match = Box<dyn FnMut(usize) -> u64>;
+/// Matches events, by their numbers, and tells how many expressions they satisfy.
+type Match = Box<dyn FnMut(Range<usize>) -> u64>;
 
 /// What was built, and how.
 struct Built {
@@ -47,11 +48,13 @@ struct Contender {
 }
 
 /// Every matcher there is. A further matcher of the engine is one line here and one function below.
-const CONTENDERS: [Contender; 4] = [
+const CONTENDERS: [Contender; 6] = [
     Contender { name: "counting", build: |setting| reference(setting, |corpus, _| Counting::new(corpus)) },
     Contender { name: "access", build: |setting| reference(setting, Access::new) },
     Contender { name: "compact", build: |setting| reference(setting, Compact::new) },
-    Contender { name: "index", build: index },
+    Contender { name: "index", build: |setting| index(setting, None) },
+    Contender { name: "events", build: |setting| index(setting, Some(Evaluation::Events)) },
+    Contender { name: "blocks", build: |setting| index(setting, Some(Evaluation::Blocks)) },
 ];
 
 /// What is measured.
@@ -95,17 +98,20 @@ fn reference<R: Reference + 'static>(
     drop(probabilities);
     let bytes = resident().saturating_sub(before);
     let (mut scratch, mut found) = (ReferenceScratch::default(), Vec::new());
-    let matches = Box::new(move |event: usize| {
-        found.clear();
-        matcher.matches(&events[event], &mut scratch, &mut found);
-        found.len() as u64
+    let matches = Box::new(move |range: Range<usize>| {
+        let count = |event: &Vec<Pair>| {
+            found.clear();
+            matcher.matches(event, &mut scratch, &mut found);
+            found.len() as u64
+        };
+        events[range].iter().map(count).sum()
     });
     Some(Built { seconds, bytes, matches })
 }
 
-/// The engine as users hold it, its default matcher, built from text. Memory includes what the
-/// subscriptions keep of their expressions.
-fn index(setting: &Setting) -> Option<Built> {
+/// The engine as users hold it, its default matcher, built from text; event by event, or a batch looked at
+/// so. Memory includes what the subscriptions keep of their expressions.
+fn index(setting: &Setting, batch: Option<Evaluation>) -> Option<Built> {
     let workload = setting.workload()?;
     let written =
         |number: u32| WrittenSubscription::new(i64::from(number), workload.expression_text(number.into()));
@@ -143,9 +149,16 @@ fn index(setting: &Setting) -> Option<Built> {
         event
     };
     let events: Vec<Event> = (0..EVENTS).map(decode).collect();
-    let matches = Box::new(move |event: usize| {
+    scratch.set_evaluation(batch.unwrap_or_default());
+    let matches = Box::new(move |range: Range<usize>| {
         let mut count = 0;
-        snapshot.matches(&events[event], &mut scratch, |_| count += 1).expect("nothing is on disk");
+        let matched = match batch {
+            Some(_) => snapshot.matches_many(&events[range], &mut scratch, |_, _| count += 1),
+            None => events[range]
+                .iter()
+                .try_for_each(|event| snapshot.matches(event, &mut scratch, |_| count += 1)),
+        };
+        matched.expect("nothing is on disk");
         count
     });
     Some(Built { seconds, bytes, matches })
@@ -168,21 +181,25 @@ fn measure(contender: &Contender, setting: &Setting, wanted: &[u64]) -> Result<(
     };
     let begun = Instant::now();
     for (event, &wanted) in wanted.iter().enumerate() {
-        let found = matches(event);
+        let found = matches(event..event + 1);
         if found != wanted {
             return Err(format!("{}: {found} matches on event {event}, not {wanted}", contender.name));
         }
     }
+    let (found, all) = (matches(0..wanted.len()), wanted.iter().sum::<u64>());
+    if found != all {
+        return Err(format!("{}: {found} matches on all of the sample, not {all}", contender.name));
+    }
     // Slow matchers see fewer events per pass: the sample took so long, and everything may take four
     // times its budget.
-    let each = begun.elapsed().as_secs_f64() / wanted.len().max(1) as f64;
+    let each = begun.elapsed().as_secs_f64() / (2 * wanted.len().max(1)) as f64;
     let events = (4.0 * BUDGET.as_secs_f64() / PASSES as f64 / each) as usize;
     let events = events.clamp(SAMPLE as usize, EVENTS as usize);
     let (mut passes, mut found) = (Vec::new(), 0);
     let begun = Instant::now();
     while passes.len() < PASSES || begun.elapsed() < BUDGET {
         let pass = Instant::now();
-        found = (0..events).map(&mut matches).sum::<u64>();
+        found = matches(0..events);
         passes.push(pass.elapsed().as_secs_f64() * 1e6 / events as f64);
     }
     passes.sort_by(f64::total_cmp);
@@ -285,7 +302,8 @@ mod tests {
         assert!(wanted.iter().sum::<u64>() > 0);
         for contender in &CONTENDERS {
             let mut built = (contender.build)(&setting).unwrap();
-            let found: Vec<u64> = (0..SAMPLE as usize).map(&mut built.matches).collect();
+            let found: Vec<u64> =
+                (0..SAMPLE as usize).map(|event| (built.matches)(event..event + 1)).collect();
             assert_eq!(found, wanted, "{}", contender.name);
         }
     }
@@ -295,8 +313,11 @@ mod tests {
         let wrong = Contender {
             name: "wrong",
             build: |setting| {
-                let mut built = index(setting)?;
-                let matches = Box::new(move |event| (built.matches)(event) + u64::from(event == 7));
+                let mut built = index(setting, None)?;
+                let matches = Box::new(move |range: Range<usize>| {
+                    let wrong = u64::from(range.contains(&7));
+                    (built.matches)(range) + wrong
+                });
                 Some(Built { seconds: 0.0, bytes: 0, matches })
             },
         };
@@ -308,7 +329,7 @@ mod tests {
     #[test]
     fn references_do_not_know_trees() {
         let setting = Setting { workload: "abe-gen".to_owned(), expressions: 10 };
-        for contender in CONTENDERS.iter().filter(|contender| contender.name != "index") {
+        for contender in &CONTENDERS[..3] {
             assert!((contender.build)(&setting).is_none());
         }
     }
@@ -321,6 +342,10 @@ mod tests {
         assert!(start(&[]).unwrap_err().starts_with("usage"));
         assert!(start(&["conjunctive", "many"]).unwrap_err().starts_with("usage"));
         assert!(start(&["nothing", "10"]).unwrap_err().starts_with("usage"));
-        assert!(start(&["dense", "10", "fast"]).unwrap_err().contains("counting, access, compact, index"));
+        assert!(
+            start(&["dense", "10", "fast"])
+                .unwrap_err()
+                .contains("counting, access, compact, index, events, blocks")
+        );
     }
 }

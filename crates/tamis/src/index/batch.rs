@@ -3,22 +3,35 @@
 //! Rows are handed out in blocks to as many threads as are wanted; the matches of a block are one
 //! record batch, and the blocks come out in the order of the rows.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::builder::{Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::segment::Segment;
 use super::snapshot::{MatchScratch, Snapshot};
 use crate::error::{Error, Result};
 use crate::event::{ArrowEvents, Event};
 use crate::id::IdRef;
 use crate::limits::Limits;
+use crate::matcher::{Evaluation, Slot};
 use crate::rank::EventWeights;
 
-/// Events that are matched by one thread, one behind the other.
-const BLOCK: usize = 1024;
+/// Events that one thread matches together.
+const BLOCK: usize = 512;
+
+/// How a batch is matched.
+#[derive(Debug, Clone, Copy)]
+pub struct Batching {
+    /// By how many threads.
+    pub threads: usize,
+    /// How each of them looks at events.
+    pub evaluation: Evaluation,
+}
 
 /// The matches of a batch: pairs of an event's row and a subscription's id.
 #[derive(Debug)]
@@ -41,10 +54,10 @@ impl Snapshot {
         first: u64,
         metadata: bool,
         limits: &Limits,
-        threads: usize,
+        batching: Batching,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
-        self.answer_arrow(events, first, None, metadata, limits, threads, stop)
+        self.answer_arrow(events, first, None, metadata, limits, batching, stop)
     }
 
     /// The `most` matches of every row that score best, in the order of the rows and best first; the
@@ -57,10 +70,10 @@ impl Snapshot {
         most: usize,
         weights: &EventWeights,
         limits: &Limits,
-        threads: usize,
+        batching: Batching,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
-        self.answer_arrow(events, first, Some((most, weights)), false, limits, threads, stop)
+        self.answer_arrow(events, first, Some((most, weights)), false, limits, batching, stop)
     }
 
     #[expect(clippy::too_many_arguments, reason = "those of its two callers")]
@@ -71,7 +84,7 @@ impl Snapshot {
         ranking: Option<(usize, &EventWeights)>,
         metadata: bool,
         limits: &Limits,
-        threads: usize,
+        batching: Batching,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
         let strings = self.has_string_ids()?;
@@ -92,7 +105,8 @@ impl Snapshot {
         let failed = AtomicBool::new(false);
         let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
         let work = || {
-            let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
+            let (mut decoded, mut scratch) = (Vec::new(), MatchScratch::default());
+            scratch.set_evaluation(batching.evaluation);
             loop {
                 let block = next.fetch_add(1, Ordering::Relaxed);
                 if block >= blocks || stopped() {
@@ -100,26 +114,18 @@ impl Snapshot {
                 }
                 let rows = block * BLOCK..events.len().min((block + 1) * BLOCK);
                 let mut found = Found::new(strings, metadata, &schema);
-                let matched = rows.clone().take_while(|_| !stopped()).try_for_each(|row| {
-                    let number = first + row as u64;
-                    let decoded = events.decode(row, &mut event, self.attributes(), limits);
-                    let read = decoded.and_then(|()| match events.document(row) {
-                        Some(document) => self.read_document(document, &mut event),
-                        None => Ok(()),
-                    });
-                    read.map_err(|cause| Error::Item {
-                        position: number as usize,
-                        name: "event".to_owned(),
-                        cause: Box::new(cause),
-                    })?;
-                    self.answer_row(number, &event, ranking, &mut scratch, &mut found)
+                decoded.resize_with(decoded.len().max(rows.len()), Event::default);
+                let decoded = &mut decoded[..rows.len()];
+                let number = first + rows.start as u64;
+                let matched = self.read_rows(events, rows, first, decoded, limits).and_then(|()| {
+                    self.answer_rows(number, decoded, ranking, &mut scratch, &stopped, &mut found)
                 });
                 let batches = matched.and_then(|()| found.finish());
                 failed.fetch_or(batches.is_err(), Ordering::Relaxed);
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((block, batches));
             }
         };
-        let threads = threads.clamp(1, blocks.max(1));
+        let threads = batching.threads.clamp(1, blocks.max(1));
         std::thread::scope(|scope| {
             for _ in 1..threads {
                 // Where a thread cannot be started, the others do its work.
@@ -133,27 +139,52 @@ impl Snapshot {
         Ok(ArrowMatches { schema, batches: batches.concat() })
     }
 
-    fn answer_row(
+    /// Reads the events of some rows, and their documents.
+    fn read_rows(
+        &self,
+        events: &ArrowEvents,
+        rows: Range<usize>,
+        first: u64,
+        decoded: &mut [Event],
+        limits: &Limits,
+    ) -> Result<()> {
+        for (row, event) in rows.zip(decoded) {
+            let read = events.decode(row, event, self.attributes(), limits);
+            let read = read.and_then(|()| match events.document(row) {
+                Some(document) => self.read_document(document, event),
+                None => Ok(()),
+            });
+            read.map_err(|cause| Error::Item {
+                position: first as usize + row,
+                name: "event".to_owned(),
+                cause: Box::new(cause),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what events match, the first of which has this number.
+    fn answer_rows(
         &self,
         number: u64,
-        event: &Event,
+        events: &[Event],
         ranking: Option<(usize, &EventWeights)>,
         scratch: &mut MatchScratch,
+        stopped: &dyn Fn() -> bool,
         found: &mut Found<'_>,
     ) -> Result<()> {
-        if let Some((most, weights)) = ranking {
+        let Some((most, weights)) = ranking else {
+            return self.matching_many(events, scratch, stopped, |event, segment, slots| {
+                found.push(number + event as u64, segment, slots)
+            });
+        };
+        for (event, number) in events.iter().zip(number..).take_while(|_| !stopped()) {
             let ranked = self.top(event, most, weights, scratch)?;
             for ((id, score), rank) in ranked.into_iter().zip(1..) {
-                found.push(number, id, None)?;
-                found.scores.push(score);
-                found.ranks.push(rank);
+                found.push_ranked(number, id, score, rank)?;
             }
-            return Ok(());
         }
-        self.matching_slots(event, scratch, |segment, slot| {
-            let metadata = if found.metadata.is_some() { segment.metadata(slot) } else { None };
-            found.push(number, segment.id(slot)?, metadata)
-        })
+        Ok(())
     }
 
     /// Whether the ids are strings; an Arrow column holds ids of one kind.
@@ -177,6 +208,7 @@ impl Snapshot {
 /// Bytes of ids or metadata after which a batch is complete: its offsets are 32-bit numbers.
 const FULL: usize = 1 << 30;
 
+/// Pairs on their way into a batch.
 struct Found<'a> {
     schema: &'a SchemaRef,
     complete: Vec<RecordBatch>,
@@ -191,49 +223,83 @@ struct Found<'a> {
 }
 
 enum Ids {
-    Strings(StringBuilder),
-    Integers(Int64Builder),
+    /// Their bytes, and where each of them ends.
+    Strings(Vec<u8>, Vec<i32>),
+    Integers(Vec<i64>),
 }
 
 impl<'a> Found<'a> {
     fn new(strings: bool, metadata: bool, schema: &'a SchemaRef) -> Found<'a> {
         let ids = match strings {
-            true => Ids::Strings(StringBuilder::new()),
-            false => Ids::Integers(Int64Builder::new()),
+            true => Ids::Strings(Vec::new(), vec![0]),
+            false => Ids::Integers(Vec::new()),
         };
         let metadata = metadata.then(StringBuilder::new);
         let (complete, rows, scores, ranks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Found { schema, complete, rows, ids, metadata, bytes: 0, scores, ranks }
     }
 
-    fn push(&mut self, row: u64, id: IdRef<'_>, metadata: Option<&str>) -> Result<()> {
-        let id_bytes = if let IdRef::String(id) = id { id.len() } else { 0 };
-        let bytes = id_bytes + metadata.map_or(0, str::len);
-        if self.bytes > 0 && self.bytes + bytes > FULL {
-            self.complete()?;
+    /// Adds the pairs of one event and these slots.
+    fn push(&mut self, row: u64, segment: &Segment, slots: &[Slot]) -> Result<()> {
+        let text = if let Ids::Strings(..) = self.ids { segment.string_bytes(slots) } else { 0 };
+        let metadata = |slot: &Slot| segment.metadata(*slot).map_or(0, str::len);
+        let more = if self.metadata.is_some() { slots.iter().map(metadata).sum() } else { 0 };
+        if text + more > FULL && slots.len() > 1 {
+            let (some, others) = slots.split_at(slots.len() / 2);
+            self.push(row, segment, some)?;
+            return self.push(row, segment, others);
         }
+        self.make_room(text + more)?;
+        match &mut self.ids {
+            Ids::Strings(bytes, ends) => segment.strings(slots, bytes, ends)?,
+            Ids::Integers(ids) => segment.integers(slots, ids)?,
+        }
+        if let Some(builder) = &mut self.metadata {
+            slots.iter().for_each(|&slot| builder.append_option(segment.metadata(slot)));
+        }
+        self.rows.resize(self.rows.len() + slots.len(), row);
+        Ok(())
+    }
+
+    fn push_ranked(&mut self, row: u64, id: IdRef<'_>, score: f64, rank: u32) -> Result<()> {
+        self.make_room(if let IdRef::String(id) = id { id.len() } else { 0 })?;
         match (&mut self.ids, id) {
-            (Ids::Strings(builder), IdRef::String(id)) => builder.append_value(id),
-            (Ids::Integers(builder), IdRef::Integer(id)) => builder.append_value(id),
+            (Ids::Strings(bytes, ends), IdRef::String(id)) => {
+                bytes.extend_from_slice(id.as_bytes());
+                ends.push(bytes.len() as i32);
+            }
+            (Ids::Integers(ids), IdRef::Integer(id)) => ids.push(id),
             _ => {
                 return Err(Error::event(
                     "an id is of another kind than its segment says: a file is damaged",
                 ));
             }
         }
-        if let Some(builder) = &mut self.metadata {
-            builder.append_option(metadata);
-        }
         self.rows.push(row);
+        self.scores.push(score);
+        self.ranks.push(rank);
+        Ok(())
+    }
+
+    /// Makes room for so many bytes of text.
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        if self.bytes > 0 && self.bytes + bytes > FULL {
+            self.complete()?;
+        }
         self.bytes += bytes;
         Ok(())
     }
 
     fn complete(&mut self) -> Result<()> {
         self.bytes = 0;
+        let wrong = |error: arrow_schema::ArrowError| Error::event(error.to_string());
         let ids: ArrayRef = match &mut self.ids {
-            Ids::Strings(builder) => Arc::new(builder.finish()),
-            Ids::Integers(builder) => Arc::new(builder.finish()),
+            Ids::Strings(bytes, ends) => {
+                let ends = ScalarBuffer::from(std::mem::replace(ends, vec![0]));
+                let bytes = Buffer::from_vec(std::mem::take(bytes));
+                Arc::new(StringArray::try_new(OffsetBuffer::new(ends), bytes, None).map_err(wrong)?)
+            }
+            Ids::Integers(ids) => Arc::new(Int64Array::from(std::mem::take(ids))),
         };
         let rows = UInt64Array::from(std::mem::take(&mut self.rows));
         let mut columns: Vec<ArrayRef> = vec![Arc::new(rows), ids];
@@ -244,7 +310,7 @@ impl<'a> Found<'a> {
             columns.push(Arc::new(UInt32Array::from(std::mem::take(&mut self.ranks))));
         }
         let batch = RecordBatch::try_new(Arc::clone(self.schema), columns);
-        self.complete.push(batch.map_err(|error| Error::event(error.to_string()))?);
+        self.complete.push(batch.map_err(wrong)?);
         Ok(())
     }
 

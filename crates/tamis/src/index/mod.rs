@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
-pub use batch::ArrowMatches;
+pub use batch::{ArrowMatches, Batching};
 pub use builder::{Builder, Refused};
 pub use segment::Algorithm;
 pub use snapshot::{MatchScratch, Snapshot, Stats};

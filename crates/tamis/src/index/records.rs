@@ -78,6 +78,21 @@ impl Records {
         self.ids.get(slot)
     }
 
+    /// Appends ids that are integers; `None` where one is not.
+    pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Option<()> {
+        self.ids.integers(slots, ids)
+    }
+
+    /// How many bytes ids have that are strings.
+    pub fn string_bytes(&self, slots: &[Slot]) -> usize {
+        self.ids.string_bytes(slots)
+    }
+
+    /// Appends the bytes of ids that are strings, and where each ends; `None` where one is none.
+    pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Option<()> {
+        self.ids.strings(slots, bytes, ends)
+    }
+
     /// Whether there are ids that are strings, and ids that are integers.
     pub fn id_kinds(&self) -> (bool, bool) {
         (self.kinds[0] > 0, self.kinds[1] > 0)

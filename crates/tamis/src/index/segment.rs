@@ -267,6 +267,47 @@ impl Segment {
         }
     }
 
+    /// Appends the slots that each event matches, as [`Matcher::matches_many`] does.
+    pub fn matches_many(
+        &self,
+        events: &[Event],
+        scratch: &mut Scratch,
+        found: &mut Vec<Slot>,
+        ends: &mut Vec<usize>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let matched = |scratch: &mut Scratch, found: &mut Vec<Slot>, ends: &mut Vec<usize>| {
+            self.matcher().matches_many(events, scratch, found, ends, stopped);
+        };
+        if self.trusted {
+            matched(scratch, found, ends);
+            return Ok(());
+        }
+        match catch_unwind(AssertUnwindSafe(|| matched(scratch, found, ends))) {
+            Ok(()) if found.iter().all(|&slot| (slot as usize) < self.len()) => Ok(()),
+            _ => {
+                scratch.renew();
+                Err(self.damaged())
+            }
+        }
+    }
+
+    /// Appends ids that are integers; fails where one is not.
+    pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Result<()> {
+        self.records.integers(slots, ids).ok_or_else(|| self.damaged())
+    }
+
+    /// How many bytes ids have that are strings.
+    pub fn string_bytes(&self, slots: &[Slot]) -> usize {
+        self.records.string_bytes(slots)
+    }
+
+    /// Appends the bytes of ids that are strings, not yet known to be UTF-8, and where each of them ends;
+    /// fails where one is no string.
+    pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Result<()> {
+        self.records.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
+    }
+
     /// Fails where the segment lives in a file that is not as it was written.
     pub fn verify(&self) -> Result<()> {
         match self.file() {

@@ -14,7 +14,7 @@ use super::subscription::Subscription;
 use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::id::{Id, IdRef};
-use crate::matcher::{Scratch, Shape, Slot};
+use crate::matcher::{Evaluation, Scratch, Shape, Slot};
 use crate::rank::ScoreScratch;
 use crate::xml::FilterSnapshot;
 
@@ -40,6 +40,15 @@ pub struct MatchScratch {
     pub(super) events: u32,
     pub(super) scores: ScoreScratch,
     pub(super) visited: HashSet<Slot, ahash::RandomState>,
+    /// Of many events, for each segment the slots, and where those of each event end.
+    pub(super) many: Vec<(Vec<Slot>, Vec<usize>)>,
+}
+
+impl MatchScratch {
+    /// How many events are looked at, where they are matched together.
+    pub fn set_evaluation(&mut self, evaluation: Evaluation) {
+        self.scratch.set_evaluation(evaluation);
+    }
 }
 
 impl Snapshot {
@@ -80,6 +89,55 @@ impl Snapshot {
             }
             for &slot in &scratch.slots {
                 found(segment, slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `found` with the position of every event and the id of every subscription that it matches,
+    /// event by event and in insertion order.
+    pub fn matches_many<'s>(
+        &'s self,
+        events: &[Event],
+        scratch: &mut MatchScratch,
+        mut found: impl FnMut(usize, IdRef<'s>),
+    ) -> Result<()> {
+        self.matching_many(events, scratch, &|| false, |event, segment, slots| {
+            slots.iter().try_for_each(|&slot| {
+                found(event, segment.id(slot)?);
+                Ok(())
+            })
+        })
+    }
+
+    /// Calls `found` with the slots of every segment that an event matches, if there are any, event by
+    /// event. Once `stopped` says so, the last events may be left out.
+    pub(super) fn matching_many<'s>(
+        &'s self,
+        events: &[Event],
+        scratch: &mut MatchScratch,
+        stopped: &dyn Fn() -> bool,
+        mut found: impl FnMut(usize, &'s Segment, &[Slot]) -> Result<()>,
+    ) -> Result<()> {
+        let MatchScratch { scratch, many, events: seen, .. } = scratch;
+        events.iter().for_each(|event| self.sample.observe(event, seen));
+        many.resize_with(many.len().max(self.segments.len()), Default::default);
+        let mut whole = events.len();
+        for (segment, (slots, ends)) in self.segments.iter().zip(&mut *many) {
+            slots.clear();
+            ends.clear();
+            segment.matches_many(events, scratch, slots, ends, stopped)?;
+            if segment.removals() > 0 {
+                keep_live(segment, self.version, slots, ends);
+            }
+            whole = whole.min(ends.len());
+        }
+        for event in 0..whole {
+            for (segment, (slots, ends)) in self.segments.iter().zip(&*many) {
+                let slots = &slots[event.checked_sub(1).map_or(0, |before| ends[before])..ends[event]];
+                if !slots.is_empty() {
+                    found(event, segment, slots)?;
+                }
             }
         }
         Ok(())
@@ -170,6 +228,19 @@ impl Snapshot {
             matchers,
         }
     }
+}
+
+/// Leaves out what is removed at a version.
+fn keep_live(segment: &Segment, version: u64, slots: &mut Vec<Slot>, ends: &mut [usize]) {
+    let (mut start, mut kept) = (0, 0);
+    for end in ends {
+        for position in start..*end {
+            slots[kept] = slots[position];
+            kept += usize::from(segment.is_live(slots[position], version));
+        }
+        start = std::mem::replace(end, kept);
+    }
+    slots.truncate(kept);
 }
 
 /// Figures about an index.

@@ -45,8 +45,51 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
     /// Appends the slots of the expressions that are true on the event, ascending.
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>);
 
+    /// Appends the slots of each event, ascending, and for each event where they end. `stopped` is
+    /// asked now and then whether to give up, after which the last events have no end.
+    fn matches_many(
+        &self,
+        events: &[Event],
+        scratch: &mut Scratch,
+        found: &mut Vec<Slot>,
+        ends: &mut Vec<usize>,
+        stopped: &dyn Fn() -> bool,
+    ) {
+        one_by_one(self, events, scratch, found, ends, stopped);
+    }
+
     /// About how many bytes of memory matching reads.
     fn bytes(&self) -> usize;
+}
+
+/// Matches events one behind the other.
+fn one_by_one<M: Matcher + ?Sized>(
+    matcher: &M,
+    events: &[Event],
+    scratch: &mut Scratch,
+    found: &mut Vec<Slot>,
+    ends: &mut Vec<usize>,
+    stopped: &dyn Fn() -> bool,
+) {
+    for event in events {
+        if stopped() {
+            return;
+        }
+        matcher.matches(event, scratch, found);
+        ends.push(found.len());
+    }
+}
+
+/// How the events of a batch are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Evaluation {
+    /// In blocks where that is likely to cost less, one by one elsewhere.
+    #[default]
+    Auto,
+    /// One by one.
+    Events,
+    /// In blocks, wherever a matcher can.
+    Blocks,
 }
 
 /// Per-thread working memory of a match; any matcher can use any scratch.
@@ -59,6 +102,8 @@ pub struct Scratch {
     /// Truths of operands waiting for their operator.
     stack: Vec<Truth>,
     compiled: compiled::Working,
+    block: compiled::Block,
+    evaluation: Evaluation,
     atree: atree::ATreeScratch,
     conjunction: conjunction::ConjunctionScratch,
     dewey: dewey::DeweyScratch,
@@ -79,6 +124,21 @@ impl Scratch {
     /// entry for comparison.
     pub fn set_skipping(&mut self, skipping: bool) {
         self.conjunction.postings.without_skipping = !skipping;
+    }
+
+    /// How the events of a batch are looked at.
+    pub fn set_evaluation(&mut self, evaluation: Evaluation) {
+        self.evaluation = evaluation;
+    }
+
+    /// Forgets everything but how to work, after something went wrong.
+    pub(crate) fn renew(&mut self) {
+        let (evaluation, pruning) = (self.evaluation, self.pruning);
+        *self = Scratch { evaluation, pruning, ..Scratch::default() };
+    }
+
+    fn evaluation(&self) -> Evaluation {
+        self.evaluation
     }
 
     /// How a ranking is pruned.

@@ -3,6 +3,8 @@
 //! Sources of all kinds are numbered one behind the other, their entries sorted together, and every
 //! relation becomes a list of starts and a list of items.
 
+use std::sync::atomic::AtomicU32;
+
 use super::Compiled;
 use super::build::{Builder, Source, Waiting};
 use super::patterns::Patterns;
@@ -114,6 +116,7 @@ impl Parts {
             keys: builder.keys,
             bounds: builder.bounds,
             program: builder.program.into(),
+            unasked: AtomicU32::new(0),
         }
     }
 }

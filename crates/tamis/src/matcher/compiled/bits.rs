@@ -81,7 +81,13 @@ impl Bits {
         BitTest { word: place.rank_word(), mask, exact: place.ranks <= WIDTH }
     }
 
-    /// Calls `set` with the words and bits of a key that an event has.
+    /// The word and the bit that a key has for its own.
+    pub fn key(&self, attribute: u32, key: u32) -> (u32, u64) {
+        let place = &self.places[attribute as usize];
+        (place.key_word(key), place.key_bit(key))
+    }
+
+    /// Calls `set` with the words and bits of a key that an event has, its own first.
     pub fn with_key(&self, attribute: u32, key: u32, mut set: impl FnMut(u32, u64)) {
         let place = &self.places[attribute as usize];
         set(place.key_word(key), place.key_bit(key));

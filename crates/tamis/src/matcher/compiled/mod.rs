@@ -13,19 +13,25 @@
 
 mod assemble;
 mod bits;
+mod block;
 mod build;
 mod estimate;
 mod keys;
+mod lanes;
+mod many;
 mod patterns;
 mod program;
 mod ranges;
 mod run;
 mod shape;
+mod sparse;
 mod term;
 mod values;
 mod working;
 
-use super::{Matcher, Scan, Scratch, Slot};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::{Evaluation, Matcher, Scan, Scratch, Slot, one_by_one};
 use crate::column::Column;
 use crate::error::Result;
 use crate::event::{Attributes, Event, Presence};
@@ -34,8 +40,10 @@ use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::truth::{Missing, Truth};
 use bits::Bits;
+pub(crate) use block::Block;
 pub(crate) use build::CompiledBuilder;
 use keys::{Keys, NO_KEY};
+use lanes::LANES;
 use patterns::Patterns;
 use program::{Context, block_holds, holds};
 use ranges::{Bounds, NO_RANK, Stabbing};
@@ -46,6 +54,10 @@ use working::{Field, Known};
 
 /// No block: nothing remains to be checked.
 const NO_BLOCK: u32 = u32::MAX;
+/// Fewer events are looked at one by one.
+const LEAST_BLOCK: usize = 64;
+/// Where that is no better for one block, it is not tried for so many.
+const UNASKED: u32 = 63;
 /// Marks a target that is a node, not a slot.
 const TARGET_NODE: u32 = 1 << 31;
 
@@ -84,6 +96,8 @@ pub struct Compiled {
     attribute_predicates: Column<u32>,
     /// The number of slots, the first source of each kind, and the numbers of nodes, edges and uses.
     counts: Column<u64>,
+    /// For how many blocks of events not to ask whether they are better looked at together.
+    unasked: AtomicU32,
 }
 
 impl Compiled {
@@ -203,12 +217,34 @@ impl Compiled {
             deep: reader.next()?,
             attribute_predicates: reader.next()?,
             scan: Scan::new([], attributes, missing),
+            unasked: AtomicU32::new(0),
         };
         if !compiled.deep.is_empty() {
             let deep = compiled.deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
             compiled.scan = Scan::new(&deep, attributes, missing);
         }
         Ok(compiled)
+    }
+
+    /// Whether to find out if so many events are better looked at together: not where that was found
+    /// to be no better a short while ago.
+    fn is_worth_asking(&self, events: usize, evaluation: Evaluation) -> bool {
+        if evaluation == Evaluation::Events || events < LEAST_BLOCK {
+            return false;
+        }
+        let fewer = |unasked: u32| unasked.checked_sub(1);
+        self.unasked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_err()
+    }
+
+    /// The lanes and slots of the expressions too deep to compile that events satisfy.
+    fn match_deep(&self, events: &[Event], scratch: &mut Scratch) -> Vec<(usize, Slot)> {
+        let mut found = Vec::new();
+        for (lane, event) in events.iter().enumerate().filter(|_| !self.deep.is_empty()) {
+            let mut slots = Vec::new();
+            self.scan.matches(event, scratch, &mut slots);
+            found.extend(slots.into_iter().map(|position| (lane, self.deep[position as usize])));
+        }
+        found
     }
 
     /// Writes down what the event has, and which sources that makes true.
@@ -400,6 +436,34 @@ impl Matcher for Compiled {
         deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
         working.take(found);
         working.end();
+    }
+
+    fn matches_many(
+        &self,
+        events: &[Event],
+        scratch: &mut Scratch,
+        found: &mut Vec<Slot>,
+        ends: &mut Vec<usize>,
+        stopped: &dyn Fn() -> bool,
+    ) {
+        for events in events.chunks(LANES) {
+            if stopped() {
+                return;
+            }
+            let in_any_case = scratch.evaluation() == Evaluation::Blocks;
+            if !in_any_case && !self.is_worth_asking(events.len(), scratch.evaluation()) {
+                one_by_one(self, events, scratch, found, ends, stopped);
+                continue;
+            }
+            let mut block = std::mem::take(&mut scratch.block);
+            let deep = || self.match_deep(events, scratch);
+            let matched = self.match_block(events, &mut block, in_any_case, deep, found, ends);
+            scratch.block = block;
+            if !matched {
+                self.unasked.store(UNASKED, Ordering::Relaxed);
+                one_by_one(self, events, scratch, found, ends, stopped);
+            }
+        }
     }
 
     fn bytes(&self) -> usize {

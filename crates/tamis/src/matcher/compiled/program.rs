@@ -18,16 +18,16 @@ pub(super) const ANY: u32 = 6; // the number of blocks and the words they take, 
 pub(super) const JUMP: u32 = 7; // a block goes on elsewhere
 pub(super) const BITS: u32 = 8; // a word and the halves of its mask follow: an exact test
 
-const KIND: u32 = 15;
-const NEGATED: u32 = 1 << 4;
-const LAST: u32 = 1 << 5;
+pub(super) const KIND: u32 = 15;
+pub(super) const NEGATED: u32 = 1 << 4;
+pub(super) const LAST: u32 = 1 << 5;
 /// The most keys a check has room to count; more make a set.
 pub(super) const MOST_KEYS: usize = 15;
 /// The most attributes that fit a head.
 pub(super) const MOST_ATTRIBUTES: usize = (1 << 22) - 1;
 
 /// More than blocks nest in anything that is compiled.
-const MOST_DEPTH: u32 = 256;
+pub(super) const MOST_DEPTH: u32 = 256;
 
 /// The head of a check.
 pub(super) fn head(kind: u32, negated: bool, count: usize, attribute: u32) -> u32 {

@@ -148,6 +148,12 @@ impl Stabbing {
         Stabbing { starts: starts.into(), intervals: intervals.into(), highest: highest.into() }
     }
 
+    /// The intervals of an attribute, by their first rank.
+    pub fn of(&self, attribute: u32) -> &[Interval] {
+        let attribute = attribute as usize;
+        &self.intervals[self.starts[attribute] as usize..self.starts[attribute + 1] as usize]
+    }
+
     /// Calls `found` with the source of every interval of the attribute that holds the rank.
     pub fn stab(&self, attribute: u32, rank: u32, found: &mut impl FnMut(u32)) {
         let attribute = attribute as usize;

@@ -24,16 +24,36 @@ struct Group {
 }
 
 /// The first bit test's mask, in halves.
-type Mask = [u32; 2];
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct Mask([u32; 2]);
+
+impl Mask {
+    fn halves(mask: u64) -> Mask {
+        Mask([mask as u32, (mask >> 32) as u32])
+    }
+
+    pub fn whole(self) -> u64 {
+        let Mask([low, high]) = self;
+        u64::from(low) | u64::from(high) << 32
+    }
+}
 
 /// What follows when a source is true and the first bit test passes.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Entry {
+pub(super) struct Entry {
     /// The second bit test.
     mask: Mask,
     word: u32,
-    candidate: Candidate,
+    pub candidate: Candidate,
+}
+
+impl Entry {
+    /// The word and the mask of the second bit test.
+    pub fn test(&self) -> (u32, u64) {
+        (self.word, self.mask.whole())
+    }
 }
 
 /// An entry that passes its bit tests.
@@ -50,14 +70,6 @@ const GROUP: usize = size_of::<Group>() / 4;
 const MASK: usize = size_of::<Mask>() / 4;
 const ENTRY: usize = size_of::<Entry>() / 4;
 
-fn halves(mask: u64) -> Mask {
-    [mask as u32, (mask >> 32) as u32]
-}
-
-fn whole([low, high]: Mask) -> u64 {
-    u64::from(low) | u64::from(high) << 32
-}
-
 /// Appends the run of a source, unless nothing waits for it. What waits is sorted by its tests.
 pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> + Clone, run: &mut Vec<u32>) {
     let mut groups: Vec<Group> = Vec::new();
@@ -73,11 +85,31 @@ pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> 
     }
     run.push(groups.len() as u32);
     run.extend_from_slice(bytemuck::cast_slice(&groups));
-    run.extend(waiting.clone().flat_map(|waiting| halves(waiting.tests[0].mask)));
+    run.extend(waiting.clone().flat_map(|waiting| Mask::halves(waiting.tests[0].mask).0));
     for &Waiting { tests: [_, BitTest { word, mask, .. }], block, target } in waiting {
-        let entry = Entry { mask: halves(mask), word, candidate: Candidate { block, target } };
+        let entry = Entry { mask: Mask::halves(mask), word, candidate: Candidate { block, target } };
         run.extend_from_slice(bytemuck::cast_slice(&[entry]));
     }
+}
+
+/// How many entries a run has that is not empty.
+pub(super) fn count_entries(run: &[u32]) -> u32 {
+    run[GROUP * run[0] as usize]
+}
+
+/// The groups of a run that is not empty: the word of their first tests, the masks, and the entries.
+pub(super) fn groups(run: &[u32]) -> impl Iterator<Item = (u32, &[Mask], &[Entry])> {
+    let (groups, rest) = run[1..].split_at(GROUP * run[0] as usize);
+    let groups: &[Group] = bytemuck::cast_slice(groups);
+    let count = groups.last().map_or(0, |group| group.end as usize);
+    let (masks, entries) = rest.split_at(MASK * count);
+    let (masks, entries): (&[Mask], &[Entry]) = (bytemuck::cast_slice(masks), bytemuck::cast_slice(entries));
+    let mut begin = 0;
+    groups.iter().map(move |group| {
+        let within = begin..group.end as usize;
+        begin = within.end;
+        (group.word, &masks[within.clone()], &entries[within])
+    })
 }
 
 /// A group whose word is not empty.
@@ -154,7 +186,7 @@ impl Stages {
             let mut entry = open.entries + ENTRY as u32 * self.done;
             for &mask in masks {
                 self.passed[passed] = entry;
-                passed += usize::from(whole(mask) & open.word != 0);
+                passed += usize::from(mask.whole() & open.word != 0);
                 entry += ENTRY as u32;
             }
             self.done += count;
@@ -171,7 +203,7 @@ impl Stages {
             let position = position as usize;
             let entry: &Entry = bytemuck::from_bytes(bytemuck::cast_slice(&runs[position..position + ENTRY]));
             self.candidates[candidates] = entry.candidate;
-            candidates += usize::from(bits[entry.word as usize] & whole(entry.mask) != 0);
+            candidates += usize::from(bits[entry.word as usize] & entry.mask.whole() != 0);
         }
         self.found = candidates;
         true

@@ -134,25 +134,45 @@ fn grow<T: Clone>(list: &mut Vec<T>, length: usize, value: T) {
 /// A set of slots that is emptied in ascending order, in time proportional to what it holds plus a
 /// four-thousandth of its size.
 #[derive(Debug, Default)]
-struct Bitmap {
+pub(super) struct Bitmap {
     words: Vec<u64>,
     /// One bit per word that is not empty.
     summary: Vec<u64>,
 }
 
 impl Bitmap {
-    fn grow(&mut self, slots: usize) {
+    pub fn grow(&mut self, slots: usize) {
         grow(&mut self.words, slots.div_ceil(64), 0);
         grow(&mut self.summary, slots.div_ceil(64 * 64), 0);
     }
 
-    fn insert(&mut self, slot: u32) {
+    pub fn insert(&mut self, slot: u32) {
         let word = slot as usize / 64;
         self.words[word] |= 1 << (slot % 64);
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
-    fn drain(&mut self, found: &mut Vec<u32>) {
+    /// Takes the least out. `cursor` begins at 0 and is passed on; what is put in meanwhile is greater
+    /// than what was taken out.
+    pub fn pop(&mut self, cursor: &mut usize) -> Option<u32> {
+        while let Some(summary) = self.summary.get_mut(*cursor) {
+            if *summary == 0 {
+                *cursor += 1;
+                continue;
+            }
+            let word = *cursor * 64 + summary.trailing_zeros() as usize;
+            let bits = &mut self.words[word];
+            let slot = word as u32 * 64 + bits.trailing_zeros();
+            *bits &= *bits - 1;
+            if *bits == 0 {
+                *summary &= *summary - 1;
+            }
+            return Some(slot);
+        }
+        None
+    }
+
+    pub fn drain(&mut self, found: &mut Vec<u32>) {
         for (position, summary) in self.summary.iter_mut().enumerate() {
             let mut filled = std::mem::take(summary);
             while filled != 0 {

@@ -1,0 +1,350 @@
+//! What do many events have, looked at together?
+//!
+//! Where one event has a bit, a block of events has a lane for each of them: the lanes of a bit are
+//! the events that have it. Only what some event of the block has takes memory.
+
+use super::bits::Bits;
+use super::keys::Probe;
+use super::lanes::Lanes;
+use super::ranges::NO_RANK;
+use super::sparse::Sparse;
+use super::working::{Bitmap, Known};
+use crate::event::AttributeId;
+use crate::matcher::Slot;
+
+/// The end of a chain.
+const END: u32 = u32::MAX;
+
+/// Working memory of the matches of one block.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    /// All events of the block.
+    pub(super) all: Lanes,
+    words: Sparse<Word>,
+    /// For every word the events that have any bit of it, and behind them those of each bit.
+    bits: Vec<Lanes>,
+    marks: Vec<Mark>,
+    pub(super) fields: Sparse<Field>,
+    seen: Vec<Seen>,
+    /// The keys that some event has, and where their lanes are.
+    pub(super) keys: Vec<(u32, Mark)>,
+    ranks: Vec<u32>,
+    /// For every rank of `ranks` the events below it, and behind those of an attribute all events.
+    below: Vec<Lanes>,
+    pub(super) sets: Sparse<Lanes>,
+    pub(super) ranges: Sparse<Lanes>,
+    pub(super) patterns: Sparse<Truths>,
+    pub(super) nodes: Sparse<Truths>,
+    /// Nodes that are true for events that what waits for them has not been told of.
+    pub(super) pending: Bitmap,
+    /// The slots of each event, in any order and perhaps repeated.
+    pub(super) found: Vec<Vec<Slot>>,
+    pub(super) ascending: Bitmap,
+    pub(super) probes: Vec<Probe>,
+}
+
+/// A word of which some event has a bit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Word {
+    /// The bits that some event has.
+    pub present: u64,
+    /// Where its lanes begin.
+    first: u32,
+}
+
+/// A bit that an event has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    /// The position of its word.
+    word: u32,
+    bit: u8,
+    lane: u16,
+}
+
+/// What the events have for an attribute.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Field {
+    /// Its number in the events.
+    pub global: AttributeId,
+    /// The events that have it, if only as a null.
+    pub present: Lanes,
+    /// The events that have a value for it.
+    pub valued: Lanes,
+    /// The events that have more than one.
+    several: Lanes,
+    /// The last of its values plus one, or 0.
+    last: u32,
+    /// Where its ranks and their lanes begin, and how many ranks there are, once they are sorted.
+    sorted: Option<(u32, u32, u32)>,
+}
+
+/// A value that an event has.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    known: Known,
+    lane: u32,
+    /// The value of the same attribute before it.
+    before: u32,
+}
+
+/// Events for which a pattern or node was evaluated, and those for which it is true.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Truths {
+    pub known: Lanes,
+    pub truth: Lanes,
+    /// Of a node, those that were told to what waits for it.
+    pub fired: Lanes,
+}
+
+/// How much there is of everything that is numbered.
+pub(super) struct Sizes {
+    pub words: usize,
+    pub attributes: usize,
+    pub sets: usize,
+    pub ranges: usize,
+    pub patterns: usize,
+    pub nodes: usize,
+    pub slots: usize,
+}
+
+impl Block {
+    /// Makes room for the answers of so many events.
+    pub(super) fn begin(&mut self, events: usize, sizes: &Sizes) {
+        self.all = Lanes::first(events);
+        self.words.grow(sizes.words);
+        self.fields.grow(sizes.attributes);
+        self.sets.grow(sizes.sets);
+        self.ranges.grow(sizes.ranges);
+        self.patterns.grow(sizes.patterns);
+        self.nodes.grow(sizes.nodes);
+        self.pending.grow(sizes.nodes);
+        self.ascending.grow(sizes.slots);
+        self.found.resize_with(self.found.len().max(events), Vec::new);
+    }
+
+    /// Forgets the events.
+    pub(super) fn end(&mut self) {
+        self.words.clear();
+        self.fields.clear();
+        self.sets.clear();
+        self.ranges.clear();
+        self.patterns.clear();
+        self.nodes.clear();
+        self.bits.clear();
+        self.marks.clear();
+        self.seen.clear();
+        self.keys.clear();
+        self.ranks.clear();
+        self.below.clear();
+    }
+
+    /// Notes that an event has an attribute, if only as a null.
+    pub(super) fn see(&mut self, lane: usize, attribute: u32, global: AttributeId) -> usize {
+        let place = self.fields.place(attribute);
+        let field = &mut self.fields.items[place];
+        field.global = global;
+        field.present.insert(lane);
+        place
+    }
+
+    /// Notes a value that an event has for the attribute whose field is at `place`.
+    pub(super) fn see_value(&mut self, lane: usize, place: usize, known: Known) {
+        let field = &mut self.fields.items[place];
+        if field.valued.contains(lane) {
+            field.several.insert(lane);
+        }
+        field.valued.insert(lane);
+        self.seen.push(Seen { known, lane: lane as u32, before: field.last.wrapping_sub(1) });
+        field.last = self.seen.len() as u32;
+    }
+
+    /// Notes the bits of a key that an event has.
+    pub(super) fn see_key(&mut self, lane: usize, attribute: u32, key: u32, bits: &Bits) {
+        let mut own = true;
+        bits.with_key(attribute, key, |word, bit| {
+            let (mark, fresh) = self.mark(lane, word, bit);
+            if own && fresh {
+                self.keys.push((key, mark));
+            }
+            own = false;
+        });
+    }
+
+    /// Notes the bit of a rank that an event has.
+    pub(super) fn see_rank(&mut self, lane: usize, attribute: u32, rank: u32, bits: &Bits) {
+        bits.with_rank(attribute, rank, |word, bit| {
+            self.mark(lane, word, bit);
+        });
+    }
+
+    /// Notes a bit, and tells whether it is the first of its kind.
+    fn mark(&mut self, lane: usize, word: u32, bit: u64) -> (Mark, bool) {
+        let place = self.words.place(word);
+        let word = &mut self.words.items[place];
+        let mark = Mark { word: place as u32, bit: bit.trailing_zeros() as u8, lane: lane as u16 };
+        let fresh = word.present & bit == 0;
+        word.present |= bit;
+        self.marks.push(mark);
+        (mark, fresh)
+    }
+
+    /// Lays the lanes out, once everything was seen.
+    pub(super) fn lay_out(&mut self) {
+        let mut first = 0;
+        for word in &mut self.words.items {
+            word.first = first;
+            first += 1 + word.present.count_ones();
+        }
+        self.bits.clear();
+        self.bits.resize(first as usize, Lanes::NONE);
+        for position in 0..self.marks.len() {
+            let mark = self.marks[position];
+            let word = self.words.items[mark.word as usize];
+            self.bits[word.first as usize].insert(mark.lane.into());
+            self.bits[word.place(1 << mark.bit)].insert(mark.lane.into());
+        }
+    }
+
+    /// The events that have the bit of a mark.
+    pub(super) fn marked(&self, mark: Mark) -> Lanes {
+        self.bits[self.words.items[mark.word as usize].place(1 << mark.bit)]
+    }
+
+    /// A word other than the first, if some event has a bit of it.
+    #[inline]
+    pub(super) fn word(&self, word: u32) -> Option<Word> {
+        self.words.get(word).copied()
+    }
+
+    /// The events that have any bit of a word.
+    #[inline]
+    pub(super) fn any(&self, word: Word) -> Lanes {
+        self.bits[word.first as usize]
+    }
+
+    /// The events that have one of some bits of a word.
+    #[inline]
+    pub(super) fn some(&self, word: Word, mask: u64) -> Lanes {
+        let mut rest = mask & word.present;
+        if rest == word.present {
+            return self.any(word);
+        }
+        let mut lanes = Lanes::NONE;
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            lanes |= self.bits[word.place(bit)];
+            rest ^= bit;
+        }
+        lanes
+    }
+
+    /// The events that pass a bit test.
+    #[inline]
+    pub(super) fn test(&self, word: u32, mask: u64) -> Lanes {
+        match self.words.get(word) {
+            // Everything passes the test of word 0, but for that of no bits.
+            None if word == 0 && mask != 0 => self.all,
+            None => Lanes::NONE,
+            Some(&word) => self.some(word, mask),
+        }
+    }
+
+    /// Calls `with` for every value that events of `lanes` have for an attribute.
+    pub(super) fn each_value(&self, attribute: u32, lanes: Lanes, mut with: impl FnMut(usize, Known)) {
+        let mut next = self.fields.get(attribute).map_or(END, |field| field.last.wrapping_sub(1));
+        while next != END {
+            let Seen { known, lane, before } = self.seen[next as usize];
+            if lanes.contains(lane as usize) {
+                with(lane as usize, known);
+            }
+            next = before;
+        }
+    }
+
+    /// The events of `lanes` that have a value of an attribute of which `is` holds.
+    pub(super) fn scan(&self, attribute: u32, lanes: Lanes, is: impl Fn(Known) -> bool) -> Lanes {
+        let mut found = Lanes::NONE;
+        self.each_value(attribute, lanes, |lane, known| {
+            if is(known) {
+                found.insert(lane);
+            }
+        });
+        found
+    }
+
+    /// The distinct ranks of an attribute's values, and for each the events below it; events with
+    /// several values are apart.
+    pub(super) fn ranks(&mut self, attribute: u32) -> (&[u32], &[Lanes]) {
+        let Some(place) = self.fields.find(attribute) else { return (&[], &[Lanes::NONE]) };
+        if self.fields.items[place].sorted.is_none() {
+            self.sort_ranks(place);
+        }
+        let (ranks, below, count) = self.fields.items[place].sorted.unwrap_or_default();
+        let (ranks, below, count) = (ranks as usize, below as usize, count as usize);
+        (&self.ranks[ranks..ranks + count], &self.below[below..=below + count])
+    }
+
+    fn sort_ranks(&mut self, place: usize) {
+        let field = self.fields.items[place];
+        let mut pairs: Vec<(u32, usize)> = Vec::new();
+        let single = field.valued.without(field.several);
+        self.each_value(self.fields.numbers()[place], single, |lane, known| {
+            if known.rank != NO_RANK {
+                pairs.push((known.rank, lane));
+            }
+        });
+        pairs.sort_unstable();
+        let (first, first_below) = (self.ranks.len(), self.below.len());
+        let mut lanes = Lanes::NONE;
+        for (rank, lane) in pairs {
+            if self.ranks.len() == first || self.ranks.last() != Some(&rank) {
+                self.ranks.push(rank);
+                self.below.push(lanes);
+            }
+            lanes.insert(lane);
+        }
+        self.below.push(lanes);
+        let count = self.ranks.len() - first;
+        self.fields.items[place].sorted = Some((first as u32, first_below as u32, count as u32));
+    }
+
+    /// The events that have a value for an attribute.
+    pub(super) fn valued(&self, attribute: u32) -> Lanes {
+        self.fields.get(attribute).map_or(Lanes::NONE, |field| field.valued)
+    }
+
+    /// The events that have several values for an attribute.
+    pub(super) fn several(&self, attribute: u32) -> Lanes {
+        self.fields.get(attribute).map_or(Lanes::NONE, |field| field.several)
+    }
+
+    /// The events that have a value of an attribute whose rank lies between two.
+    pub(super) fn within(&mut self, attribute: u32, first: u32, last: u32) -> Lanes {
+        let (ranks, below) = self.ranks(attribute);
+        let low = ranks.partition_point(|&rank| rank < first);
+        let high = ranks.partition_point(|&rank| rank <= last);
+        let found = if low < high { below[high].without(below[low]) } else { Lanes::NONE };
+        let several = self.several(attribute);
+        if several.is_none() {
+            return found;
+        }
+        found | self.scan(attribute, several, |known| first <= known.rank && known.rank <= last)
+    }
+
+    /// Takes what was found, event by event and ascending; `ends` says where each event's slots end.
+    pub(super) fn take(&mut self, events: usize, found: &mut Vec<Slot>, ends: &mut Vec<usize>) {
+        for slots in &mut self.found[..events] {
+            slots.drain(..).for_each(|slot| self.ascending.insert(slot));
+            self.ascending.drain(found);
+            ends.push(found.len());
+        }
+    }
+}
+
+impl Word {
+    /// Where the lanes of a bit are that some event has.
+    #[inline]
+    fn place(self, bit: u64) -> usize {
+        (self.first + 1 + (self.present & (bit - 1)).count_ones()) as usize
+    }
+}

@@ -1,0 +1,427 @@
+//! Which expressions do many events satisfy, looked at together?
+//!
+//! What waits for a source is read once for all events of a block that make the source true, and
+//! every test is made for all of them at once: what it leaves is a set of events instead of a truth.
+//! Nodes come in ascending order once everything else was looked at, each with all of its events,
+//! because a node waits for none but smaller ones.
+
+use super::block::{Block, Sizes};
+use super::keys::NO_KEY;
+use super::lanes::Lanes;
+use super::program::{self, KIND, LAST, MOST_DEPTH, NEGATED};
+use super::ranges::NO_RANK;
+use super::run::{Candidate, count_entries, groups};
+use super::working::Known;
+use super::{Compiled, NO_BLOCK, TARGET_NODE, group};
+use crate::event::{Event, Presence};
+use crate::matcher::Slot;
+use crate::truth::{Missing, Truth};
+
+/// So many ranks tell how many ranges one usually lies in.
+const SAMPLE: usize = 8;
+
+/// About how many nanoseconds it takes to come to a run, to look at an entry of it for one event, and
+/// for a block of events, on what *conjunctive*, *dense*, *abe-gen* and *ads-like* were measured on.
+const RUN: f64 = 25.0;
+const ENTRY: f64 = 1.5;
+const ENTRY_TOGETHER: f64 = 20.0;
+
+impl Compiled {
+    /// Appends the slots that each event matches, ascending, and where they end. There are at most as
+    /// many events as lanes; `deep` has what is true of the expressions too deep to compile. Where not
+    /// told to in any case, it does so only where that costs less than event by event, and tells.
+    pub(super) fn match_block(
+        &self,
+        events: &[Event],
+        block: &mut Block,
+        in_any_case: bool,
+        deep: impl FnOnce() -> Vec<(usize, Slot)>,
+        found: &mut Vec<Slot>,
+        ends: &mut Vec<usize>,
+    ) -> bool {
+        block.begin(events.len(), &self.sizes());
+        let mut many = Many { compiled: self, events, block, done: 0 };
+        many.load();
+        let matched = in_any_case || many.costs_less();
+        if matched {
+            deep().into_iter().for_each(|(lane, slot)| many.block.found[lane].push(slot));
+            many.follow_all();
+            block.take(events.len(), found, ends);
+        }
+        block.end();
+        matched
+    }
+
+    /// How many entries wait for a source.
+    fn entries(&self, source: u32) -> u32 {
+        let (start, end) = (self.starts[source as usize], self.starts[source as usize + 1]);
+        if start == end { 0 } else { count_entries(&self.runs[start as usize..end as usize]) }
+    }
+
+    fn sizes(&self) -> Sizes {
+        let [sets, patterns, ..] = self.sources();
+        let set_count = self.set_starts.len() - 1;
+        Sizes {
+            words: self.bits.words(),
+            attributes: self.names.len() + 1,
+            sets: set_count,
+            ranges: (patterns - sets) as usize - set_count,
+            patterns: self.patterns.len(),
+            nodes: self.bodies.len(),
+            slots: self.counts[0] as usize,
+        }
+    }
+}
+
+/// A compiled matcher at work on a block of events.
+struct Many<'a> {
+    compiled: &'a Compiled,
+    events: &'a [Event],
+    block: &'a mut Block,
+    /// How many nodes need not be looked at again.
+    done: u32,
+}
+
+impl Many<'_> {
+    /// Writes down what the events have.
+    fn load(&mut self) {
+        let Many { compiled, events, block, .. } = self;
+        let mut probes = std::mem::take(&mut block.probes);
+        for (lane, event) in events.iter().enumerate() {
+            probes.clear();
+            for (attribute, _, presence) in compiled.known(event) {
+                if let Presence::Values(values) = presence {
+                    probes.extend(values.map(|value| compiled.keys.probe(attribute, value)));
+                }
+            }
+            let mut probes = probes.iter();
+            for (attribute, global, presence) in compiled.known(event) {
+                let values = match presence {
+                    Presence::Missing => continue,
+                    Presence::Null => None,
+                    Presence::Values(values) => Some(values),
+                };
+                let place = block.see(lane, attribute, global);
+                for (value, &probe) in values.into_iter().flatten().zip(&mut probes) {
+                    let key = compiled.keys.find(probe, value);
+                    let rank = compiled.bounds.rank(attribute, value);
+                    block.see_value(lane, place, Known { key, rank });
+                    if key != NO_KEY {
+                        block.see_key(lane, attribute, key, &compiled.bits);
+                    }
+                    if rank != NO_RANK {
+                        block.see_rank(lane, attribute, rank, &compiled.bits);
+                    }
+                }
+            }
+        }
+        block.probes = probes;
+        block.lay_out();
+    }
+
+    /// Whether looking at what waits for keys and ranges once, for all events, costs less than looking
+    /// at it for every event: longer for each entry, but for fewer of them.
+    fn costs_less(&mut self) -> bool {
+        let compiled = self.compiled;
+        let (mut one_by_one, mut together) = (0.0, 0.0);
+        for &(key, mark) in &self.block.keys {
+            let entries = f64::from(compiled.entries(key));
+            one_by_one += f64::from(self.block.marked(mark).count()) * (RUN + ENTRY * entries);
+            together += RUN + ENTRY_TOGETHER * entries;
+        }
+        for position in 0..self.block.fields.items.len() {
+            let attribute = self.block.fields.numbers()[position];
+            let intervals = compiled.stabbing.of(attribute).len();
+            if intervals > 0 {
+                let answers = self.answers(attribute) as f64;
+                let events = f64::from(self.block.fields.items[position].valued.count());
+                let ranks = self.block.ranks(attribute).0.len().max(1) as f64;
+                one_by_one += answers * events / ranks * (RUN + ENTRY);
+                together += answers.min(intervals as f64) * (RUN + ENTRY_TOGETHER);
+            }
+        }
+        together < one_by_one
+    }
+
+    /// About how many ranges the distinct ranks of an attribute lie in, one behind the other.
+    fn answers(&mut self, attribute: u32) -> usize {
+        let ranks = self.block.ranks(attribute).0;
+        let step = ranks.len().div_ceil(SAMPLE).max(1);
+        let mut answers = 0;
+        for &rank in ranks.iter().step_by(step) {
+            self.compiled.stabbing.stab(attribute, rank, &mut |_| answers += step);
+        }
+        answers
+    }
+
+    /// Looks at everything that waits for something that some event makes true.
+    fn follow_all(&mut self) {
+        let compiled = self.compiled;
+        let [sets, patterns, attributes, always, nodes] = compiled.sources();
+        self.follow(always, self.block.all);
+        for position in 0..self.block.keys.len() {
+            let (key, mark) = self.block.keys[position];
+            let lanes = self.block.marked(mark);
+            self.follow(key, lanes);
+            for &set in compiled.sets_of(key) {
+                *self.block.sets.item(set) |= lanes;
+            }
+        }
+        for position in 0..self.block.sets.items.len() {
+            self.follow(sets + self.block.sets.numbers()[position], self.block.sets.items[position]);
+        }
+        let ranges = sets + (compiled.set_starts.len() - 1) as u32;
+        let presence_matters = compiled.starts[attributes as usize] < compiled.starts[always as usize];
+        for position in 0..self.block.fields.items.len() {
+            let attribute = self.block.fields.numbers()[position];
+            let field = self.block.fields.items[position];
+            self.stab(attribute, ranges);
+            if presence_matters {
+                self.follow(attributes + attribute, field.present);
+            }
+            for &pattern in group(&compiled.pattern_starts, &compiled.attribute_patterns, attribute) {
+                let lanes = self.pattern(pattern, field.valued);
+                self.follow(patterns + pattern, lanes);
+            }
+        }
+        for position in 0..self.block.ranges.items.len() {
+            self.follow(ranges + self.block.ranges.numbers()[position], self.block.ranges.items[position]);
+        }
+        let mut cursor = 0;
+        while let Some(node) = self.block.pending.pop(&mut cursor) {
+            self.done = node + 1;
+            let lanes = self.block.nodes.item(node).fired;
+            for &slot in group(&compiled.node_slot_starts, &compiled.node_slots, node) {
+                lanes.each(|lane| self.block.found[lane].push(slot));
+            }
+            self.follow(nodes + node, lanes);
+        }
+    }
+
+    /// Looks at the ranges of an attribute: at all of them in turn, or at those that the ranks of the
+    /// events' values lie in, whichever are fewer.
+    fn stab(&mut self, attribute: u32, first_source: u32) {
+        let compiled = self.compiled;
+        let intervals = compiled.stabbing.of(attribute);
+        if intervals.is_empty() {
+            return;
+        }
+        let several = self.block.several(attribute);
+        let mut apart = Vec::new();
+        if !several.is_none() {
+            self.block.each_value(attribute, several, |lane, known| apart.push((lane, known.rank)));
+        }
+        for (lane, rank) in apart {
+            let ranges = &mut self.block.ranges;
+            compiled.stabbing.stab(attribute, rank, &mut |source| {
+                ranges.item(source - first_source).insert(lane);
+            });
+        }
+        let sweep = self.answers(attribute) >= intervals.len();
+        let (ranks, below) = self.block.ranks(attribute);
+        let (ranks, below) = (ranks.to_vec(), below.to_vec());
+        if !sweep {
+            for (position, &rank) in ranks.iter().enumerate() {
+                let lanes = below[position + 1].without(below[position]);
+                let ranges = &mut self.block.ranges;
+                compiled.stabbing.stab(attribute, rank, &mut |source| {
+                    *ranges.item(source - first_source) |= lanes;
+                });
+            }
+            return;
+        }
+        // They are sorted by their first rank.
+        let mut low = 0;
+        for interval in intervals {
+            while ranks.get(low).is_some_and(|&rank| rank < interval.first) {
+                low += 1;
+            }
+            let high = low + ranks[low..].partition_point(|&rank| rank <= interval.last);
+            if low < high {
+                self.follow(interval.source, below[high].without(below[low]));
+            }
+        }
+    }
+
+    /// Looks at what waits for a source that is true for some events.
+    fn follow(&mut self, source: u32, lanes: Lanes) {
+        let starts = &self.compiled.starts;
+        let (start, end) = (starts[source as usize], starts[source as usize + 1]);
+        if start == end || lanes.is_none() {
+            return;
+        }
+        for (word, masks, entries) in groups(&self.compiled.runs[start as usize..end as usize]) {
+            let word = if word == 0 { None } else { Some(self.block.word(word)) };
+            let within = match word {
+                None => lanes,
+                Some(None) => continue,
+                Some(Some(word)) => lanes & self.block.any(word),
+            };
+            if within.is_none() {
+                continue;
+            }
+            let (mut last, mut passed) = (0, Lanes::NONE);
+            for (mask, entry) in masks.iter().zip(entries) {
+                let mask = mask.whole();
+                // Equal masks stand together.
+                if mask != last {
+                    last = mask;
+                    passed = match word {
+                        Some(Some(word)) => within & self.block.some(word, mask),
+                        _ => within,
+                    };
+                }
+                if mask == 0 || passed.is_none() {
+                    continue;
+                }
+                let mut lanes = passed;
+                let (word, mask) = entry.test();
+                if (word, mask) != (0, u64::MAX) {
+                    lanes &= self.block.test(word, mask);
+                }
+                let Candidate { block, target } = entry.candidate;
+                if block != NO_BLOCK && !lanes.is_none() {
+                    lanes = self.holds(block as usize, lanes, 0, u32::MAX);
+                }
+                if !lanes.is_none() {
+                    self.reach(target, lanes);
+                }
+            }
+        }
+    }
+
+    fn reach(&mut self, target: u32, lanes: Lanes) {
+        if target & TARGET_NODE == 0 {
+            lanes.each(|lane| self.block.found[lane].push(target));
+            return;
+        }
+        let node = target & !TARGET_NODE;
+        assert!(node >= self.done, "a damaged node");
+        let truths = self.block.nodes.item(node);
+        truths.known |= lanes;
+        truths.truth |= lanes;
+        truths.fired |= lanes;
+        self.block.pending.insert(node);
+    }
+
+    /// The events of `lanes` for which all checks of the block at `position` hold; `above` is the
+    /// node being evaluated, or more than any.
+    fn holds(&mut self, mut position: usize, mut lanes: Lanes, depth: u32, above: u32) -> Lanes {
+        assert!(depth < MOST_DEPTH, "a damaged block");
+        let compiled = self.compiled;
+        let program = &compiled.program[..];
+        let mut steps = program.len();
+        loop {
+            // A damaged file must not loop.
+            assert!(steps > 0, "a damaged block");
+            steps -= 1;
+            let head = program[position];
+            let (attribute, count) = (head >> 10, (head >> 6 & 15) as usize);
+            // Whether the check is unknown for events without a value of the attribute.
+            let mut needs_value = true;
+            let (found, next) = match head & KIND {
+                program::BITS => {
+                    let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
+                    (self.block.test(program[position + 1], mask), position + 4)
+                }
+                program::KEYS => {
+                    let mut found = Lanes::NONE;
+                    for &key in &program[position + 1..position + 1 + count] {
+                        let (word, bit) = compiled.bits.key(attribute, key);
+                        found |= self.block.test(word, bit);
+                    }
+                    (found, position + 1 + count)
+                }
+                program::SET => {
+                    let keys = group(&compiled.set_starts, &compiled.set_keys, program[position + 1]);
+                    let is = |known: Known| keys.binary_search(&known.key).is_ok();
+                    (self.block.scan(attribute, lanes, is), position + 2)
+                }
+                program::RANGE => {
+                    let found = self.block.within(attribute, program[position + 1], program[position + 2]);
+                    (found, position + 3)
+                }
+                program::PATTERN => {
+                    let valued = self.block.valued(attribute);
+                    (self.pattern(program[position + 1], lanes & valued), position + 2)
+                }
+                program::PRESENCE => {
+                    needs_value = false;
+                    let field = self.block.fields.get(attribute).copied().unwrap_or_default();
+                    let found = if count == 0 { field.present } else { lanes.without(field.valued) };
+                    (found, position + 1)
+                }
+                program::NODE => {
+                    needs_value = false;
+                    (self.node(program[position + 1], lanes, depth + 1, above), position + 2)
+                }
+                program::ANY => {
+                    needs_value = false;
+                    let (blocks, words) = (program[position + 1], program[position + 2]);
+                    let mut block = position + 3;
+                    let mut found = Lanes::NONE;
+                    for _ in 0..blocks {
+                        let rest = lanes.without(found);
+                        if rest.is_none() {
+                            break;
+                        }
+                        found |= self.holds(block + 1, rest, depth + 1, above);
+                        block += 1 + program[block] as usize;
+                    }
+                    (found, position + 3 + words as usize)
+                }
+                _ => {
+                    position = program[position + 1] as usize;
+                    continue;
+                }
+            };
+            lanes = match head & NEGATED {
+                0 => lanes & found,
+                // Without a value the predicate is unknown, and so is its negation; or it is false.
+                _ if needs_value && compiled.missing == Missing::Unknown => {
+                    (lanes & self.block.valued(attribute)).without(found)
+                }
+                _ => lanes.without(found),
+            };
+            if head & LAST != 0 || lanes.is_none() {
+                return lanes;
+            }
+            position = next;
+        }
+    }
+
+    /// The events of `lanes`, and perhaps others, for which a pattern is true.
+    fn pattern(&mut self, pattern: u32, lanes: Lanes) -> Lanes {
+        let truths = *self.block.patterns.item(pattern);
+        let rest = lanes.without(truths.known);
+        if rest.is_none() {
+            return truths.truth;
+        }
+        let (attribute, check) = self.compiled.patterns.get(pattern as usize);
+        let global = self.block.fields.get(attribute).map_or(0, |field| field.global);
+        let truths = self.block.patterns.item(pattern);
+        truths.known |= rest;
+        rest.each(|lane| {
+            if check.truth(self.events[lane].get(global), Missing::False) == Truth::True {
+                truths.truth.insert(lane);
+            }
+        });
+        truths.truth
+    }
+
+    /// The events of `lanes`, and perhaps others, for which a node is true.
+    fn node(&mut self, node: u32, lanes: Lanes, depth: u32, above: u32) -> Lanes {
+        let truths = *self.block.nodes.item(node);
+        let rest = lanes.without(truths.known);
+        if rest.is_none() {
+            return truths.truth;
+        }
+        // A node's operands have smaller numbers; a damaged file must not recurse for ever.
+        assert!(node < above, "a damaged node");
+        let found = self.holds(self.compiled.bodies[node as usize] as usize, rest, depth, node);
+        let truths = self.block.nodes.item(node);
+        truths.known |= rest;
+        truths.truth |= found;
+        truths.truth
+    }
+}
