@@ -73,6 +73,7 @@ class Experiment:
         found: What the paper found, in a sentence.
         order: The series as the paper has them, the least first.
         why: Why another order is found here, once it is known.
+        note: What is otherwise here than in the paper.
         series: What is compared.
         plans: By scale.
         drawing: How it is shown.
@@ -84,6 +85,7 @@ class Experiment:
     found: str
     order: tuple[str, ...]
     why: str
+    note: str
     series: tuple[Series, ...]
     plans: dict[str, Plan]
     drawing: Drawing
@@ -151,12 +153,12 @@ def read(path: Path, name: str | None = None) -> Experiment:
     """
     table = Table(str(path) if name is None else f"{name}.toml", _load(path))
     texts = {key: table.take(key, str) for key in ("title", "source", "found")}
-    why = table.take("why", str, "")
+    texts |= {key: table.take(key, str, "") for key in ("why", "note")}
     measured = table
     if other := table.take("cells", str, ""):  # drawn from what another experiment measures
         beside = path.with_name(f"{other}.toml")
         measured = Table(f"{other}.toml", _load(beside))
-        for key in ("title", "source", "found", "why", "order", "draw"):
+        for key in ("title", "source", "found", "why", "note", "order", "draw"):
             measured.take(key, object, None)
     series = _series(measured)
     plans = _plans(measured)
@@ -169,7 +171,6 @@ def read(path: Path, name: str | None = None) -> Experiment:
     experiment = Experiment(
         name=name or path.stem,
         order=order,
-        why=why,
         series=series,
         plans=plans,
         drawing=drawing,

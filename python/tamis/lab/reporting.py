@@ -119,6 +119,8 @@ def _sentences(results: Results) -> list[tuple[str, str]]:
     said = [("The paper", results.experiment.found), ("Here", finding(results))]
     if order := comparison(results):
         said.append(("Compared", order))
+    if results.experiment.note:
+        said.append(("Note", results.experiment.note))
     return said
 
 

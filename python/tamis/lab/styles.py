@@ -49,7 +49,8 @@ _STYLES = {
     "yfilter": ("blue", "o"),
     "hybrid": ("orange", "s"),
     "xfilter": ("red", "^"),
-    "filter": ("black", "o"),
+    "yfilter-inline": ("purple", "v"),
+    "yfilter-unsorted": ("green", "D"),
 }
 _LINES = ("-", "--", ":", "-.")
 _HATCHES = ("", "//", "..", "xx")
