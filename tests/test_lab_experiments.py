@@ -159,11 +159,12 @@ def test_names_of_experiments() -> None:
     assert len(names("whang")) == 7
     assert names("all", "ji") == list(experiment.shipped())
     with pytest.raises(
-        ExperimentError, match=r"'fig14' is one of .*fontoura/fig14, whang/fig14: say which"
+        ExperimentError,
+        match=r"'fig14' is one of broder/fig14, diao/fig14, fontoura/fig14, whang/fig14: say which",
     ):
         names("fig14")
     with pytest.raises(
-        ExperimentError, match=r"no experiment 'fig99': .*\(.*fontoura, ji, whang\)"
+        ExperimentError, match=r"no experiment 'fig99': .*\(broder, diao, fontoura, ji, whang\)"
     ):
         names("fig99")
 
@@ -184,10 +185,12 @@ def test_every_figure_is_there() -> None:
     wanted = (
         figures("whang", fig=range(14, 20))
         | figures("fontoura", fig=range(7, 15), table=range(2, 5))
+        | figures("broder", fig=range(12, 17), table=(2, 3))
+        | figures("diao", fig=(*range(11, 19), 22, 23, 24, 26, 27), table=range(3, 7))
         | figures("ji", table=(4,), fig=("9", *(f"12{letter}" for letter in "abcdefgh")))
         | figures("ji", fig=[f"{number}{letter}" for number in (11, 13) for letter in "abcd"])
         | figures("ji", fig=("8a", "8b", "10a", "10b"))
         | {"whang/size"}
     )
     assert set(SHIPPED) == wanted
-    assert "expressions" in measurable()["matchers"]
+    assert set(measurable()["matchers"]) == {"expressions", "graph", "xml"}
