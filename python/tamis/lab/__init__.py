@@ -9,9 +9,9 @@
 `recording` keeps what was measured.
 
 Figures of papers are drawn again in steps: `experiment` reads what to measure (over `tables`,
-`metrics` and `cells`), `measurable` knows what there is, `running` measures cell by cell (`measuring`,
-over `process`), `records` keeps rows, `results` finds them again, `findings` says what they mean,
-`charts` (in `styles`) and `grids` show them, `reporting` puts all on a page.
+`metrics` and `cells`), `measurable` knows what there is, `running` measures cell by cell
+(`measuring`, over `process`), `records` keeps rows, `results` finds them, `findings` says what
+they mean, `charts` (in `styles`) and `grids` show them, `reporting` puts all on a page.
 """
 
 from tamis.lab.comparing import MATCHERS, compare
