@@ -6,7 +6,7 @@ from math import exp, log
 from tamis.lab.experiment import Series
 from tamis.lab.results import Results, number
 
-_ALIKE = 1.05  # figures that are no further apart are not said to differ
+_ALIKE = 1.1  # figures that are no further apart are not said to differ
 
 
 def finding(results: Results) -> str:

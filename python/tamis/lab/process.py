@@ -58,10 +58,10 @@ def half_of_memory() -> int | None:
 
 
 def _end(done: subprocess.CompletedProcess[bytes]) -> str:
-    last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-    if last and last[0].startswith("memory allocation of "):  # where Rust gives up
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    if any(line.startswith("memory allocation of ") for line in lines):  # where Rust gives up
         return "out of memory"
     ended = f"ended with code {done.returncode}"
     if done.returncode < 0:
         ended = f"ended by {signal.Signals(-done.returncode).name}"
-    return ": ".join([ended, *last])
+    return ": ".join([ended, *lines[-1:]])

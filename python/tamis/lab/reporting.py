@@ -48,7 +48,7 @@ def draw(every: Iterable[Results], folder: Path) -> list[Path]:
     return files
 
 
-def page(every: Sequence[Results]) -> str:
+def page(every: Sequence[Results], remark: str = "") -> str:
     """One page of HTML that needs nothing else."""
     parts = [
         "<!doctype html>",
@@ -56,7 +56,7 @@ def page(every: Sequence[Results]) -> str:
         "<title>Tamis: figures of the papers</title>",
         f"<style>{_STYLE}</style>",
         "<h1>Figures of the papers, measured again</h1>",
-        *(f"<p>{escape(line)}</p>" for line in _about(every)),
+        *(f"<p>{escape(line)}</p>" for line in (*_about(every), remark) if line),
         "<nav>",
         *(f'<a href="#{_stem(each)}">{escape(each.experiment.name)}</a>' for each in every),
         "</nav>",
@@ -81,14 +81,14 @@ def page(every: Sequence[Results]) -> str:
     return "\n".join([*parts, "</html>", ""])
 
 
-def write_markdown(every: Sequence[Results], path: Path) -> list[Path]:
+def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> list[Path]:
     """A short version: a page of Markdown, and the charts as SVG in a folder of its name.
 
     Returns:
         The files.
     """
     folder = path.with_suffix("")
-    parts = ["# Figures of the papers", _INTRODUCTION, *_about(every)]
+    parts = ["# Figures of the papers", _INTRODUCTION, *_about(every), *filter(None, [remark])]
     files = [path]
     paper = ""
     for results in every:
@@ -139,7 +139,7 @@ def _about(every: Sequence[Results]) -> list[str]:
     minutes = sum(row["seconds"] for row in rows) / 60
     absent = sum(row["status"] != "measured" for row in rows)
     measured = (
-        f"{len(rows)} cells, each in a process of its own, took {minutes:.0f} minutes on "
+        f"{len(rows)} cells, each in a process of its own, took {minutes:.0f} minutes together on "
         f"{' and '.join(dict.fromkeys([days[0], days[-1]]))}; {absent} of them have no figures, "
         "and say why."
     )

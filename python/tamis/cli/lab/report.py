@@ -24,6 +24,7 @@ def report(
     seed: int = 1,
     records: Records = FOLDER,
     machine: Machine = None,
+    remark: str = "",
 ) -> int:
     """Write one page: every figure, what the paper found, what was found here, how to repeat it.
 
@@ -36,6 +37,7 @@ def report(
         seed: Which records.
         records: The folder of all records.
         machine: The folder within it; named after this machine by default.
+        remark: A sentence for the head of the page, such as on what else the machine did.
     """
     if file.suffix not in (".html", ".md"):
         raise CommandError(f"a report is a file that ends with .html or .md, not {file.name}")
@@ -43,8 +45,8 @@ def report(
         every = collect(["all"], scale, seed, open_records(records, machine))
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".md":
-            reporting.write_markdown(every, file)
+            reporting.write_markdown(every, file, remark)
         else:
-            file.write_text(reporting.page(every), encoding="utf-8")
+            file.write_text(reporting.page(every, remark), encoding="utf-8")
     write(str(file))
     return VALID
