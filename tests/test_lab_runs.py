@@ -189,6 +189,11 @@ def test_findings(folder: Path) -> None:
         "Unlike in the paper, scan has 1.50 times less than kindex and cnf has 2.25 times less "
         "than kindex."
     )
+    found = drawn(asked, kindex=[1.0, 6.0], scan=[9.0, 3.0])
+    assert findings.comparison(found) == (
+        "The paper's order is found over all values, but at size 100 scan has 2.00 times less than "
+        "kindex."
+    )
     assert findings.finding(drawn(asked)) == "Nothing was measured."
     assert findings.comparison(drawn(asked)) == ""
 

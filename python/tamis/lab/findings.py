@@ -23,22 +23,35 @@ def finding(results: Results) -> str:
 
 def comparison(results: Results) -> str:
     """Whether the series are in the order that the paper found; empty where it gives none."""
+    places = [place for place in range(len(results.values)) if _measured(results, place)]
+    held, against = _against(results, places)
+    if against:
+        text = f"Unlike in the paper, {_join(against)}."
+    elif not held:
+        return ""
+    else:
+        _, against = _against(results, places[-1:])
+        if not against:
+            return "The paper's order is found here as well."
+        where = f"at {results.varied} {results.name(places[-1])}"
+        text = f"The paper's order is found over all values, but {where} {_join(against)}."
+    return f"{text} {results.experiment.why}".rstrip()
+
+
+def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
+    """How many pairs of series are in the paper's order at some values, and which are not."""
     by_name = {series.name: series for series in results.experiment.series}
     order = [by_name[name] for name in results.experiment.order]
-    against = []
-    held = 0
-    for place, less in enumerate(order):
-        for more in order[place + 1 :]:
-            ratio = _ratio(results, more, less)
+    held, against = 0, []
+    for position, less in enumerate(order):
+        for more in order[position + 1 :]:
+            ratio = _ratio(results, more, less, places)
             if ratio is None:
                 continue
             held += ratio >= 1 / _ALIKE
             if ratio < 1 / _ALIKE:
                 against.append(f"{more.label} has {number(1 / ratio)} times less than {less.label}")
-    if not against:
-        return "The paper's order is found here as well." if held else ""
-    text = f"Unlike in the paper, {_join(against)}."
-    return f"{text} {results.experiment.why}".rstrip()
+    return held, against
 
 
 def _measured(results: Results, place: int) -> dict[Series, float]:
@@ -75,14 +88,12 @@ def _growth(results: Results, first: int, last: int) -> str:
     return f"Times of what it is at {results.name(first)}: {_join(times)}."
 
 
-def _ratio(results: Results, one: Series, other: Series) -> float | None:
-    """One series by another: the geometric mean over the values at which both were measured."""
+def _ratio(results: Results, one: Series, other: Series, places: Sequence[int]) -> float | None:
+    """One series by another: the geometric mean over these values, where both were measured."""
     metric = results.experiment.drawing.metrics[0]
-    logs = [
-        log(a / b)
-        for a, b in zip(results.line(one, metric), results.line(other, metric), strict=True)
-        if a is not None and b is not None and a > 0 and b > 0
-    ]
+    lines = results.line(one, metric), results.line(other, metric)
+    pairs = [(lines[0][place], lines[1][place]) for place in places]
+    logs = [log(a / b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
     return exp(sum(logs) / len(logs)) if logs else None
 
 

@@ -144,7 +144,7 @@ def _about(every: Sequence[Results]) -> list[str]:
         "and say why."
     )
     machine = (
-        f"{last['cores']} cores of {last['cpu']}, {last['system']}, Tamis {last['tamis']} (build "
+        f"{last['cores']} cores of {last['cpu']}, {last['system'].split('-')[0]}, Tamis {last['tamis']} (build "
         f"{last['engine']}), Python {last['python']}, seed {last['seed']}."
     )
     return [measured, machine]
