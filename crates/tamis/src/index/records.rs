@@ -78,6 +78,11 @@ impl Records {
         self.ids.get(slot)
     }
 
+    /// Reads the ids in these slots ahead.
+    pub fn touch(&self, slots: &[Slot]) {
+        self.ids.touch(slots);
+    }
+
     /// Appends ids that are integers; `None` where one is not.
     pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Option<()> {
         self.ids.integers(slots, ids)

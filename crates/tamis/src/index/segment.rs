@@ -292,6 +292,11 @@ impl Segment {
         }
     }
 
+    /// Reads the ids in these slots ahead.
+    pub fn touch(&self, slots: &[Slot]) {
+        self.records.touch(slots);
+    }
+
     /// Appends ids that are integers; fails where one is not.
     pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Result<()> {
         self.records.integers(slots, ids).ok_or_else(|| self.damaged())

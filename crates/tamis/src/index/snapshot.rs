@@ -18,6 +18,9 @@ use crate::matcher::{Evaluation, Scratch, Shape, Slot};
 use crate::rank::ScoreScratch;
 use crate::xml::FilterSnapshot;
 
+/// So many ids are read ahead.
+const AHEAD: usize = 256;
+
 /// An index at one moment.
 #[derive(Debug)]
 pub struct Snapshot {
@@ -87,8 +90,11 @@ impl Snapshot {
             if segment.removals() > 0 {
                 scratch.slots.retain(|&slot| segment.is_live(slot, self.version));
             }
-            for &slot in &scratch.slots {
-                found(segment, slot)?;
+            for slots in scratch.slots.chunks(AHEAD) {
+                segment.touch(slots);
+                for &slot in slots {
+                    found(segment, slot)?;
+                }
             }
         }
         Ok(())
