@@ -144,8 +144,8 @@ def _about(every: Sequence[Results]) -> list[str]:
         "and say why."
     )
     machine = (
-        f"{last['cores']} cores of {last['cpu']}, {last['system'].split('-')[0]}, Tamis {last['tamis']} (build "
-        f"{last['engine']}), Python {last['python']}, seed {last['seed']}."
+        f"{last['cores']} cores of {last['cpu']}, {last['system'].split('-')[0]}, "
+        f"Tamis {last['tamis']} (build {last['engine']}), Python {last['python']}, seed {last['seed']}."
     )
     return [measured, machine]
 
