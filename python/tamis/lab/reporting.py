@@ -145,7 +145,8 @@ def _about(every: Sequence[Results]) -> list[str]:
     )
     machine = (
         f"{last['cores']} cores of {last['cpu']}, {last['system'].split('-')[0]}, "
-        f"Tamis {last['tamis']} (build {last['engine']}), Python {last['python']}, seed {last['seed']}."
+        f"Tamis {last['tamis']} (build {last['engine']}), Python {last['python']}, "
+        f"seed {last['seed']}."
     )
     return [measured, machine]
 
