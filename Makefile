@@ -93,10 +93,13 @@ bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything 
 	cargo bench --locked -p tamis
 	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis-lab --bench xml
 	$(BIN)/python scripts/bench_lxml.py build/xml
-	for setting in "conjunctive 100000" "conjunctive 1000000" "dense 100000" "abe-gen 100000" "ads-like 1392196"; do \
+	for setting in "conjunctive 100000" "conjunctive 1000000" "conjunctive 10000000 compact index" "dense 100000" \
+		"abe-gen 100000" "ads-like 1392196"; do \
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/tamis lab run benchmarks/experiments/abe-gen.toml
+	$(BIN)/tamis lab draw benchmarks/experiments/abe-gen.toml
 	cargo run --locked --release --quiet -p tamis-lab --bin papers
 	cargo run --locked --release --quiet -p tamis-lab --bin graph
 	cargo run --locked --release --quiet -p tamis-lab --bin graph -- grow 100

@@ -20,6 +20,7 @@ use tamis::{
     Snapshot, Subscription,
 };
 use tamis_lab::comparator::{COMPARATORS, Input, Work};
+use tamis_lab::measure::weigh;
 use tamis_lab::workload::{
     Fontoura, FontouraParameters, Form, Whang, WhangParameters, Workload, count_matches,
 };
@@ -270,19 +271,6 @@ fn ranked(name: &str, expressions: &[Expression], missing: Missing, begun: Insta
         }
     });
     Ok(Built { seconds, bytes, run, snapshot: Some(held) })
-}
-
-/// A weight from 0 to 1 for every attribute of an event, as section 7 of Whang et al. 2009 has it.
-fn weigh(event: &Event, number: u64, attributes: &Attributes) -> EventWeights {
-    let mut weights = EventWeights::default();
-    for (attribute, _) in event.iter() {
-        let mixed = (u64::from(attribute) << 20 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let weight = (mixed >> 54) as f64 / 1024.0;
-        weights
-            .set(attributes, &attributes.name(attribute), None, weight)
-            .expect("a weight is never negative");
-    }
-    weights
 }
 
 /// One row of the table.

@@ -22,6 +22,7 @@ mod others;
 mod ranking;
 mod xml;
 
+pub use ranking::weigh;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

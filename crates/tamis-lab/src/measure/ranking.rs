@@ -90,7 +90,7 @@ pub(super) fn build(name: &str, options: RankingOptions, mut setting: Setting<'_
 }
 
 /// A weight from 0 to 1 for every attribute of an event, as section 7 of Whang et al. 2009 has it.
-fn weigh(event: &Event, number: u64, attributes: &Attributes) -> EventWeights {
+pub fn weigh(event: &Event, number: u64, attributes: &Attributes) -> EventWeights {
     let mut weights = EventWeights::default();
     for (attribute, _) in event.iter() {
         let mixed = (u64::from(attribute) << 20 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
