@@ -5,6 +5,8 @@ FUZZ_SECONDS ?= 60
 TAMIS_FUZZ_CASES ?= 10000
 # What public engines run in; a-tree is published for 3.13 and newer only.
 PEERS_PYTHON ?= $(PYTHON)
+PEERS := $(wildcard benchmarks/experiments/peers/*.toml)
+MILLIONS := $(wildcard benchmarks/experiments/*.toml)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -86,32 +88,25 @@ bench: require build $(VENV)/.extra-lab ## the papers' figures and the engine be
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
 
-bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything at full scale: also the language, XML beside lxml, graphs, Spark
-	$(BIN)/tamis lab run all
-	$(BIN)/tamis lab draw
-	$(BIN)/tamis lab report
+bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything at full scale: also millions of expressions, the language, XML, Spark
+	$(BIN)/tamis lab run all $(MILLIONS)
+	$(BIN)/tamis lab draw all $(MILLIONS)
+	$(BIN)/tamis lab report build/lab/report.html all $(MILLIONS)
 	cargo bench --locked -p tamis
-	TAMIS_XML_WORKLOAD=$(CURDIR)/build/xml cargo bench --locked -p tamis-lab --bench xml
-	$(BIN)/python scripts/bench_lxml.py build/xml
+	cargo bench --locked -p tamis-lab --bench xml
 	for setting in "conjunctive 100000" "conjunctive 1000000" "conjunctive 10000000 compact index" "dense 100000" \
 		"abe-gen 100000" "ads-like 1392196"; do \
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
 	$(BIN)/python benchmarks/engine.py
-	$(BIN)/tamis lab run benchmarks/experiments/abe-gen.toml
-	$(BIN)/tamis lab draw benchmarks/experiments/abe-gen.toml
-	cargo run --locked --release --quiet -p tamis-lab --bin papers
-	cargo run --locked --release --quiet -p tamis-lab --bin graph
-	cargo run --locked --release --quiet -p tamis-lab --bin graph -- grow 100
-	cargo run --locked --release --quiet -p tamis-lab --bin graph -- write build/exchange 1/4 1
-	$(BIN)/python scripts/bench_graph.py build/exchange
 	$(BIN)/python benchmarks/spark.py
 
-peers: require build ## measure public engines beside ours, in an environment of their own
+peers: require build $(VENV)/.extra-lab ## measure public engines beside ours, in an environment of their own
 	$(PEERS_PYTHON) -m venv build/peers
-	$(BIN)/python scripts/extras.py peers > build/peers/requirements.txt
+	$(BIN)/python scripts/extras.py cli arrow peers > build/peers/requirements.txt
 	build/peers/bin/python -m pip install --requirement build/peers/requirements.txt
-	cd benchmarks && PYTHONPATH=../python ../build/peers/bin/python -m peers
+	PYTHONPATH=python build/peers/bin/python -m tamis lab run $(PEERS)
+	$(BIN)/tamis lab draw $(PEERS) --out build/lab/peers
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build target fuzz/target python/tamis/*.so

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tamis import EventError, Index, lab, xml
+from tamis import EventError, Graph, Index, lab, xml
 from tamis._tamis import Workload
 from tamis.cli import main
 from tamis.lab import Comparison, Measurement
@@ -104,6 +104,24 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, format: Any) -> None
     first, other = contents("first", 7), contents("other", 8)
     assert first == contents("second", 7)
     assert all(first[kind] != other[kind] for kind in first)
+
+
+def test_a_graph_is_written_whole(tmp_path: Path) -> None:
+    text = lab.generate("exchange", 5, events=30, seed=3, folder=tmp_path)
+    tables = lab.generate("exchange", 5, events=30, seed=3, folder=tmp_path, format="parquet")
+    read = {kind: parquet.read_table(tables[kind]) for kind in ("nodes", "edges", "sources")}
+    sources = [row["source"] for row in read["sources"].to_pylist()]
+    events = text["events"].read_text("utf-8").splitlines()
+    one = Graph.from_csv(text["nodes"], text["edges"])
+    other = Graph.from_tables(read["nodes"], read["edges"])
+    assert len(one) == len(other) == 71_097
+    found = one.match_batch(events, sources)
+    assert found == other.match_batch(events, sources)
+    assert sum(map(len, found)) > 100
+    lines = text["sources"].read_text("utf-8").splitlines()
+    assert lines == ["number,source", *(f"{at},{name}" for at, name in enumerate(sources))]
+    with pytest.raises(ValueError, match="dense is no graph, but exchange is"):
+        Workload("dense").nodes()
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

@@ -100,7 +100,7 @@ def test_cells_of_another_file(tmp_path: Path) -> None:
     [
         ('title = "time by size"\n', "", "`title` is missing: a text"),
         ('title = "time by size"', "title = 3", "`title` is a text, not 3"),
-        ("found =", "fuond =", "`found` is missing"),
+        ("found =", "fuond =", "`fuond` is no key here; did you mean `found`?"),
         ("[small.effort]", "[small.efort]", "`small.efort` is no key here; did you mean `effort`?"),
         ("events = 5", "events = 0", "`small.effort.events` is above 0, not 0"),
         ("events = 5", "events = 0.5", "`small.effort.events` is a whole number, not 0.5"),
@@ -163,6 +163,8 @@ def test_names_of_experiments() -> None:
         match=r"'fig14' is one of broder/fig14, diao/fig14, fontoura/fig14, whang/fig14: say which",
     ):
         names("fig14")
+    with pytest.raises(ExperimentError, match=r"a/x.toml and b/x.toml are both called x"):
+        names("a/x.toml", "b/x.toml")
     with pytest.raises(
         ExperimentError, match=r"no experiment 'fig99': .*\(broder, diao, fontoura, ji, whang\)"
     ):

@@ -96,10 +96,9 @@ def run(asked: Experiment, kept: Records | None = None, **options: Any) -> resul
 def test_every_figure_is_recorded(folder: Path) -> None:
     found = run(make("kindex", "interval", "strangers:Right"))
     assert len(found.rows) == 6
-    for (series, _), row in found.rows.items():
+    for row in found.rows.values():
         assert (row["status"], row["seed"], row["timed"]) == ("measured", 1, 10)
-        figures = {name for name in FIGURES if row[name] is None} - {"first_us"}
-        assert figures == ({"bytes"} if ":" in series else set())
+        assert {name for name in FIGURES if row[name] is None} == {"first_us"}
         assert row["events_per_second"] == pytest.approx(1e6 / row["best_us"])
         assert all(row[name] for name in ("tamis", "engine", "cpu", "cores", "python", "recorded"))
         assert row["seconds"] > 0
@@ -127,7 +126,7 @@ def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -
     assert wrong["counters"] is None
     assert found.rows["kindex", 0]["status"] == "measured"
     assert f"strangers:{matcher}, differs: {reason}" in found.notes[0]
-    assert grids.grid(found)[1][1:2] == ["-"]
+    assert grids.grid(found)[1][1:2] == ["differs"]
     text = reporting.page([found])
     assert "differs" in text
     ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
@@ -267,6 +266,18 @@ def test_the_report(tamis: Call) -> None:
     short = Path("figures.md").read_text(encoding="utf-8")
     assert "![size of expanded expressions by depth](figures/fontoura-fig7.svg)" in short
     assert Path("figures/fontoura-fig7.svg").exists()
+
+
+def test_a_report_of_ones_own(tamis: Call) -> None:
+    make("kindex", "strangers:Forgetful", draw='kind = "table"')
+    assert tamis("run", "mine.toml")[0] == 0
+    assert tamis("report", "page.md", "mine.toml")[0] == 0
+    page = Path("page.md").read_text(encoding="utf-8")
+    assert "`tamis lab run mine.toml`" in page
+    assert re.search(r"\| 50 \| [0-9.]+ \| differs \|", page)
+    assert "Absent: strangers:Forgetful, differs: event 1:" in page
+    assert tamis("draw", "mine.toml", "--out", "drawn")[0] == 0
+    assert "Absent: strangers:Forgetful" in Path("drawn/mine.md").read_text(encoding="utf-8")
 
 
 def test_what_the_commands_refuse(tamis: Call) -> None:

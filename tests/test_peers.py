@@ -1,4 +1,4 @@
-"""Peers are asked the same: their normal form means what the expression means."""
+"""Peers are asked the same, and those that are installed find what the engine finds."""
 
 import importlib
 import json
@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from tamis import Index, SubscriptionError
-from tamis._tamis import Workload
+from tamis._tamis import Workload, measure
+from tamis.lab import experiment, foreign, measurable
+
+ROOT = Path(__file__).parents[1]
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, values: value in values,
@@ -22,8 +25,8 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 @pytest.fixture
 def normal(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
-    return importlib.import_module("peers.normal")
+    monkeypatch.syspath_prepend(ROOT)
+    return importlib.import_module("benchmarks.peers.normal")
 
 
 def holds(node: Any, event: dict[str, Any]) -> bool:
@@ -73,3 +76,53 @@ def test_what_no_peer_can_ask_is_refused(normal: Any) -> None:
     for text, what in (("a like 'x%'", "the operator 'like'"), ("xpath('//a')", "xpath")):
         with pytest.raises(SubscriptionError, match=f"cannot express {what}"):
             normal.normal_form(text, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("workload", "parameters", "judge", "matcher", "needs"),
+    [
+        ("conjunctive", {"size": 200}, "scan", "tamis:Index", "tamis"),
+        ("abe-gen", {"size": 200}, "scan", "tamis:Index", "tamis"),
+        ("xml", {"size": 200, "predicates": 1}, "scan", "tamis.xml:Filter", "tamis"),
+        ("exchange", {}, "bfs", "tamis:Graph", "tamis"),
+        ("abe-gen", {"size": 200}, "scan", "benchmarks.peers.python_peer:Engine", "tamis"),
+        ("conjunctive", {"size": 200}, "scan", "benchmarks.peers.a_tree_peer:Engine", "a_tree"),
+        ("fontoura", {"size": 100}, "scan", "benchmarks.peers.mokaccino_peer:Engine", "mokaccino"),
+        ("whang", {"size": 30}, "scan", "benchmarks.peers.rule_engine_peer:Engine", "rule_engine"),
+        ("xml", {"size": 200, "nested": 1}, "scan", "benchmarks.peers.lxml_peer:Engine", "lxml"),
+        ("exchange", {}, "bfs", "benchmarks.peers.python_peer:Graph", "tamis"),
+        ("exchange", {}, "bfs", "benchmarks.peers.networkx_peer:Engine", "networkx"),
+        ("exchange", {}, "bfs", "benchmarks.peers.rustworkx_peer:Engine", "rustworkx"),
+    ],
+)
+def test_a_matcher_from_elsewhere_finds_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+    workload: str,
+    parameters: dict[str, Any],
+    judge: str,
+    matcher: str,
+    needs: str,
+) -> None:
+    pytest.importorskip(needs)
+    monkeypatch.syspath_prepend(ROOT)
+    spec = {
+        "workload": workload,
+        "parameters": {**parameters, "seed": 4},
+        "options": {},
+        "events": 20,
+        "sample": 20,
+        "repetitions": 1,
+        "seconds": 1.0,
+    }
+    found = foreign.measure({**spec, "matcher": matcher})
+    right = json.loads(measure(json.dumps({**spec, "matcher": judge})))
+    assert sum(found["counts"]) > 0
+    assert (found["counts"], found["digest"]) == (right["counts"], right["digest"])
+    assert found["best_us"] > 0
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("benchmarks/experiments/**/*.toml")), ids=lambda path: path.stem
+)
+def test_the_experiments_can_be_run(path: Path) -> None:
+    measurable.check(experiment.read(path))

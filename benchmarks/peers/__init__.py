@@ -1,5 +1,6 @@
 """Public engines behind the laboratory's interface, each with its own translation.
 
-Installed from a registry (`pip install 'tamis[peers]'`), never shipped. An `Engine` takes the texts
-of expressions and answers events in JSON as `tamis.Index` does; what it cannot express it refuses.
+Installed from a registry (`pip install 'tamis[peers]'`), never shipped. An `Engine` has the calls
+of `tamis.Index`, `tamis.xml.Filter` or `tamis.Graph`; what it cannot express it refuses. The files
+under `benchmarks/experiments/peers` measure them beside Tamis: `make peers`.
 """

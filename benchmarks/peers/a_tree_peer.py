@@ -6,7 +6,7 @@ from typing import Any
 
 from a_tree import ATree, AttributeDefinition
 
-from peers.normal import Group, Leaf, Node, leaves, normal_form, refuse
+from benchmarks.peers.normal import Group, Leaf, Node, leaves, normal_form, refuse
 
 _KINDS = {str: "string", int: "integer", bool: "boolean"}
 

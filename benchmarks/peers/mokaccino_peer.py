@@ -6,7 +6,7 @@ from typing import Any
 
 from mokaccino import Document, Percolator, Query
 
-from peers.normal import Leaf, Node, Scalar, normal_form, refuse
+from benchmarks.peers.normal import Leaf, Node, Scalar, normal_form, refuse
 
 _ORDERINGS = {"<": "from_klt", "<=": "from_kle", ">": "from_kgt", ">=": "from_kge"}
 

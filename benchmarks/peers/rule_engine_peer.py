@@ -6,7 +6,7 @@ from typing import Any
 
 from rule_engine import Context, Rule
 
-from peers.normal import Group, Node, normal_form, refuse
+from benchmarks.peers.normal import Group, Node, normal_form, refuse
 
 
 class Engine:

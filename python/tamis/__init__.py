@@ -17,7 +17,15 @@ An `Index` holds subscriptions: an id with an `Expression`, written as text, put
 them. What goes wrong is a `TamisError`.
 """
 
-from tamis._tamis import Delivery, Explanation, Expression, Index, Limits, Subscription
+from tamis._tamis import (
+    Delivery,
+    Explanation,
+    Expression,
+    Index,
+    Limits,
+    Subscription,
+    __version__,
+)
 from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted, xpath
 from tamis.errors import (
     DocumentError,
@@ -56,6 +64,7 @@ __all__ = [
     "SubscriptionError",
     "TamisError",
     "UnknownIdError",
+    "__version__",
     "all_of",
     "any_of",
     "attr",

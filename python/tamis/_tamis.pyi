@@ -31,6 +31,7 @@ __all__ = [
     "XmlExplanation",
     "XmlLimits",
     "XmlStream",
+    "__version__",
     "measurable",
     "measure",
 ]
@@ -43,6 +44,8 @@ _Document = str | bytes | bytearray | memoryview | PathLike[str] | SupportsRead[
 _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any] | dict[str, Any]
 _Weights = Mapping[str, float | Mapping[Any, float]]
 _Hierarchy = Mapping[Any, Any] | Literal["dates"]
+
+__version__: str
 
 @final
 class Limits:
@@ -487,8 +490,17 @@ class Workload:
     def missing(self) -> Literal["unknown", "false"]:
         """What its predicates are on an attribute without a value."""
     @property
-    def family(self) -> Literal["expressions", "xml"]:
-        """`"xml"` where expressions are XPath and events are documents."""
+    def family(self) -> Literal["expressions", "graph", "xml"]:
+        """`"xml"` where expressions are XPath and events are documents, `"graph"` where nodes ask.
+
+        A graph has `nodes`, `edges` and `sources`; of other workloads, these are a `ValueError`.
+        """
+    def nodes(self) -> list[tuple[str, str | None]]:
+        """The nodes of a graph, each with its expression or None."""
+    def edges(self) -> list[tuple[str, str]]:
+        """The edges of a graph; some may connect the same nodes."""
+    def sources(self, start: int, count: int) -> list[str]:
+        """The nodes of a graph that events start from."""
     def expression_texts(self, start: int, count: int) -> list[str]:
         """The texts of expressions."""
     def event_texts(self, start: int, count: int) -> list[str]:

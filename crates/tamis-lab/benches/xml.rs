@@ -10,7 +10,6 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use quick_xml::events::Event;
@@ -106,12 +105,6 @@ fn label_paths(documents: &[String]) -> usize {
     seen.len()
 }
 
-/// Writes filters or documents, one per line, for others to be measured on.
-fn write(path: &Path, lines: &[String]) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, lines.join("\n")).unwrap();
-}
-
 fn report(name: &str, micros: f64, parser: f64, matches: usize) {
     println!("{name:<44}{micros:>12.1} us/document{:>9.1} x parser{matches:>12} matches", micros / parser);
 }
@@ -144,10 +137,6 @@ fn main() {
     for tests in wanted {
         println!("\n{tests} tests of values per filter, all filters distinct");
         let queries = queries(XmlParameters { predicates: tests, ..Default::default() }, count);
-        if let Some(folder) = std::env::var_os("TAMIS_XML_WORKLOAD").map(PathBuf::from) {
-            write(&folder.join(format!("{tests}-filters.txt")), &queries);
-            write(&folder.join("documents.txt"), &small);
-        }
         let auto = filter(Engine::Auto, &queries);
         let (micros, expected) = measure(&auto, &small, 1);
         report("auto, documents met for the first time", micros, parser, expected);

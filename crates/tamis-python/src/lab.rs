@@ -46,10 +46,37 @@ impl Workload {
         }
     }
 
-    /// Whether expressions are `"expressions"` over events in JSON, or `"xml"`: XPath and documents.
+    /// Whether expressions are `"expressions"` over events in JSON, `"xml"`: XPath and documents, or those of
+    /// the nodes of a `"graph"`.
     #[getter]
     fn family(&self) -> &'static str {
-        if self.0.as_xml().is_some() { "xml" } else { "expressions" }
+        match (self.0.as_xml(), self.0.as_graph()) {
+            (Some(_), _) => "xml",
+            (_, Some(_)) => "graph",
+            _ => "expressions",
+        }
+    }
+
+    /// The nodes of a graph with their expressions.
+    fn nodes(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>)>> {
+        let graph = self.graph()?;
+        Ok(py.detach(|| (0..graph.nodes()).map(|node| (graph.node(node), graph.condition(node))).collect()))
+    }
+
+    /// The edges of a graph, by the names of their nodes.
+    fn edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let graph = self.graph()?;
+        let edge = |number| {
+            let (source, target) = graph.edge(number);
+            (graph.node(source), graph.node(target))
+        };
+        Ok(py.detach(|| (0..graph.edges()).map(edge).collect()))
+    }
+
+    /// The nodes that events start from.
+    fn sources(&self, start: u32, count: u32) -> PyResult<Vec<String>> {
+        let graph = self.graph()?;
+        Ok(numbers(start, count).map(|number| graph.node(graph.source(number))).collect())
     }
 
     /// The texts of expressions.
@@ -111,6 +138,11 @@ impl Workload {
 }
 
 impl Workload {
+    fn graph(&self) -> PyResult<&workload::Exchange> {
+        let refuse = || PyValueError::new_err(format!("{} is no graph, but exchange is", self.0.name()));
+        self.0.as_graph().ok_or_else(refuse)
+    }
+
     fn batch<'py>(
         &self,
         py: Python<'py>,

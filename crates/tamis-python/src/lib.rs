@@ -24,6 +24,9 @@ mod xml;
 #[pyo3::pymodule]
 mod _tamis {
     #[pymodule_export]
+    #[allow(non_upper_case_globals)] // as Python calls it
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
     use crate::builder::Builder;
     #[pymodule_export]
     use crate::explanation::Explanation;

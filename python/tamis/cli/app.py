@@ -1,10 +1,10 @@
 """The commands put together: how are words on the command line understood?"""
 
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from cyclopts import App, CycloptsError, Parameter
 
+from tamis._tamis import __version__
 from tamis.cli import check, explain, match, top
 from tamis.cli.lab import compare as lab_compare
 from tamis.cli.lab import draw as lab_draw
@@ -20,7 +20,7 @@ from tamis.cli.spark import top as spark_top
 app = App(
     name="tamis",
     help="Find, for every event, which of many standing Boolean expressions it satisfies.",
-    version=lambda: f"tamis {version('tamis')}",
+    version=f"tamis {__version__}",
     version_flags=["--version", "-V"],
     help_format="markdown",
     help_epilogue="`tamis COMMAND --help` tells more, with examples.",

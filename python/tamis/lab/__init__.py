@@ -10,8 +10,9 @@
 
 Figures of papers are drawn again in steps: `experiment` reads what to measure (over `tables`,
 `metrics` and `cells`), `measurable` knows what there is, `running` measures cell by cell
-(`measuring`, over `process`), `records` keeps rows, `results` finds them, `findings` says what
-they mean, `charts` (in `styles`) and `grids` show them, `reporting` puts all on a page.
+(`measuring`, over `process`; `foreign` what is not ours), `records` keeps rows, `results` finds
+them, `findings` says what they mean, `charts` (in `styles`) and `grids` show them, `reporting` puts
+all on a page.
 """
 
 from tamis.lab.comparing import MATCHERS, compare

@@ -67,10 +67,11 @@ class Experiment:
     """A figure or table of a paper, to be measured and drawn again.
 
     Attributes:
-        name: Paper and figure, such as `whang/fig14`.
+        name: Paper and figure, such as `whang/fig14`, or that of its file.
+        call: What `tamis lab run` finds it by: its name, or the path of its file.
         title: What it shows.
         source: Where it stands.
-        found: What the paper found, in a sentence.
+        found: What the paper found, in a sentence; empty where there is no paper.
         order: The series as the paper has them, the least first.
         why: Why another order is found here, once it is known.
         note: What is otherwise here than in the paper.
@@ -80,6 +81,7 @@ class Experiment:
     """
 
     name: str
+    call: str
     title: str
     source: str
     found: str
@@ -129,7 +131,11 @@ def find(*names: str) -> list[Experiment]:
     found = dict[str, Path]()
     for name in names:
         if name.endswith(".toml"):
-            found[Path(name).stem] = Path(name)
+            stem, path = Path(name).stem, Path(name)
+            if found.setdefault(stem, path) != path:
+                raise ExperimentError(
+                    f"{found[stem]} and {path} are both called {stem}: rename one"
+                )
             continue
         papers = [each for each in known if name in ("all", each.partition("/")[0])]
         figures = [each for each in known if name in (each, each.partition("/")[2])]
@@ -142,7 +148,7 @@ def find(*names: str) -> list[Experiment]:
                 f"({all_papers}), all, or a file that ends with .toml"
             )
         found |= {each: known[each] for each in papers or figures}
-    return [read(path, name) for name, path in found.items()]
+    return [read(path, name if name in known else None) for name, path in found.items()]
 
 
 def read(path: Path, name: str | None = None) -> Experiment:
@@ -152,8 +158,8 @@ def read(path: Path, name: str | None = None) -> Experiment:
         ExperimentError: It cannot be read; says where and what would be right.
     """
     table = Table(str(path) if name is None else f"{name}.toml", _load(path))
-    texts = {key: table.take(key, str) for key in ("title", "source", "found")}
-    texts |= {key: table.take(key, str, "") for key in ("why", "note")}
+    texts = {key: table.take(key, str) for key in ("title", "source")}
+    texts |= {key: table.take(key, str, "") for key in ("found", "why", "note")}
     measured = table
     if other := table.take("cells", str, ""):  # drawn from what another experiment measures
         beside = path.with_name(f"{other}.toml")
@@ -170,6 +176,7 @@ def read(path: Path, name: str | None = None) -> Experiment:
     table.done()
     experiment = Experiment(
         name=name or path.stem,
+        call=name or str(path),
         order=order,
         series=series,
         plans=plans,

@@ -1,17 +1,16 @@
 """A workload as files: the same bytes from the same seed, on every machine."""
 
+import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from tamis._tamis import Workload
 
 _BATCH = 1 << 14
-_COLUMNS = {
-    "expressions": {"subscriptions": ("id", "expression"), "events": ("number", "event")},
-    "xml": {"subscriptions": ("id", "xpath"), "events": ("number", "document")},
-}
+_COLUMNS = {"subscriptions": ("id", "expression"), "events": ("number", "event")}
+_XML_COLUMNS = {"subscriptions": ("id", "xpath"), "events": ("number", "document")}
 
 
 def generate(
@@ -26,6 +25,9 @@ def generate(
 ) -> dict[str, Path]:
     """Write the first subscriptions and events of a workload, and `workload.json`, which names it.
 
+    Of a graph, all nodes and edges are written as well, and from which node each event starts: as
+    `Graph.from_csv` and, with Parquet, `Graph.from_tables` take them.
+
     Args:
         workload: Its name, such as `"fontoura"`. Of `"xml"`, subscriptions are XPath and events are
             documents.
@@ -37,7 +39,8 @@ def generate(
         format: JSON lines, as the commands take them, or Parquet, as Spark does.
 
     Returns:
-        The files by what they hold: `subscriptions`, `events` and `workload`.
+        The files by what they hold: `subscriptions`, `events`, `workload`; of a graph also `nodes`,
+        `edges` and `sources`.
 
     Raises:
         ValueError: There is no such workload or parameter, or a value is out of bounds.
@@ -55,7 +58,7 @@ def generate(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     files = {kind: folder / f"{kind}.{format}" for kind in ("subscriptions", "events")}
-    columns = _COLUMNS[source.family]
+    columns = _XML_COLUMNS if source.family == "xml" else _COLUMNS
     if format == "parquet":
         _write_parquet(files["subscriptions"], columns["subscriptions"], source.expressions, count)
         _write_parquet(files["events"], columns["events"], source.events, events)
@@ -64,8 +67,10 @@ def generate(
         key = columns["subscriptions"][1]
         _write_lines(files["subscriptions"], (_json({"id": n, key: text}) for n, text in texts))
         texts, key = _texts(source.event_texts, events), columns["events"][1]
-        bare = source.family == "expressions"  # an event is JSON already
+        bare = source.family != "xml"  # an event is JSON already
         _write_lines(files["events"], (text if bare else _json({key: text}) for _, text in texts))
+    if source.family == "graph":
+        files |= _write_graph(folder, format, source, events)
     description = {
         "workload": workload,
         "subscriptions": count,
@@ -86,6 +91,27 @@ def _texts(make: Callable[[int, int], list[str]], count: int) -> Iterator[tuple[
 
 def _json(row: dict[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False)
+
+
+def _write_graph(folder: Path, format: str, source: Workload, events: int) -> dict[str, Path]:
+    tables: dict[str, tuple[tuple[str, str], Sequence[tuple[Any, Any]]]] = {
+        "nodes": (("id", "expression"), source.nodes()),
+        "edges": (("source", "target"), source.edges()),
+        "sources": (("number", "source"), [*enumerate(source.sources(0, events))]),
+    }
+    suffix = "parquet" if format == "parquet" else "csv"
+    files = {kind: folder / f"{kind}.{suffix}" for kind in tables}
+    for kind, (columns, rows) in tables.items():
+        if format == "parquet":
+            from pyarrow import table
+            from pyarrow.parquet import write_table
+
+            parts = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
+            write_table(table(parts), files[kind])
+        else:
+            with files[kind].open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+    return files
 
 
 def _write_lines(path: Path, lines: Iterator[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from tamis.lab.results import Results, number
+from tamis.lab.results import Results
 
 Grid = list[list[str]]
 
@@ -23,7 +23,7 @@ def grid(results: Results) -> Grid:
     for value in range(len(results.values)):
         row = [results.name(value)]
         for series in results.experiment.series:
-            row += [number(results.figure(series, value, metric)) for metric in drawing.metrics]
+            row += [results.text(series, value, metric) for metric in drawing.metrics]
         found.append(row)
     return found
 
@@ -70,6 +70,6 @@ def _cross(results: Results, rows: str, columns: str) -> Grid:
         row = [down_name(one)]
         for other in across:
             at = chosen | {rows: one, columns: other}
-            row.append(number(results.figure(at["series"], at["values"], at["metrics"])))
+            row.append(results.text(at["series"], at["values"], at["metrics"]))
         found.append(row)
     return found

@@ -44,7 +44,7 @@ def _check_series(experiment: Experiment, plan: Plan, series: Series, workload: 
         _known(experiment, f"{plan.workload}.{name}", name, [*workload["parameters"], "seed"])
     matchers = measurable()["matchers"][workload["family"]]
     for matcher, options in ((series.matcher, series.options), series.judge):
-        if is_foreign(matcher) and workload["family"] == "expressions":
+        if is_foreign(matcher):
             continue
         _known(experiment, "series.matcher", matcher, matchers)
         for option in options:

@@ -5,10 +5,10 @@ import os
 import platform
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tamis._tamis import __version__
 from tamis.lab.measurement import Comparison
 
 
@@ -44,7 +44,7 @@ def record(comparison: Comparison, folder: str | Path) -> Path:
 def machine() -> dict[str, Any]:
     """What figures depend on beside the code: versions and the machine."""
     return {
-        "tamis": version("tamis"),
+        "tamis": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
         "cpu": _cpu(),

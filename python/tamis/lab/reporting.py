@@ -1,6 +1,6 @@
 """All figures on one page: what each paper found, what was found here, and how to repeat it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
@@ -43,7 +43,8 @@ def draw(every: Iterable[Results], folder: Path) -> list[Path]:
             files += charts.save(results, folder)
             continue
         file = folder / f"{_stem(results)}.md"
-        file.write_text(grids.markdown(grids.grid(results)) + "\n", encoding="utf-8")
+        parts = [grids.markdown(grids.grid(results)), *_absent(results)]
+        file.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
         files.append(file)
     return files
 
@@ -61,11 +62,9 @@ def page(every: Sequence[Results], remark: str = "") -> str:
         *(f'<a href="#{_stem(each)}">{escape(each.experiment.name)}</a>' for each in every),
         "</nav>",
     ]
-    paper = ""
-    for results in every:
+    for paper, results in _by_paper(every):
         experiment = results.experiment
-        if (next_paper := experiment.source.partition(",")[0]) != paper:
-            paper = next_paper
+        if paper:
             parts.append(f"<h2>{escape(paper)}</h2>")
         parts.append(f'<h3 id="{_stem(results)}">{escape(_heading(results))}</h3>')
         parts += [f"<p><b>{who}:</b> {escape(text)}</p>" for who, text in _sentences(results)]
@@ -90,11 +89,9 @@ def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> li
     folder = path.with_suffix("")
     parts = ["# Figures of the papers", _INTRODUCTION, *_about(every), *filter(None, [remark])]
     files = [path]
-    paper = ""
-    for results in every:
+    for paper, results in _by_paper(every):
         experiment = results.experiment
-        if (next_paper := experiment.source.partition(",")[0]) != paper:
-            paper = next_paper
+        if paper:
             parts.append(f"## {paper}")
         parts.append(f"### {_heading(results)}")
         parts += [f"**{who}:** {text}" for who, text in _sentences(results)]
@@ -103,11 +100,23 @@ def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> li
         else:
             files += charts.save(results, folder, ("svg",))
             parts.append(f"![{experiment.title}]({folder.name}/{files[-1].name})")
-        if results.notes:
-            parts.append(f"Absent: {'; '.join(results.notes)}.")
+        parts += _absent(results)
         parts.append(f"`{_command(results)}`")
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return files
+
+
+def _by_paper(every: Iterable[Results]) -> Iterator[tuple[str, Results]]:
+    """All in turn, with the name of the paper before the first of it, and nothing before others."""
+    last = ""
+    for results in every:
+        paper = results.experiment.source.partition(",")[0]
+        yield "" if paper == last else paper, results
+        last = paper
+
+
+def _absent(results: Results) -> list[str]:
+    return [f"Absent: {'; '.join(results.notes)}."] if results.notes else []
 
 
 def _heading(results: Results) -> str:
@@ -116,7 +125,9 @@ def _heading(results: Results) -> str:
 
 
 def _sentences(results: Results) -> list[tuple[str, str]]:
-    said = [("The paper", results.experiment.found), ("Here", finding(results))]
+    said = [("Here", finding(results))]
+    if results.experiment.found:
+        said.insert(0, ("The paper", results.experiment.found))
     if order := comparison(results):
         said.append(("Compared", order))
     if results.experiment.note:
@@ -126,7 +137,7 @@ def _sentences(results: Results) -> list[tuple[str, str]]:
 
 def _command(results: Results) -> str:
     scale = "" if results.scale == "full" else f" --scale {results.scale}"
-    return f"tamis lab run {results.experiment.name}{scale}"
+    return f"tamis lab run {results.experiment.call}{scale}"
 
 
 def _about(every: Sequence[Results]) -> list[str]:

@@ -31,6 +31,13 @@ class Results:
         row = self.rows.get((series.name, value))
         return metric(row) if row is not None and row["status"] == "measured" else None
 
+    def text(self, series: Series, value: int, metric: Metric) -> str:
+        """A figure as it is written; where there is none, what became of the cell."""
+        row = self.rows.get((series.name, value))
+        if row is None or row["status"] == "measured":
+            return number(self.figure(series, value, metric))
+        return str(row["status"])
+
     def line(self, series: Series, metric: Metric) -> list[float | None]:
         """The figures of a series, by value."""
         return [self.figure(series, value, metric) for value in range(len(self.values))]

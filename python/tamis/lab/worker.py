@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import pickle
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -85,7 +85,7 @@ def main() -> None:
 
 def _measure(job: Job, data: Data) -> dict[str, Any]:
     index = make(job.matcher, job.missing)
-    before = _resident()
+    before = resident()
     started = perf_counter()
     index.add_many(data.subscriptions)
     getattr(index, "settle", lambda: None)()
@@ -100,14 +100,13 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
             return {"status": "differs", "reason": f"event {number + 1}: {what}"}
 
     stats: dict[str, Any] = getattr(index, "stats", dict)()
-    times = time(index, data.events, job.seconds)
-    after = _resident("VmHWM")
+    times = time(lambda at: _match(index, data.events, at), len(data.events), job.seconds)
     return {
         "status": "measured",
         "uses": stats.get("matcher", job.matcher),
         "build_seconds": built,
         "bytes": stats.get("matching_bytes"),
-        "peak_bytes": None if before is None or after is None else after - before,
+        "peak_bytes": grown(before),
         **times,
         "answers": answers,
     }
@@ -115,12 +114,18 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
 
 def make(name: str, missing: str) -> Matcher:
     """The matcher of a name, or of `module:factory`."""
-    module, colon, factory = name.partition(":")
-    if not colon:
+    if ":" not in name:
         return Index(matcher=name, missing=missing)  # type: ignore[arg-type]
-    sys.path.append(str(Path.cwd()))  # last: files there must not stand in for installed modules
-    matcher: Matcher = getattr(importlib.import_module(module), factory)(missing=missing)
+    matcher: Matcher = find(name)(missing=missing)
     return matcher
+
+
+def find(name: str) -> Callable[..., Any]:
+    """What `module:factory` names."""
+    module, _, factory = name.partition(":")
+    sys.path.append(str(Path.cwd()))  # last: files there must not stand in for installed modules
+    found: Callable[..., Any] = getattr(importlib.import_module(module), factory)
+    return found
 
 
 def _answers(index: Matcher, job: Job, events: Sequence[bytes]) -> list[Answer]:
@@ -145,18 +150,30 @@ def _match(index: Matcher, events: Sequence[bytes], number: int) -> Sequence[Any
 
 
 def time(
-    index: Matcher, events: Sequence[bytes], seconds: float, most: int = MOST_REPETITIONS
+    match: Callable[[int], Sequence[Any]],
+    events: int,
+    seconds: float,
+    most: int = MOST_REPETITIONS,
 ) -> dict[str, Any]:
     """Repetitions over the events, of which the fastest counts; the first may end early."""
     gc.collect()
     gc.disable()
+    try:
+        return _time(match, events, seconds, most)
+    finally:
+        gc.enable()
+
+
+def _time(
+    match: Callable[[int], Sequence[Any]], events: int, seconds: float, most: int
+) -> dict[str, Any]:
     until = perf_counter_ns() + int(seconds * 1e9)
     best, matches, repetitions = list[int](), 0, 0
     while repetitions < most and (not repetitions or perf_counter_ns() < until):
         times, found = list[int](), 0
-        for number in range(len(best) or len(events)):
+        for number in range(len(best) or events):
             before = perf_counter_ns()
-            ids = _match(index, events, number)
+            ids = match(number)
             after = perf_counter_ns()
             times.append(after - before)
             found += len(ids)
@@ -177,12 +194,24 @@ def time(
     }
 
 
-def _resident(which: str = "VmRSS") -> int | None:
-    """Bytes of the process: now, which also forgets the peak, or at the peak (`"VmHWM"`)."""
+def resident() -> int | None:
+    """The bytes of the process, whose peak is forgotten; None where the system does not tell."""
     try:
-        if which == "VmRSS":
-            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:  # not Linux, or not allowed
+        return None
+    return _status("VmRSS")
+
+
+def grown(before: int | None) -> int | None:
+    """By how many bytes the process grew at most since `resident`."""
+    after = _status("VmHWM")
+    return None if before is None or after is None else after - before
+
+
+def _status(which: str) -> int | None:
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
         return None
     return next((int(line.split()[1]) << 10 for line in lines if line.startswith(which)), None)

@@ -196,6 +196,10 @@ impl Workload for Exchange {
         Missing::Unknown
     }
 
+    fn as_graph(&self) -> Option<&Exchange> {
+        Some(self)
+    }
+
     fn requested(&self) -> Vec<Figure> {
         vec![
             Figure::new("predicates per expression", 4.0),

@@ -69,6 +69,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// The workload as a graph whose nodes ask, where it is that.
+    fn as_graph(&self) -> Option<&Exchange> {
+        None
+    }
+
     /// What the parameters ask for, under the names that [`Statistics::figures`] uses.
     fn requested(&self) -> Vec<Figure>;
 

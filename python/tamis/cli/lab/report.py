@@ -2,22 +2,24 @@
 
 from pathlib import Path
 
-from tamis.cli.lab.experiments import Machine, Records, Scale, collect, errors, open_records
+from tamis.cli.lab.experiments import Machine, Names, Records, Scale, collect, errors, open_records
 from tamis.cli.output import VALID, CommandError, write
 from tamis.lab import reporting
 from tamis.lab.records import FOLDER
 
-USAGE = "Usage: tamis lab report [FILE] [OPTIONS]"
+USAGE = "Usage: tamis lab report [FILE] [EXPERIMENT...] [OPTIONS]"
 EXAMPLES = """
 Examples:
 
     tamis lab report
     tamis lab report docs/figures.md
+    tamis lab report report.html all my-experiment.toml
 """
 
 
 def report(
     file: Path = Path("build/lab/report.html"),
+    names: Names | None = None,
     /,
     *,
     scale: Scale = "full",
@@ -33,6 +35,7 @@ def report(
     Args:
         file: A page of HTML that needs no other file; or, with the suffix `.md`, a short version
             with its charts in a folder of the same name.
+        names: Figures, papers or TOML files as for `tamis lab run`; all papers by default.
         scale: Which records.
         seed: Which records.
         records: The folder of all records.
@@ -42,7 +45,7 @@ def report(
     if file.suffix not in (".html", ".md"):
         raise CommandError(f"a report is a file that ends with .html or .md, not {file.name}")
     with errors():
-        every = collect(["all"], scale, seed, open_records(records, machine))
+        every = collect(names or ["all"], scale, seed, open_records(records, machine))
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".md":
             reporting.write_markdown(every, file, remark)
