@@ -365,6 +365,46 @@ def test_generate_and_compare_as_json(tamis: Call) -> None:
     assert (last["recommended"], last["subscriptions"]) == ("kindex", 30)
 
 
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_compare_filters_of_documents(tamis: Call, format: str) -> None:
+    made = ("lab", "generate", "xml", "60", "--events", "9", "--out", "w", "--format", format)
+    assert tamis(*made)[0] == 0
+    files = (f"w/subscriptions.{format}", f"w/events.{format}")
+    code, out, err = tamis("lab", "compare", *files, "--json")
+    assert (code, err) == (0, "")
+    *rows, last = map(json.loads, out.splitlines())
+    assert [row["matcher"] for row in rows] == list(lab.XML_MATCHERS)
+    assert {row["status"] for row in rows} == {"measured"}
+    assert len({row["matches_per_event"] for row in rows}) == 1
+    assert rows[0]["matches_per_event"] > 0
+    assert (last["family"], last["subscriptions"]) == ("xml", 60)
+
+
+def test_filters_that_cannot_be_compared(tamis: Call) -> None:
+    files = {
+        "filters": '{"id": 1, "xpath": "//a"}\n',
+        "bad": '{"id": 1, "xpath": "//a["}\n',
+        "mixed": '{"id": 1, "xpath": "//a"}\n{"id": 2, "expression": "x > 1"}\n',
+        "untyped": '{"id": 1, "xpath": 3}\n',
+        "documents": '{"document": "<a/>"}\n',
+        "broken": '{"document": "<a/>"}\n{"document": "<a>"}\n',
+        "events": '{"x": 3}\n',
+    }
+    for name, text in files.items():
+        Path(f"{name}.jsonl").write_text(text, encoding="utf-8")
+    for filters, documents, message in (
+        ("bad", "documents", "bad.jsonl: item 0 (id 1): line 1, column 5:"),
+        ("mixed", "documents", "mixed.jsonl:2: a line is a JSON object with `id` and `xpath`"),
+        ("untyped", "documents", "untyped.jsonl:1: `xpath` is a text"),
+        ("filters", "broken", "broken.jsonl:2: "),
+        ("filters", "events", "events.jsonl:1: a line is a JSON object with `document`"),
+    ):
+        words = (f"{filters}.jsonl", f"{documents}.jsonl", "--matchers", "auto")
+        code, out, err = tamis("lab", "compare", *words)
+        assert (code, out) == (1, "")
+        assert err.startswith(message), err
+
+
 def test_what_the_command_refuses(tamis: Call) -> None:
     Path("bad.jsonl").write_text('{"id": 1, "expression": "x >"}\n', encoding="utf-8")
     Path("worse.jsonl").write_text('{"x": 4}\n\n{"x": }\n', encoding="utf-8")

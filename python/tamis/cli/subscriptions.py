@@ -6,7 +6,7 @@ object itself is read here: what an id or an expression may be, the engine judge
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, Never
 
@@ -85,14 +85,16 @@ class Records:
         return record
 
 
-def read_records(source: Source) -> Iterator[tuple[int, Record]]:
-    """The subscriptions of a file with their lines.
+def read_records(
+    source: Source, lines: Iterable[tuple[int, str]] | None = None
+) -> Iterator[tuple[int, Record]]:
+    """The subscriptions of a file with their lines, or of those lines of it.
 
     Raises:
         CommandError: A line is no subscription.
     """
     records = Records()
-    for number, line in source.lines():
+    for number, line in source.lines() if lines is None else lines:
         try:
             record = records.read(number, line)
         except TamisError as error:

@@ -15,9 +15,17 @@ them, `findings` says what they mean, `charts` (in `styles`) and `grids` show th
 all on a page.
 """
 
-from tamis.lab.comparing import MATCHERS, compare
+from tamis.lab.comparing import MATCHERS, XML_MATCHERS, compare
 from tamis.lab.generating import generate
 from tamis.lab.measurement import Comparison, Measurement
 from tamis.lab.recording import record
 
-__all__ = ["MATCHERS", "Comparison", "Measurement", "compare", "generate", "record"]
+__all__ = [
+    "MATCHERS",
+    "XML_MATCHERS",
+    "Comparison",
+    "Measurement",
+    "compare",
+    "generate",
+    "record",
+]

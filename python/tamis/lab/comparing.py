@@ -3,15 +3,17 @@
 import pickle
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from tamis.errors import EventError, SubscriptionError
+from tamis.errors import DocumentError, EventError, SubscriptionError
 from tamis.lab.measurement import Comparison, Measurement
 from tamis.lab.process import half_of_memory
 from tamis.lab.process import run as run_alone
 from tamis.lab.worker import Answer, Data, Job
+from tamis.xml import Engine
 
 MATCHERS = ("auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan")
+XML_MATCHERS: tuple[str, ...] = get_args(Engine)
 
 _SHARE = 0.25  # of the time limit for each of checking and timing; the rest is for building
 
@@ -20,7 +22,8 @@ def compare(
     subscriptions: Iterable[tuple[str | int, str]],
     events: Iterable[bytes],
     *,
-    matchers: Sequence[str] = MATCHERS,
+    family: Literal["expressions", "xml"] = "expressions",
+    matchers: Sequence[str] | None = None,
     missing: Literal["unknown", "false"] = "unknown",
     time_limit: float = 60.0,
     memory_limit: int | None = None,
@@ -34,10 +37,12 @@ def compare(
     them, or finds more or fewer matches in all events, is reported as such, without any time.
 
     Args:
-        subscriptions: Ids and the texts of expressions.
-        events: JSON objects.
-        matchers: What to compare: names that `Index` knows, or `module:factory` for another: what
-            `factory(missing=...)` returns has `add_many(pairs)` and `match(event)`.
+        subscriptions: Ids and the texts of expressions, or XPath.
+        events: JSON objects, or documents.
+        family: `xml` where they are XPath and documents.
+        matchers: What to compare, all by default: names that `Index`, or `xml.Filter`, knows, or
+            `module:factory` for another: what `factory(missing=...)`, or for XML `factory()`,
+            returns has `add_many(pairs)` and `match(event)`.
         missing: What a predicate is on an attribute without a value.
         time_limit: Seconds for each matcher, building included.
         memory_limit: Bytes for each matcher; half of the machine's memory by default. Not
@@ -50,19 +55,23 @@ def compare(
         ValueError: There is nothing to compare, no such matcher, or `scan` exceeds a limit.
         SubscriptionError: A subscription is invalid; says which.
         EventError: An event is invalid; `item` is its position.
+        DocumentError: Likewise a document.
     """
     data = Data(list(subscriptions), list(events))
-    _check(data, matchers, time_limit, sample)
+    known = XML_MATCHERS if family == "xml" else MATCHERS
+    matchers = known if matchers is None else matchers
+    _check(data, matchers, known, time_limit, sample)
     memory_limit = memory_limit or half_of_memory()
     chosen = random.Random(seed).sample(range(len(data.events)), min(sample, len(data.events)))
     packed = pickle.dumps(data)
 
     def run(matcher: str, expected: Sequence[Answer] | None) -> dict[str, Any]:
         show(matcher)
-        job = Job(matcher, missing, chosen, expected, time_limit * _SHARE, memory_limit)
+        job = Job(matcher, family, missing, chosen, expected, time_limit * _SHARE, memory_limit)
         outcome = run_alone("tamis.lab.worker", pickle.dumps(job) + packed, time_limit)
         if outcome["status"] == "invalid":
-            raise EventError(outcome["reason"]).at_item(outcome["item"], "event")
+            error = DocumentError if family == "xml" else EventError
+            raise error(outcome["reason"]).at_item(outcome["item"], "event")
         return outcome
 
     reference = run("scan", None)
@@ -79,6 +88,7 @@ def compare(
         "subscriptions": len(data.subscriptions),
         "events": len(data.events),
         "checked": len(expected),
+        "family": family,
         "missing": missing,
         "time_limit": time_limit,
         "memory_limit": memory_limit,
@@ -87,14 +97,16 @@ def compare(
     return Comparison(found, settings)
 
 
-def _check(data: Data, matchers: Sequence[str], time_limit: float, sample: int) -> None:
+def _check(
+    data: Data, matchers: Sequence[str], known: Sequence[str], time_limit: float, sample: int
+) -> None:
     if not data.subscriptions or not data.events:
         raise ValueError("comparing needs a subscription and an event at least")
     if not time_limit > 0 or sample < 1:
         raise ValueError("the time limit and the sample are above 0")
     for matcher in matchers:
-        if matcher not in MATCHERS and not all(matcher.partition(":")):
-            names = ", ".join(MATCHERS)
+        if matcher not in known and not all(matcher.partition(":")):
+            names = ", ".join(known)
             raise ValueError(f"there is no matcher {matcher!r}, but {names}, or module:factory")
 
 

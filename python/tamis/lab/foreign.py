@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from tamis._tamis import Workload
-from tamis.lab.worker import find, grown, resident, time
+from tamis.lab.worker import find, grown, make, resident, time
 
 Add = Callable[[], None]
 Match = Callable[[int], Sequence[int]]
@@ -44,8 +44,7 @@ def measure(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _matcher(spec: dict[str, Any], source: Workload, size: int) -> tuple[Add, Match]:
     """How to add all expressions or filters, and how to match an event or a document."""
-    options = {} if source.family == "xml" else {"missing": source.missing}
-    matcher = find(spec["matcher"])(**options, **spec["options"])
+    matcher = make(spec["matcher"], source.family, source.missing, **spec["options"])
     texts = list(enumerate(source.expression_texts(0, size)))
     events = _events(spec, source)
 

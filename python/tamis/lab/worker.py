@@ -15,8 +15,8 @@ from statistics import median
 from time import perf_counter, perf_counter_ns
 from typing import Any, Protocol
 
-from tamis._tamis import Index
-from tamis.errors import EventError, TamisError
+from tamis._tamis import Filter, Index
+from tamis.errors import DocumentError, EventError, TamisError
 from tamis.lab.process import answer, limit_memory
 
 MOST_REPETITIONS = 10
@@ -25,13 +25,13 @@ Answer = tuple[int, str]  # how many ids, and what they are
 
 
 class Matcher(Protocol):
-    """What can be compared: an `Index`, or whatever else takes the same calls."""
+    """What can be compared: an `Index`, a `Filter`, or whatever else takes the same calls."""
 
     def add_many(self, items: Iterable[tuple[str | int, str]], /) -> None:
-        """Take all subscriptions: ids and the texts of expressions."""
+        """Take all subscriptions: ids and the texts of expressions, or XPath."""
 
     def match(self, event: bytes, /) -> Sequence[Any]:
-        """The ids of those that an event, in JSON, matches."""
+        """The ids of those that an event, in JSON, or a document matches."""
         ...
 
 
@@ -48,7 +48,8 @@ class Job:
     """What one matcher has to do.
 
     Attributes:
-        matcher: A name that `Index` knows, or `module:factory`.
+        matcher: A name that `Index` or `Filter` knows, or `module:factory`.
+        family: `expressions`, or `xml` for XPath and documents.
         missing: As for `Index`.
         sample: The events on which answers are compared.
         expected: The answers to the first of them; None for the matcher that gives them.
@@ -57,6 +58,7 @@ class Job:
     """
 
     matcher: str
+    family: str
     missing: str
     sample: Sequence[int]
     expected: Sequence[Answer] | None
@@ -72,7 +74,7 @@ def main() -> None:
     try:
         data: Data = pickle.load(sys.stdin.buffer)
         outcome = _measure(job, data)
-    except EventError as error:
+    except (EventError, DocumentError) as error:
         outcome = {"status": "invalid", "reason": error.message, "item": error.item}
     except TamisError as error:
         outcome = {"status": "refused", "reason": str(error)}
@@ -84,7 +86,7 @@ def main() -> None:
 
 
 def _measure(job: Job, data: Data) -> dict[str, Any]:
-    index = make(job.matcher, job.missing)
+    index = make(job.matcher, job.family, job.missing)
     before = resident()
     started = perf_counter()
     index.add_many(data.subscriptions)
@@ -103,7 +105,7 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
     times = time(lambda at: _match(index, data.events, at), len(data.events), job.seconds)
     return {
         "status": "measured",
-        "uses": stats.get("matcher", job.matcher),
+        "uses": stats.get("matcher", stats.get("engine", job.matcher)),
         "build_seconds": built,
         "bytes": stats.get("matching_bytes"),
         "peak_bytes": grown(before),
@@ -112,11 +114,18 @@ def _measure(job: Job, data: Data) -> dict[str, Any]:
     }
 
 
-def make(name: str, missing: str) -> Matcher:
+def make(name: str, family: str, missing: str, **options: Any) -> Matcher:
     """The matcher of a name, or of `module:factory`."""
-    if ":" not in name:
-        return Index(matcher=name, missing=missing)  # type: ignore[arg-type]
-    matcher: Matcher = find(name)(missing=missing)
+    factory: Callable[..., Any]
+    if ":" in name:
+        factory = find(name)
+    elif family == "xml":
+        factory, options = Filter, {"engine": name}
+    else:
+        factory, options = Index, {"matcher": name}
+    if family != "xml":
+        options["missing"] = missing
+    matcher: Matcher = factory(**options)
     return matcher
 
 
@@ -145,7 +154,7 @@ def _answers(index: Matcher, job: Job, events: Sequence[bytes]) -> list[Answer]:
 def _match(index: Matcher, events: Sequence[bytes], number: int) -> Sequence[Any]:
     try:
         return index.match(events[number])
-    except EventError as error:
+    except (EventError, DocumentError) as error:
         raise error.at_item(number, "event") from None
 
 

@@ -22,7 +22,7 @@ from tamis.cli.output import (
     write_json,
 )
 from tamis.cli.reading import is_standard_input
-from tamis.errors import EventError, SubscriptionError
+from tamis.errors import DocumentError, EventError, SubscriptionError
 
 USAGE = "Usage: tamis lab compare SUBSCRIPTIONS EVENTS [OPTIONS]"
 EXAMPLES = """
@@ -56,8 +56,9 @@ def compare(
     of `scan` first, and no time is told of a matcher that differs.
 
     Args:
-        subscriptions: JSON lines as for `tamis match`, or Parquet with `id` and `expression`.
-        events: JSON lines, or Parquet with the events' JSON in `event`.
+        subscriptions: JSON lines as for `tamis match`, or Parquet with `id` and `expression`; for
+            filters of documents with `xpath` instead.
+        events: JSON lines, or Parquet with the events' JSON in `event`; documents in `document`.
         matchers: Which to compare, all by default; `module:factory` is one from elsewhere.
         missing: What a predicate is on an attribute without a value.
         number: How many events to use: the first of the file.
@@ -72,13 +73,14 @@ def compare(
         raise CommandError("--events and --memory-limit are above 0")
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
-    pairs = read_subscriptions(subscriptions)
-    lines = list(islice(read_events(events), number))
+    family, pairs = read_subscriptions(subscriptions)
+    lines = list(islice(read_events(events, family), number))
     try:
         found = lab.compare(
             pairs,
             [text for _, text in lines],
-            matchers=matchers or lab.MATCHERS,
+            family=family,
+            matchers=matchers,
             missing=missing,
             time_limit=time_limit,
             memory_limit=None if memory_limit is None else memory_limit << 20,
@@ -86,7 +88,7 @@ def compare(
             seed=seed,
             show=_show,
         )
-    except EventError as error:
+    except (EventError, DocumentError) as error:
         where = f"{events}:{lines[error.item or 0][0]}"
         raise CommandError(f"{where}: {on_one_line(error)}", INVALID) from error
     except SubscriptionError as error:

@@ -1,57 +1,113 @@
 """How does one's own data come in? As JSON lines, or as Parquet."""
 
+import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tamis.cli.output import INVALID, CommandError
 from tamis.cli.reading import Source, enumerate_lines
 from tamis.cli.subscriptions import read_records
 from tamis.errors import TamisError
 
+Family = Literal["expressions", "xml"]
 
-def read_subscriptions(path: Path) -> list[tuple[str | int, str]]:
-    """The ids and expressions of a file."""
+
+def read_subscriptions(path: Path) -> tuple[Family, list[tuple[Any, str]]]:
+    """The ids and expressions of a file; or the ids and XPath, if its first row has `xpath`."""
     if path.suffix == ".parquet":
-        return [(id, text) for _, id, text in _rows(path, "id", "expression")]
-    pairs = []
+        family: Family = "xml" if _has_column(path, "xpath") else "expressions"
+        column = "xpath" if family == "xml" else "expression"
+        return family, [(id, text) for _, id, text in _rows(path, "id", column)]
     with Source(path) as source:
-        for number, record in read_records(source):
+        lines = source.lines()
+        first = [*filter(None, [next(lines, None)])]
+        all_lines = chain(first, lines)
+        if first and _is_filter(first[0][1]):
+            return "xml", [
+                (row["id"], row["xpath"]) for _, row in _objects(source, all_lines, "id", "xpath")
+            ]
+        pairs = []
+        for number, record in read_records(source, all_lines):
             try:
                 pairs.append((record.id, str(record.expression())))
             except TamisError as error:
                 raise CommandError(f"{source.name}:{number}: {error.message}", INVALID) from error
-    return pairs
+    return "expressions", pairs
 
 
-def read_events(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The events of a file, as JSON, with their lines or rows."""
+def read_events(path: Path, family: Family) -> Iterator[tuple[int, bytes]]:
+    """The events of a file, as JSON, or its documents, with their lines or rows."""
     if path.suffix == ".parquet":
-        for number, event in _rows(path, "event"):
+        for number, event in _rows(path, "document" if family == "xml" else "event"):
             yield number, event.encode() if isinstance(event, str) else event
         return
     with Source(path) as source:
+        if family == "xml":
+            for number, row in _objects(source, source.lines(), "document"):
+                yield number, row["document"].encode()
+            return
         for first, chunk in source.chunks():
             yield from enumerate_lines(first, chunk)
 
 
+def _is_filter(line: str) -> bool:
+    try:
+        return "xpath" in json.loads(line)
+    except (ValueError, TypeError, RecursionError):  # what is wrong is told where it is read
+        return False
+
+
+def _objects(
+    source: Source, lines: Iterator[tuple[int, str]], *keys: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of lines, which have these keys; all but an id are texts."""
+    for number, line in lines:
+        where = f"{source.name}:{number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise CommandError(f"{where}: the line is no JSON: {error}", INVALID) from error
+        if not isinstance(row, dict) or set(row) != set(keys):
+            wanted = " and ".join(f"`{key}`" for key in keys)
+            raise CommandError(f"{where}: a line is a JSON object with {wanted}", INVALID)
+        for key in keys:
+            if key != "id" and not isinstance(row[key], str):
+                raise CommandError(f"{where}: `{key}` is a text", INVALID)
+        yield number, row
+
+
+def _has_column(path: Path, name: str) -> bool:
+    with _open(path) as file:
+        return name in file.schema_arrow.names
+
+
 def _rows(path: Path, *columns: str) -> Iterator[tuple[Any, ...]]:
     """Rows with their numbers, from 1."""
+    number = 0
+    with _open(path) as file:
+        if missing := [name for name in columns if name not in file.schema_arrow.names]:
+            raise CommandError(f"{path}: there is no column `{missing[0]}`")
+        for batch in file.iter_batches(columns=list(columns)):
+            for row in zip(*(batch[name].to_pylist() for name in columns), strict=True):
+                number += 1
+                if None in row:
+                    raise CommandError(f"{path}:{number}: a value is missing", INVALID)
+                yield number, *row
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """A file of Parquet; what goes wrong with it is a message."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError as error:
         raise CommandError("Parquet needs pyarrow: pip install 'tamis[arrow]'") from error
-    number = 0
     try:
         with ParquetFile(path) as file:
-            if missing := [name for name in columns if name not in file.schema_arrow.names]:
-                raise CommandError(f"{path}: there is no column `{missing[0]}`")
-            for batch in file.iter_batches(columns=list(columns)):
-                for row in zip(*(batch[name].to_pylist() for name in columns), strict=True):
-                    number += 1
-                    if None in row:
-                        raise CommandError(f"{path}:{number}: a value is missing", INVALID)
-                    yield number, *row
+            yield file
     except (ArrowException, OSError) as error:
         raise CommandError(f"cannot read {path}: {error}") from error
