@@ -33,6 +33,14 @@ def test_matchers_agree_and_times_are_told() -> None:
         assert len(digests) == 1
 
 
+@pytest.mark.parametrize("matcher", ["compiled", "auto"])
+def test_the_default_matcher_tells_what_it_looked_at(matcher: str) -> None:
+    found = measured(workload="conjunctive", parameters={"size": 2000}, matcher=matcher, events=25)
+    counters = found["counters"]
+    assert counters["entries"] >= counters["candidates"] >= found["matches"] > 0
+    assert counters["lists"] > 0
+
+
 def test_the_digest_can_be_computed_elsewhere() -> None:
     spec = {"workload": "dense", "parameters": {"size": 5}, "matcher": "scan", "sample": 3}
     found = measured(**spec, events=3)

@@ -229,6 +229,18 @@ fn every_switch_of_the_a_tree_gives_the_same() {
 }
 
 #[test]
+fn the_default_matcher_tells_what_it_looked_at() {
+    for matcher in ["compiled", "auto"] {
+        let spec = json!({"workload": "abe-gen", "parameters": {"size": 300}, "matcher": matcher});
+        let found = measured(spec).unwrap();
+        let counter = |name: &str| found["counters"][name].as_f64().unwrap();
+        assert!(counter("lists") >= 1.0 && counter("nodes") > 0.0, "{found}");
+        assert!(counter("entries") >= counter("candidates"), "{found}");
+        assert!(counter("candidates") >= counter("nodes"), "{found}");
+    }
+}
+
+#[test]
 fn labels_tell_the_time_of_their_index() {
     for matcher in ["dewey", "interval"] {
         let spec = json!({"workload": "fontoura", "parameters": {"size": 300}, "matcher": matcher});

@@ -176,8 +176,8 @@ impl Segment {
 }
 
 impl MatchScratch {
-    /// How much work was done with this scratch since this was asked: what matchers over posting
-    /// lists read, and how many expressions were scored.
+    /// How much work was done with this scratch since this was asked: what matchers read, and how many
+    /// expressions were scored.
     pub fn take_counters(&mut self) -> Counters {
         let scored = std::mem::take(&mut self.scores.scored);
         Counters { scored, ..self.scratch.take_counters() }

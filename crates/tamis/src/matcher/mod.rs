@@ -11,6 +11,7 @@ mod atree;
 mod cnf;
 mod compiled;
 mod conjunction;
+mod counters;
 mod dewey;
 mod forest;
 mod interval;
@@ -23,10 +24,10 @@ pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use cnf::Cnf;
 pub(crate) use compiled::CompiledBuilder;
 pub use compiled::{Compiled, Shape};
+pub use counters::Counters;
 pub use dewey::Dewey;
 pub use interval::{Interval, IntervalOptions};
 pub use kindex::{Cursor, KIndex, KIndexOptions};
-pub use postings::Counters;
 pub use ranked::Pruning;
 pub(crate) use ranked::{Ranked, Visit};
 pub use scan::Scan;
@@ -113,11 +114,18 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// How much work matchers over posting lists and the A-Tree have done with this scratch since this was
-    /// asked.
+    /// How much work matchers have done with this scratch since this was asked; a scan counts nothing.
     pub fn take_counters(&mut self) -> Counters {
-        let (predicates, nodes) = self.atree.take_counts();
-        Counters { predicates, nodes, ..std::mem::take(self.conjunction.counters()) }
+        let mut all = Counters::default();
+        for counters in [
+            &mut self.compiled.counters,
+            &mut self.block.counters,
+            &mut self.atree.counters,
+            self.conjunction.counters(),
+        ] {
+            all += std::mem::take(counters);
+        }
+        all
     }
 
     /// Whether posting lists are skipped through, as they are unless told otherwise, or read entry by

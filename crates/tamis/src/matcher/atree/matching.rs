@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use super::ATree;
 use super::graph::{Ask, Kind, Link, NOWHERE, Node, NodeId};
 use crate::event::Event;
-use crate::matcher::Slot;
+use crate::matcher::{Counters, Slot};
 use crate::predicate::{PredicateScratch, Seen};
 
 /// Events counted before counting becomes sparse, and how sparse it becomes.
@@ -37,16 +37,10 @@ pub(in crate::matcher) struct ATreeScratch {
     pub(super) levels: BinaryHeap<Reverse<u32>>,
     pub(super) predicates: PredicateScratch,
     /// How many predicates held, and how many nodes were looked at.
-    pub(super) held: u64,
-    pub(super) looked: u64,
+    pub counters: Counters,
 }
 
 impl ATreeScratch {
-    /// How many predicates held and how many nodes were looked at since this was asked.
-    pub fn take_counts(&mut self) -> (u64, u64) {
-        (std::mem::take(&mut self.held), std::mem::take(&mut self.looked))
-    }
-
     pub(super) fn begin(&mut self, nodes: usize) {
         if self.stamp == u32::MAX {
             self.truths.clear();
@@ -107,7 +101,7 @@ impl ATree {
         found.extend_from_slice(&self.always);
         scratch.begin(self.graph.nodes.len());
         self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
-        scratch.held += scratch.predicates.found().len() as u64;
+        scratch.counters.predicates += scratch.predicates.found().len() as u64;
         let counts = self.counted() < COUNTED_FIRST || scratch.stamp.is_multiple_of(COUNTED_THEN);
         let mut run = Run { atree: self, scratch, found, counts };
         run.leaves(event);
@@ -240,7 +234,7 @@ impl Run<'_> {
 
     /// Tells a node that a child of it is true.
     fn tell(&mut self, id: NodeId) {
-        self.scratch.looked += 1;
+        self.scratch.counters.nodes += 1;
         let node = self.atree.graph.node(id);
         let level = node.level;
         match node.kind {

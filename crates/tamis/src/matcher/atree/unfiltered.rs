@@ -18,7 +18,7 @@ impl ATree {
         found.extend_from_slice(&self.always);
         scratch.begin(self.graph.nodes.len());
         self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
-        scratch.held += scratch.predicates.found().len() as u64;
+        scratch.counters.predicates += scratch.predicates.found().len() as u64;
         for (attribute, _) in event.iter() {
             let leaves = self.graph.by_attribute.get(attribute as usize);
             leaves.into_iter().flatten().for_each(|&leaf| self.send(leaf, scratch, found));
@@ -37,7 +37,7 @@ impl ATree {
     /// Evaluates a node and tells its parents.
     fn send(&self, id: NodeId, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
         let node = self.graph.node(id);
-        scratch.looked += 1;
+        scratch.counters.nodes += 1;
         let mut children = node.children.iter();
         let truth = match node.kind {
             Kind::Leaf { predicate, negated, .. } => {

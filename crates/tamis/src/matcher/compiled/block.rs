@@ -10,7 +10,7 @@ use super::ranges::NO_RANK;
 use super::sparse::Sparse;
 use super::working::{Bitmap, Known};
 use crate::event::AttributeId;
-use crate::matcher::Slot;
+use crate::matcher::{Counters, Slot};
 
 /// The end of a chain.
 const END: u32 = u32::MAX;
@@ -41,6 +41,7 @@ pub(crate) struct Block {
     pub(super) found: Vec<Vec<Slot>>,
     pub(super) ascending: Bitmap,
     pub(super) probes: Vec<Probe>,
+    pub(in crate::matcher) counters: Counters,
 }
 
 /// A word of which some event has a bit.

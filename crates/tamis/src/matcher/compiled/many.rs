@@ -46,6 +46,7 @@ impl Compiled {
         if matched {
             deep().into_iter().for_each(|(lane, slot)| many.block.found[lane].push(slot));
             many.follow_all();
+            block.counters.nodes += block.nodes.items.len() as u64;
             block.take(events.len(), found, ends);
         }
         block.end();
@@ -250,6 +251,7 @@ impl Many<'_> {
         if start == end || lanes.is_none() {
             return;
         }
+        self.block.counters.lists += 1;
         for (word, masks, entries) in groups(&self.compiled.runs[start as usize..end as usize]) {
             let word = if word == 0 { None } else { Some(self.block.word(word)) };
             let within = match word {
@@ -260,6 +262,7 @@ impl Many<'_> {
             if within.is_none() {
                 continue;
             }
+            self.block.counters.entries += entries.len() as u64;
             let (mut last, mut passed) = (0, Lanes::NONE);
             for (mask, entry) in masks.iter().zip(entries) {
                 let mask = mask.whole();
@@ -279,8 +282,12 @@ impl Many<'_> {
                 if (word, mask) != (0, u64::MAX) {
                     lanes &= self.block.test(word, mask);
                 }
+                if lanes.is_none() {
+                    continue;
+                }
+                self.block.counters.candidates += 1;
                 let Candidate { block, target } = entry.candidate;
-                if block != NO_BLOCK && !lanes.is_none() {
+                if block != NO_BLOCK {
                     lanes = self.holds(block as usize, lanes, 0, u32::MAX);
                 }
                 if !lanes.is_none() {

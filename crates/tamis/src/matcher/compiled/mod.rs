@@ -26,6 +26,8 @@ mod run;
 mod shape;
 mod sparse;
 mod term;
+#[cfg(test)]
+mod tests;
 mod values;
 mod working;
 
@@ -339,8 +341,8 @@ impl Compiled {
             let source = source as usize;
             (self.starts[source], self.starts[source + 1])
         });
-        stages.begin(ranges, &self.runs, &working.bits);
-        while stages.pass(&self.runs, &working.bits) {
+        stages.begin(ranges, &self.runs, &working.bits, &mut working.counters);
+        while stages.pass(&self.runs, &working.bits, &mut working.counters) {
             touch(&self.program, stages.candidates().iter().map(|candidate| candidate.block));
             let matching = Matching { compiled: self, event, above: u32::MAX };
             for &Candidate { block, target } in stages.candidates() {
@@ -362,6 +364,9 @@ impl Compiled {
             return;
         }
         working.fired[node as usize] = working.remember(true);
+        // Whether it was evaluated before, and counted then.
+        let known = working.recall(working.nodes[node as usize]).is_some();
+        working.counters.nodes += u64::from(!known);
         working.nodes[node as usize] = working.remember(true);
         for &slot in group(&self.node_slot_starts, &self.node_slots, node) {
             working.emit(slot);
@@ -396,6 +401,7 @@ impl Context for Matching<'_> {
         let body = self.compiled.bodies[node as usize] as usize;
         let below = Matching { above: node, ..*self };
         let truth = holds(&below, &self.compiled.program, body, depth, working);
+        working.counters.nodes += 1;
         working.nodes[node as usize] = working.remember(truth);
         truth
     }

@@ -10,6 +10,7 @@
 
 use super::bits::BitTest;
 use super::build::Waiting;
+use crate::matcher::Counters;
 
 /// Entries that pass their first bit test are taken further so many at a time.
 const BATCH: usize = 1024;
@@ -140,9 +141,16 @@ pub(super) struct Stages {
 
 impl Stages {
     /// Begins with the runs that stand at these ranges, and finds their groups whose word is not empty.
-    pub fn begin(&mut self, ranges: impl Iterator<Item = (u32, u32)>, runs: &[u32], bits: &[u64]) {
+    pub fn begin(
+        &mut self,
+        ranges: impl Iterator<Item = (u32, u32)>,
+        runs: &[u32],
+        bits: &[u64],
+        counters: &mut Counters,
+    ) {
         self.ranges.clear();
         self.ranges.extend(ranges.filter(|(start, end)| start < end));
+        counters.lists += self.ranges.len() as u64;
         touch(runs, self.ranges.iter().map(|(start, _)| *start));
         (self.next, self.done) = (0, 0);
         let mut length = 0;
@@ -172,13 +180,13 @@ impl Stages {
     }
 
     /// Finds the next entries that pass their bit tests; false where there are none left.
-    pub fn pass(&mut self, runs: &[u32], bits: &[u64]) -> bool {
+    pub fn pass(&mut self, runs: &[u32], bits: &[u64], counters: &mut Counters) -> bool {
         if self.next >= self.groups {
             return false;
         }
         self.passed.resize(BATCH, 0);
         self.candidates.resize(BATCH, Candidate::default());
-        let mut passed = 0;
+        let (mut read, mut passed) = (0, 0);
         while let Some(open) = self.open[..self.groups].get(self.next) {
             let count = (open.count - self.done).min((BATCH - passed) as u32);
             let first = (open.masks + MASK as u32 * self.done) as usize;
@@ -189,6 +197,7 @@ impl Stages {
                 passed += usize::from(mask.whole() & open.word != 0);
                 entry += ENTRY as u32;
             }
+            read += u64::from(count);
             self.done += count;
             if self.done < open.count {
                 break;
@@ -205,6 +214,8 @@ impl Stages {
             self.candidates[candidates] = entry.candidate;
             candidates += usize::from(bits[entry.word as usize] & entry.mask.whole() != 0);
         }
+        counters.entries += read;
+        counters.candidates += candidates as u64;
         self.found = candidates;
         true
     }

@@ -5,6 +5,7 @@
 
 use super::keys::Probe;
 use super::run::Stages;
+use crate::matcher::Counters;
 
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,6 +52,7 @@ pub(crate) struct Working {
     pub(super) nodes: Vec<u32>,
     pub(super) fired: Vec<u32>,
     pub(super) sets: Vec<u32>,
+    pub(in crate::matcher) counters: Counters,
     stamp: u32,
     found: Bitmap,
 }

@@ -8,9 +8,8 @@
 
 use std::collections::HashMap;
 
-use super::postings::{
-    Counters, Hit, Kind, LiteralId, PostingScratch, Postings, PostingsBuilder, Role, Sense,
-};
+use super::Counters;
+use super::postings::{Hit, Kind, LiteralId, PostingScratch, Postings, PostingsBuilder, Role, Sense};
 use crate::event::{Attributes, Event};
 use crate::expression::NormalForm;
 use crate::truth::Missing;

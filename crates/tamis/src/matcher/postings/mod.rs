@@ -25,7 +25,6 @@ mod ladder;
 mod walk;
 
 pub(super) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};
-pub use walk::Counters;
 pub(super) use walk::{Hit, PostingScratch};
 
 use crate::rank::{COARSE_SUM, is_coarse};

@@ -13,32 +13,9 @@ use std::collections::BinaryHeap;
 
 use super::{Entry, Postings};
 use crate::event::Event;
-use crate::matcher::Pruning;
+use crate::matcher::{Counters, Pruning};
 use crate::predicate::PredicateScratch;
 use crate::rank::EventWeights;
-
-/// How much work was done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Posting lists that were found for the keys of events.
-    pub lists: u64,
-    /// Entries of posting lists that were looked at, those tried while skipping included.
-    pub entries: u64,
-    /// Ids that stood in enough lists to be looked at more closely.
-    pub candidates: u64,
-    /// Expressions whose score was computed.
-    pub scored: u64,
-    /// Sizes that were skipped as a whole because nothing in them could reach the best so far.
-    pub sizes_skipped: u64,
-    /// Leaves of expressions that were true, of matchers that label them.
-    pub leaves: u64,
-    /// Cells, or parts of labels, that were looked at for them.
-    pub probes: u64,
-    /// Predicates that were found to hold, of the A-Tree.
-    pub predicates: u64,
-    /// Nodes that were told of a true child and looked at, of the A-Tree.
-    pub nodes: u64,
-}
 
 /// Working memory of a walk.
 #[derive(Debug, Default)]

@@ -1,0 +1,81 @@
+use super::*;
+use crate::expression::parse;
+use crate::limits::Limits;
+use crate::matcher::Counters;
+
+fn decode(json: &str, attributes: &Attributes) -> Event {
+    let mut event = Event::default();
+    event.decode_json(json.as_bytes(), attributes, &Limits::default()).unwrap();
+    event
+}
+
+/// What an event matches and what that took, where events are usually like `usual`. Looking at several such
+/// events in a block must take the same.
+fn run(texts: &[&str], usual: &str, json: &str) -> (Vec<Slot>, Counters) {
+    let attributes = Attributes::default();
+    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
+    // What an event asks about is known by its name once expressions ask for it.
+    Scan::new(&expressions, &attributes, Missing::Unknown);
+    let sample = vec![decode(usual, &attributes); 20];
+    let compiled = Compiled::new(&expressions, &attributes, Missing::Unknown, &sample);
+    let event = decode(json, &attributes);
+    let (mut scratch, mut found) = (Scratch::default(), Vec::new());
+    compiled.matches(&event, &mut scratch, &mut found);
+    let counters = scratch.take_counters();
+    assert_eq!(scratch.take_counters(), Counters::default());
+
+    scratch.set_evaluation(Evaluation::Blocks);
+    let (mut together, mut ends) = (Vec::new(), Vec::new());
+    compiled.matches_many(&vec![event; 3], &mut scratch, &mut together, &mut ends, &|| false);
+    assert_eq!(together, found.repeat(3));
+    assert_eq!(scratch.take_counters(), counters);
+    assert_eq!(scratch.take_counters(), Counters::default());
+    (found, counters)
+}
+
+#[test]
+fn entries_are_counted_in_groups_that_are_not_skipped() {
+    let texts = [
+        "name = 'p' and a = 1",
+        "name = 'p' and a = 2",
+        "name = 'p' and b = 1 and c = 1 and d = 1",
+        "name = 'q' and a = 1",
+    ];
+    // All wait for the name, which is rarest.
+    let usual = r#"{"a": [1, 2], "b": 1, "c": 1, "d": 1}"#;
+    let counted = |lists, entries, candidates| Counters { lists, entries, candidates, ..Counters::default() };
+    assert_eq!(run(&texts, usual, usual), (vec![], counted(0, 0, 0)));
+    // The third waits for p as well, but is not looked at where b, c and d are missing.
+    assert_eq!(run(&texts, usual, r#"{"name": "p", "a": 1}"#), (vec![0], counted(1, 2, 1)));
+    assert_eq!(run(&texts, usual, r#"{"name": ["p", "q"], "a": 1}"#), (vec![0, 3], counted(2, 3, 2)));
+    // Two of its tests stand in the entry; the third is left to the candidate.
+    let but_the_last = r#"{"name": "p", "b": 1, "c": 1, "d": 2}"#;
+    assert_eq!(run(&texts, usual, but_the_last), (vec![], counted(1, 1, 1)));
+    let but_the_first = r#"{"name": "p", "b": 2, "c": 1, "d": 1}"#;
+    assert_eq!(run(&texts, usual, but_the_first), (vec![], counted(1, 0, 0)));
+    let all = r#"{"name": "p", "b": 1, "c": 1, "d": 1}"#;
+    assert_eq!(run(&texts, usual, all), (vec![2], counted(1, 1, 1)));
+}
+
+#[test]
+fn a_shared_node_is_counted_once() {
+    let counted = |lists, entries, candidates, nodes| {
+        let counted = Counters { lists, entries, candidates, ..Counters::default() };
+        Counters { nodes, ..counted }
+    };
+    for texts in [
+        ["(u = 1 or v = 1) and w = 1", "(u = 1 or v = 1) and w = 2"],
+        ["w = 1 and (u = 1 or v = 1)", "w = 2 and (u = 1 or v = 1)"],
+    ] {
+        // Both wait for the node, which both u and v lead to.
+        let usual = r#"{"w": [1, 2]}"#;
+        let found = run(&texts, usual, r#"{"u": 1, "v": 1, "w": 1}"#);
+        assert_eq!(found, (vec![0], counted(3, 4, 4, 1)));
+        assert_eq!(run(&texts, usual, r#"{"w": 1}"#), (vec![], counted(0, 0, 0, 0)));
+
+        // Both wait for w and ask for the node, which u may have led to before.
+        let usual = r#"{"u": 1, "v": 1}"#;
+        assert_eq!(run(&texts, usual, r#"{"u": 1, "w": 1}"#), (vec![0], counted(2, 2, 2, 1)));
+        assert_eq!(run(&texts, usual, r#"{"w": [1, 2]}"#), (vec![], counted(2, 2, 2, 1)));
+    }
+}
