@@ -12,8 +12,8 @@ use crate::error;
 use crate::event;
 use crate::id;
 use crate::index::{Index, Working, with_working};
+use crate::items::iterate;
 use crate::rank;
-use crate::subscription::iterate;
 use crate::xml::{Failure, Source};
 
 /// Events decoded before they are matched together, without the interpreter's lock.
@@ -51,10 +51,7 @@ impl Ask<'_> {
     fn write<'py>(&self, py: Python<'py>, found: &[(IdRef<'_>, f64)]) -> PyResult<Bound<'py, PyList>> {
         match self {
             Ask::Top(..) => rank::write_ranking(py, found),
-            Ask::All { .. } => {
-                let ids = found.iter().map(|(id, _)| id::write(py, *id));
-                PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
-            }
+            Ask::All { .. } => id::write_all(py, found.iter().map(|(id, _)| *id)),
         }
     }
 }
@@ -192,9 +189,9 @@ impl Index {
             }
         }
         let expected = format!("{} takes an iterable of events, or JSON lines", asked.name);
-        let mut events = iterate(events, &expected)?.enumerate();
+        let mut events = iterate(events, &expected)?;
         loop {
-            let chunk = events.by_ref().take(CHUNK).map(|(_, event)| event).collect::<PyResult<Vec<_>>>()?;
+            let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
             if chunk.is_empty() {
                 return Ok(results);
             }

@@ -96,8 +96,9 @@ pub fn unknown_edge(py: Python<'_>, source: &Bound<'_, PyAny>, target: &Bound<'_
     named(py, "UnknownIdError", &message)
 }
 
-fn shown(id: &Bound<'_, PyAny>) -> String {
-    id.repr().map_or_else(|_| "?".to_owned(), |text| shorten(&text.to_string_lossy()))
+/// What an object looks like, shortened.
+pub fn shown(object: &Bound<'_, PyAny>) -> String {
+    object.repr().map_or_else(|_| "?".to_owned(), |text| shorten(&text.to_string_lossy()))
 }
 
 /// The name of an object's type.

@@ -240,3 +240,9 @@ fn is_list(object: &Bound<'_, PyAny>) -> bool {
         || object.is_instance_of::<PySet>()
         || object.is_instance_of::<PyFrozenSet>()
 }
+
+/// The names of the attributes that expressions ask about, or have asked about.
+pub fn attribute_names(attributes: &Attributes) -> Vec<String> {
+    let numbers = (0..attributes.len() as u32).filter(|number| attributes.satisfied() != Some(*number));
+    numbers.map(|number| attributes.name(number).to_string()).collect()
+}

@@ -2,7 +2,7 @@
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyString};
+use pyo3::types::{PyBool, PyInt, PyList, PyString};
 
 use crate::error;
 
@@ -20,8 +20,7 @@ pub fn try_read(object: &Bound<'_, PyAny>) -> Option<tamis::Id> {
 /// The id that a Python object stands for.
 pub fn read(object: &Bound<'_, PyAny>) -> PyResult<tamis::Id> {
     try_read(object).ok_or_else(|| {
-        let shown =
-            object.repr().map_or_else(|_| "?".to_owned(), |text| error::shorten(&text.to_string_lossy()));
+        let shown = error::shown(object);
         error::subscription(
             object.py(),
             &format!("an id is a string of Unicode text or a 64-bit integer, not {shown}"),
@@ -35,4 +34,13 @@ pub fn write<'py>(py: Python<'py>, id: tamis::IdRef<'_>) -> PyResult<Bound<'py, 
         tamis::IdRef::Integer(number) => number.into_bound_py_any(py),
         tamis::IdRef::String(text) => text.into_bound_py_any(py),
     }
+}
+
+/// The list of the Python objects for ids.
+pub fn write_all<'py, 'a>(
+    py: Python<'py>,
+    ids: impl IntoIterator<Item = tamis::IdRef<'a>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let ids = ids.into_iter().map(|id| write(py, id));
+    PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }

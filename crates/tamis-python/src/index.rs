@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
-use tamis::{Algorithm, Evaluation, Event, IdRef, MatchScratch, Missing, Snapshot};
+use pyo3::types::{PyDict, PyIterator, PyList};
+use tamis::{Algorithm, Evaluation, Event, MatchScratch, Missing, Snapshot};
 
 use crate::batch::{Ask, Asked};
 use crate::error;
@@ -16,15 +16,26 @@ use crate::event;
 use crate::explanation::Explanation;
 use crate::hierarchy;
 use crate::id;
+use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;
-use crate::subscription::{Subscription, iterate, read_boost, read_written, write_metadata};
+use crate::subscription::{Subscription, read_boost, read_written, write_metadata};
 use crate::xml::{Failure, Source};
 
 #[derive(Default)]
 pub(crate) struct Working {
     pub events: Vec<Event>,
     pub scratch: MatchScratch,
+}
+
+impl Working {
+    /// The memory of one event and of its matches.
+    fn for_one(&mut self) -> (&mut Event, &mut MatchScratch) {
+        if self.events.is_empty() {
+            self.events.push(Event::default());
+        }
+        (&mut self.events[0], &mut self.scratch)
+    }
 }
 
 thread_local! {
@@ -79,16 +90,10 @@ impl Index {
     /// Add all subscriptions, given as (id, expression) or (id, expression, metadata), as mappings of
     /// the arguments of `add`, or as one mapping of ids to expressions; where one fails, none is added.
     fn add_many(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        let items = match items.cast::<PyMapping>() {
-            Ok(mapping) => mapping.items()?.try_iter()?,
-            Err(_) => iterate(items, "add_many takes an iterable of (id, expression) pairs")?,
-        };
         let (mut written, mut subscriptions) = (Vec::new(), Vec::new());
-        for (position, item) in items.enumerate() {
-            if position % 1024 == 0 {
-                py.check_signals()?;
-            }
-            let item = item?;
+        let items = items::pairs(items, "add_many takes an iterable of (id, expression) pairs")?;
+        for item in items::enumerate(items) {
+            let (position, item) = item?;
             // While all are texts, the engine reads them, on all processors.
             match read_written(&item) {
                 Some(item) if subscriptions.is_empty() => written.push(item),
@@ -127,11 +132,7 @@ impl Index {
         let snapshot = self.index.snapshot();
         let document = self.document(document)?;
         with_working(|working| {
-            let Working { events, scratch } = working;
-            if events.is_empty() {
-                events.push(Event::default());
-            }
-            let decoded = &mut events[0];
+            let (decoded, scratch) = working.for_one();
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let mut found = Vec::new();
             let matched = py.detach(|| {
@@ -139,7 +140,7 @@ impl Index {
                 snapshot.matches(decoded, scratch, |id| found.push(id)).map_err(Failure::Engine)
             });
             matched.map_err(|failure| failure.raise(py))?;
-            write_ids(py, &found)
+            id::write_all(py, found)
         })
     }
 
@@ -185,11 +186,7 @@ impl Index {
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let document = self.document(document)?;
         with_working(|working| {
-            let Working { events, scratch } = working;
-            if events.is_empty() {
-                events.push(Event::default());
-            }
-            let decoded = &mut events[0];
+            let (decoded, scratch) = working.for_one();
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let ranking = py.detach(|| {
                 self.read_document(&snapshot, &document, decoded)?;
@@ -300,10 +297,7 @@ impl Index {
     /// The names of the attributes that subscriptions mention or have mentioned.
     #[getter]
     fn attributes(&self) -> Vec<String> {
-        let snapshot = self.index.snapshot();
-        let attributes = snapshot.attributes();
-        let numbers = (0..attributes.len() as u32).filter(|number| attributes.satisfied() != Some(*number));
-        numbers.map(|number| attributes.name(number).to_string()).collect()
+        event::attribute_names(self.index.snapshot().attributes())
     }
 
     /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
@@ -335,7 +329,7 @@ impl Index {
         let snapshot = self.index.snapshot();
         let ids =
             snapshot.ids().collect::<tamis::Result<Vec<_>>>().map_err(|error| error::raise(py, &error))?;
-        write_ids(py, &ids)?.try_iter()
+        id::write_all(py, ids)?.try_iter()
     }
 
     fn __repr__(&self) -> String {
@@ -379,11 +373,6 @@ impl Index {
 
 fn read_count(n: i64) -> PyResult<usize> {
     usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n is at least 0, not {n}")))
-}
-
-pub fn write_ids<'py>(py: Python<'py>, found: &[IdRef<'_>]) -> PyResult<Bound<'py, PyList>> {
-    let ids = found.iter().map(|&id| id::write(py, id));
-    PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// The matchers by the names that users select them by.

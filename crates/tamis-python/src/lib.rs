@@ -14,6 +14,7 @@ mod graph;
 mod hierarchy;
 mod id;
 mod index;
+mod items;
 mod lab;
 mod limits;
 mod rank;

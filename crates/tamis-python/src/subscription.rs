@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::error;
 use crate::expression::{self, Expression};
 use crate::id;
 use crate::index::Index;
+use crate::items;
 use crate::rank;
 
 impl Index {
@@ -26,11 +27,10 @@ impl Index {
         if let Ok(arguments) = item.cast::<PyDict>() {
             return self.read_arguments(py, position, arguments);
         }
-        let parts = item.cast::<PyTuple>().map(|tuple| tuple.iter().collect::<Vec<_>>());
-        let parts = parts.or_else(|_| item.cast::<PyList>().map(|list| list.iter().collect()));
+        let parts = items::parts(item);
         let (id, expression, metadata) = match parts.as_deref() {
-            Ok([id, expression]) => (id, expression, None),
-            Ok([id, expression, metadata]) => (id, expression, Some(metadata)),
+            Some([id, expression]) => (id, expression, None),
+            Some([id, expression, metadata]) => (id, expression, Some(metadata)),
             _ => {
                 let message =
                     "an item is (id, expression), (id, expression, metadata), or a dict of arguments of add";
@@ -43,7 +43,7 @@ impl Index {
             let metadata = metadata.map(write_metadata).transpose()?;
             Ok(tamis::Subscription { id: id::read(id)?, expression, metadata, boost: 1.0 })
         };
-        read().map_err(|failure: PyErr| at_id(py, failure, position, id))
+        read().map_err(|failure: PyErr| items::at_id(py, failure, position, id))
     }
 
     /// The subscription whose text was put aside by [`read_written`].
@@ -58,7 +58,7 @@ impl Index {
             Ok(expression) => Ok(tamis::Subscription { id, expression, metadata, boost }),
             Err(error) => {
                 let id = id::write(py, id.as_ref())?;
-                Err(at_id(py, error::raise(py, &error), position, &id))
+                Err(items::at_id(py, error::raise(py, &error), position, &id))
             }
         }
     }
@@ -94,7 +94,7 @@ impl Index {
                 boost: given("boost")?.map_or(Ok(1.0), |boost| read_boost(&boost))?,
             })
         };
-        read().map_err(|failure: PyErr| at_id(py, failure, position, &id))
+        read().map_err(|failure: PyErr| items::at_id(py, failure, position, &id))
     }
 
     pub(crate) fn read_expression(
@@ -122,21 +122,6 @@ pub fn read_written(item: &Bound<'_, PyAny>) -> Option<tamis::WrittenSubscriptio
 pub fn read_boost(boost: &Bound<'_, PyAny>) -> PyResult<f64> {
     rank::number(boost)?.ok_or_else(|| {
         error::subscription(boost.py(), &format!("a boost is a number, not {}", error::type_name(boost)))
-    })
-}
-
-/// The failure of an item of a batch, with its id.
-fn at_id(py: Python<'_>, failure: PyErr, position: usize, id: &Bound<'_, PyAny>) -> PyErr {
-    let name = id.repr().map_or_else(|_| "?".to_owned(), |text| error::shorten(&text.to_string_lossy()));
-    error::at_item(py, failure, position, &format!("id {name}"))
-}
-
-pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
-    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
-        return Err(error::subscription(object.py(), &format!("{expected}, not text")));
-    }
-    object.try_iter().map_err(|_| {
-        error::subscription(object.py(), &format!("{expected}, not {}", error::type_name(object)))
     })
 }
 

@@ -1,0 +1,44 @@
+//! Which nodes do the events of Arrow data reach?
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tamis::ArrowEvents;
+use tamis::graph::{ArrowSources, Strategy};
+
+use super::{Graph, find};
+use crate::arrow;
+use crate::error;
+
+impl Graph {
+    /// The nodes that the rows of Arrow data reach, from one source or from that which a column names.
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
+    pub(super) fn match_arrow<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        source: Option<&Bound<'py, PyAny>>,
+        sources: Option<&str>,
+        column: Option<&str>,
+        strategy: Strategy,
+        sinks_only: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (snapshot, limits) = (self.graph.snapshot(), self.graph.limits());
+        let one = source.map(|source| find(py, &snapshot, source)).transpose()?;
+        if one.is_some() == sources.is_some() {
+            let message = "with Arrow data, give `source`, a node, or `sources`, the column of each event's";
+            return Err(PyValueError::new_err(message));
+        }
+        arrow::each_batch(py, events, |batch, first| {
+            let starts = match (one, sources) {
+                (None, Some(column)) => ArrowSources::each(batch, column),
+                (source, _) => Ok(ArrowSources::one(source.expect("one of the two is given"))),
+            };
+            let events = ArrowEvents::new(batch, column, snapshot.attributes());
+            let (starts, events) =
+                starts.and_then(|starts| Ok((starts, events?))).map_err(|error| error::raise(py, &error))?;
+            let search =
+                |stop: &_| snapshot.match_arrow(&events, first, &starts, strategy, sinks_only, limits, stop);
+            arrow::interruptible(py, search)?.map_err(|error| error::raise(py, &error))
+        })
+    }
+}

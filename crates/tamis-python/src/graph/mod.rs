@@ -1,0 +1,351 @@
+//! `tamis.Graph`: which nodes an event reaches.
+
+mod arrow;
+mod delivery;
+mod events;
+mod explanation;
+mod matches;
+mod read;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyList};
+use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
+use tamis::{Event, IdRef};
+
+use crate::arrow::is_arrow;
+use crate::error;
+use crate::event;
+use crate::expression::Expression;
+use crate::id;
+use crate::index::{read_missing, write_missing};
+use crate::items;
+use crate::limits::{Limits, or_default};
+use crate::rank;
+pub use delivery::Delivery;
+pub use explanation::GraphExplanation;
+pub use matches::GraphMatches;
+use read::subject;
+
+thread_local! {
+    /// Working memory of batches, reused from call to call.
+    static WORKING: RefCell<graph::Working> = RefCell::default();
+}
+
+/// A graph of nodes and edges with expressions, which can be searched while it changes.
+#[pyclass(module = "tamis", frozen, subclass)]
+pub struct Graph {
+    graph: graph::Graph,
+}
+
+#[pymethods]
+impl Graph {
+    #[new]
+    #[pyo3(signature = (*, missing="unknown", limits=None, path=None, verify=true))]
+    fn new(
+        py: Python<'_>,
+        missing: &str,
+        limits: Option<&Bound<'_, Limits>>,
+        path: Option<PathBuf>,
+        verify: bool,
+    ) -> PyResult<Self> {
+        let (missing, limits) = (read_missing(missing)?, or_default(limits));
+        let graph = match path {
+            None => graph::Graph::new(missing, limits),
+            Some(path) => py
+                .detach(|| graph::Graph::open(&path, limits, verify))
+                .map_err(|error| error::raise(py, &error))?,
+        };
+        Ok(Graph { graph })
+    }
+
+    /// Add a node, or replace the expression of one that is there.
+    #[pyo3(signature = (id, expression=None))]
+    fn add_node(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        expression: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (id, expression) = (id::read(id)?, self.read_expression(py, expression)?);
+        py.detach(|| self.graph.add_node(id, expression)).map_err(|error| error::raise(py, &error))
+    }
+
+    /// Add an edge, beside others between the same nodes; unknown ends are added as nodes.
+    #[pyo3(signature = (source, target, *, expression=None, cost=1.0))]
+    fn add_edge(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+        expression: Option<&Bound<'_, PyAny>>,
+        cost: f64,
+    ) -> PyResult<()> {
+        let (source, target) = (id::read(source)?, id::read(target)?);
+        let expression = self.read_expression(py, expression)?;
+        let added = py.detach(|| self.graph.add_edge(source, target, expression, cost));
+        added.map_err(|error| error::raise(py, &error))
+    }
+
+    /// Add nodes and edges together; where one fails, none is added. A node is an id, or (id,
+    /// expression); an edge is (source, target), (source, target, expression) or (source, target,
+    /// expression, cost).
+    #[pyo3(signature = (nodes=None, edges=None))]
+    fn add_many(
+        &self,
+        py: Python<'_>,
+        nodes: Option<&Bound<'_, PyAny>>,
+        edges: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let mut batch = Batch::default();
+        let expected = "nodes are an iterable of ids, or of (id, expression) pairs";
+        let nodes = nodes.map(|nodes| items::pairs(nodes, expected)).transpose()?;
+        for node in nodes.into_iter().flat_map(items::enumerate) {
+            let (position, node) = node?;
+            self.read_node(py, &node, &mut batch)
+                .map_err(|failure| error::at_item(py, failure, position, &subject("node", &node)))?;
+        }
+        let expected = "edges are an iterable of (source, target) pairs";
+        let edges = edges.map(|edges| items::iterate(edges, expected)).transpose()?;
+        for edge in edges.into_iter().flat_map(items::enumerate) {
+            let (position, edge) = edge?;
+            self.read_edge(py, &edge, &mut batch)
+                .map_err(|failure| error::at_item(py, failure, position, &subject("edge", &edge)))?;
+        }
+        py.detach(|| self.graph.add_batch(batch)).map_err(|error| error::raise(py, &error))
+    }
+
+    /// Remove a node with all its edges.
+    fn remove_node(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
+        match id::try_read(id) {
+            Some(known) if py.detach(|| self.graph.remove_node(&known)) => Ok(()),
+            _ => Err(error::unknown_node(py, id)),
+        }
+    }
+
+    /// Remove all edges from one node to another.
+    fn remove_edge(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let ends = (id::try_read(source), id::try_read(target));
+        match ends {
+            (Some(from), Some(to)) if py.detach(|| self.graph.remove_edge(&from, &to)) => Ok(()),
+            _ => Err(error::unknown_edge(py, source, target)),
+        }
+    }
+
+    /// The ids of the nodes that an event reaches from a source, each as soon as it is found.
+    #[pyo3(name = "match", signature = (event, source, *, sinks_only=false, strategy="auto"))]
+    fn match_event(
+        &self,
+        py: Python<'_>,
+        event: &Bound<'_, PyAny>,
+        source: &Bound<'_, PyAny>,
+        sinks_only: bool,
+        strategy: &str,
+    ) -> PyResult<GraphMatches> {
+        let strategy = read_strategy(strategy)?;
+        let snapshot = self.graph.snapshot();
+        let source = find(py, &snapshot, source)?;
+        let mut decoded = Event::default();
+        event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
+        let search = snapshot.search(decoded, source, strategy, sinks_only);
+        Ok(GraphMatches { search: search.map_err(|error| error::raise(py, &error))? })
+    }
+
+    /// The ids of the nodes that each event reaches: one list per event. The source is that of all
+    /// events, or a list with one for each. All are matched against the graph of one moment. Arrow data
+    /// gives a table of rows and ids.
+    #[pyo3(signature = (events, source=None, *, sources=None, column=None, sinks_only=false, strategy="auto"))]
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
+    fn match_batch<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        source: Option<&Bound<'py, PyAny>>,
+        sources: Option<&str>,
+        column: Option<&str>,
+        sinks_only: bool,
+        strategy: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let strategy = read_strategy(strategy)?;
+        if is_arrow(events) {
+            return self.match_arrow(py, events, source, sources, column, strategy, sinks_only);
+        }
+        if column.is_some() || sources.is_some() {
+            return Err(PyValueError::new_err(
+                "match_batch takes `column` and `sources` with Arrow data only",
+            ));
+        }
+        let source = source.ok_or_else(|| PyTypeError::new_err("match_batch needs a `source`"))?;
+        self.match_events(py, events, source, strategy, sinks_only).map(Bound::into_any)
+    }
+
+    /// Over which path an event reaches a target from a source, or who is in the way.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        event: &Bound<'_, PyAny>,
+        source: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+    ) -> PyResult<GraphExplanation> {
+        let snapshot = self.graph.snapshot();
+        let ends = (find(py, &snapshot, source)?, find(py, &snapshot, target)?);
+        let mut decoded = Event::default();
+        event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
+        let route = py.detach(|| snapshot.explain(&decoded, ends.0, ends.1));
+        let route = route.map_err(|error| error::raise(py, &error))?;
+        let names = (id::read(source)?, id::read(target)?);
+        Ok(GraphExplanation { route, source: names.0, target: names.1 })
+    }
+
+    /// The nodes that an event reaches and that are worth most: the score of their expression less the cost
+    /// of the cheapest valid path. Best first; of equal ones what was added first.
+    #[pyo3(signature = (event, source, n=10, *, max_cost=None, sinks_only=false, weights=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
+    fn top(
+        &self,
+        py: Python<'_>,
+        event: &Bound<'_, PyAny>,
+        source: &Bound<'_, PyAny>,
+        n: usize,
+        max_cost: Option<f64>,
+        sinks_only: bool,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Delivery>> {
+        let max_cost = max_cost.unwrap_or(f64::INFINITY);
+        if max_cost.is_nan() || max_cost < 0.0 {
+            return Err(error::graph(py, &format!("max_cost is a number from 0, not {max_cost}")));
+        }
+        let snapshot = self.graph.snapshot();
+        let source = find(py, &snapshot, source)?;
+        let mut decoded = Event::default();
+        event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
+        let weights = rank::read_event_weights(weights, snapshot.attributes())?;
+        let ranking = Ranking { most: n, max_cost, sinks_only };
+        let best = py.detach(|| {
+            WORKING
+                .with(|working| snapshot.top(&decoded, source, ranking, &weights, &mut working.borrow_mut()))
+        });
+        let best = best.map_err(|error| error::raise(py, &error))?;
+        Ok(best.into_iter().map(Delivery).collect())
+    }
+
+    /// The edges of a node, or of all nodes, as (source, target, expression or None, cost).
+    #[pyo3(signature = (source=None))]
+    fn edges<'py>(
+        &self,
+        py: Python<'py>,
+        source: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let snapshot = self.graph.snapshot();
+        let list = PyList::empty(py);
+        let append = |node: NodeNumber, source: IdRef<'_>| -> PyResult<()> {
+            let source = id::write(py, source)?;
+            for edge in snapshot.edges(node).map_err(|error| error::raise(py, &error))? {
+                let expression = edge.expression.map(Expression);
+                list.append((&source, id::write(py, edge.target.as_ref())?, expression, edge.cost))?;
+            }
+            Ok(())
+        };
+        match source {
+            Some(source) => append(find(py, &snapshot, source)?, id::read(source)?.as_ref())?,
+            None => {
+                for node in snapshot.ids() {
+                    let source = node.map_err(|error| error::raise(py, &error))?;
+                    if let Some(number) = snapshot.find(&source.to_id()) {
+                        append(number, source)?;
+                    }
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// The expression of a node, or None where it takes every event.
+    fn expression(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Option<Expression>> {
+        let snapshot = self.graph.snapshot();
+        let found = snapshot.expression_of(find(py, &snapshot, id)?);
+        Ok(found.map_err(|error| error::raise(py, &error))?.map(Expression))
+    }
+
+    /// Save the graph into a folder, which is made if it is not there.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.graph.save(&path)).map_err(|error| error::raise(py, &error))
+    }
+
+    /// Wait until nothing is left to be compiled in the background.
+    fn settle(&self, py: Python<'_>) {
+        py.detach(|| self.graph.settle());
+    }
+
+    /// Figures about the graph.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.graph.snapshot().stats();
+        let dict = PyDict::new(py);
+        dict.set_item("nodes", stats.nodes)?;
+        dict.set_item("edges", stats.edges)?;
+        dict.set_item("expressions", stats.expressions)?;
+        dict.set_item("components", stats.components)?;
+        dict.set_item("largest_component", stats.largest_component)?;
+        dict.set_item("changes", stats.changes)?;
+        dict.set_item("bytes", stats.bytes)?;
+        Ok(dict)
+    }
+
+    /// The names of the attributes that nodes and edges ask about, or have asked about.
+    #[getter]
+    fn attributes(&self) -> Vec<String> {
+        event::attribute_names(self.graph.snapshot().attributes())
+    }
+
+    /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
+    #[getter]
+    fn missing(&self) -> &'static str {
+        write_missing(self.graph.missing())
+    }
+
+    /// The bounds on expressions and events.
+    #[getter]
+    fn limits(&self) -> Limits {
+        Limits(self.graph.limits().clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.graph.snapshot().len()
+    }
+
+    fn __contains__(&self, id: &Bound<'_, PyAny>) -> bool {
+        id::try_read(id).is_some_and(|id| self.graph.snapshot().find(&id).is_some())
+    }
+
+    /// The ids of the nodes, in insertion order, as they are now.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let snapshot = self.graph.snapshot();
+        let ids = snapshot.ids().collect::<tamis::Result<Vec<_>>>();
+        id::write_all(py, ids.map_err(|error| error::raise(py, &error))?)?.try_iter()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Graph of {} nodes>", self.graph.snapshot().len())
+    }
+}
+
+fn find(py: Python<'_>, snapshot: &Arc<GraphSnapshot>, id: &Bound<'_, PyAny>) -> PyResult<NodeNumber> {
+    let found = id::try_read(id).and_then(|id| snapshot.find(&id));
+    found.ok_or_else(|| error::unknown_node(py, id))
+}
+
+fn read_strategy(name: &str) -> PyResult<Strategy> {
+    Strategy::by_name(name).ok_or_else(|| {
+        let names = Strategy::ALL.map(|strategy| format!("{:?}", strategy.name())).join(", ");
+        PyValueError::new_err(format!("strategy is one of {names}, not {name:?}"))
+    })
+}

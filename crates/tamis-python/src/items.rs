@@ -1,0 +1,51 @@
+//! Items that come one behind the other from Python: iterables, pairs, and mappings of pairs.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyList, PyMapping, PyString, PyTuple};
+
+use crate::error;
+
+/// Signals are looked at once in so many items.
+const PATIENCE: usize = 1024;
+
+/// The items of an iterable that is no text.
+pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
+    if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+        return Err(error::subscription(object.py(), &format!("{expected}, not text")));
+    }
+    object.try_iter().map_err(|_| {
+        error::subscription(object.py(), &format!("{expected}, not {}", error::type_name(object)))
+    })
+}
+
+/// The items of a mapping, as pairs, or of an iterable.
+pub fn pairs<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
+    match object.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.try_iter(),
+        Err(_) => iterate(object, expected),
+    }
+}
+
+/// Items with their positions, until there is an interrupt.
+pub fn enumerate<'py>(
+    items: Bound<'py, PyIterator>,
+) -> impl Iterator<Item = PyResult<(usize, Bound<'py, PyAny>)>> {
+    let py = items.py();
+    items.enumerate().map(move |(position, item)| {
+        if position.is_multiple_of(PATIENCE) {
+            py.check_signals()?;
+        }
+        Ok((position, item?))
+    })
+}
+
+/// The parts of an item that is a tuple or list.
+pub fn parts<'py>(item: &Bound<'py, PyAny>) -> Option<Vec<Bound<'py, PyAny>>> {
+    let tuple = item.cast::<PyTuple>().map(|tuple| tuple.iter().collect::<Vec<_>>());
+    tuple.or_else(|_| item.cast::<PyList>().map(|list| list.iter().collect())).ok()
+}
+
+/// The failure of an item that has an id.
+pub fn at_id(py: Python<'_>, failure: PyErr, position: usize, id: &Bound<'_, PyAny>) -> PyErr {
+    error::at_item(py, failure, position, &format!("id {}", error::shown(id)))
+}

@@ -1,0 +1,42 @@
+//! `tamis.xml.XmlExplanation`: why a filter is true of a document, or not.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// The truth of every part of an XPath expression on one document.
+#[pyclass(module = "tamis.xml", frozen)]
+pub struct XmlExplanation(pub(super) tamis::xml::Explanation);
+
+#[pymethods]
+impl XmlExplanation {
+    /// Whether the document satisfies the filter.
+    #[getter]
+    fn matched(&self) -> bool {
+        self.0.matched()
+    }
+
+    /// The parts, each before those inside it: dicts of `depth`, `text`, `truth` and, for a path, how
+    /// many nodes each of its steps selects.
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let parts = PyList::empty(py);
+        for line in self.0.lines() {
+            let part = PyDict::new(py);
+            part.set_item("depth", line.depth)?;
+            part.set_item("text", &line.text)?;
+            part.set_item("truth", line.truth)?;
+            if !line.selected.is_empty() {
+                part.set_item("selected", &line.selected)?;
+            }
+            parts.append(part)?;
+        }
+        Ok(parts)
+    }
+
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<XmlExplanation: {}>", if self.0.matched() { "matched" } else { "not matched" })
+    }
+}

@@ -1,0 +1,315 @@
+//! `tamis.xml`: XPath filters over XML documents.
+
+mod explanation;
+mod limits;
+mod source;
+mod stream;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString};
+use tamis::xml::Engine;
+
+use crate::error;
+use crate::id;
+use crate::items::{self, iterate};
+pub use explanation::XmlExplanation;
+pub use limits::XmlLimits;
+use limits::or_default;
+pub use source::{Failure, Source};
+pub use stream::XmlStream;
+
+/// Documents matched together before results are converted and signals looked at.
+const CHUNK: usize = 64;
+
+/// A set of XPath filters that can be matched while it changes.
+#[pyclass(module = "tamis.xml", frozen)]
+pub struct Filter {
+    filter: Arc<tamis::xml::Filter>,
+}
+
+#[pymethods]
+impl Filter {
+    #[new]
+    #[pyo3(signature = (*, engine="auto", limits=None))]
+    fn new(engine: &str, limits: Option<&Bound<'_, XmlLimits>>) -> PyResult<Self> {
+        let filter = tamis::xml::Filter::new(read_engine(engine)?, or_default(limits));
+        Ok(Filter { filter: Arc::new(filter) })
+    }
+
+    /// Add a filter, replacing the one of the same id.
+    #[pyo3(signature = (id, xpath, *, namespaces=None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        xpath: &Bound<'_, PyAny>,
+        namespaces: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let subscription = self.subscription(id, xpath, &read_namespaces(namespaces)?)?;
+        py.detach(|| self.filter.add_many(vec![subscription]));
+        Ok(())
+    }
+
+    /// Add all filters, given as (id, xpath) or as a mapping of ids to expressions; where one fails,
+    /// none is added.
+    #[pyo3(signature = (items, *, namespaces=None))]
+    fn add_many(
+        &self,
+        py: Python<'_>,
+        items: &Bound<'_, PyAny>,
+        namespaces: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let namespaces = read_namespaces(namespaces)?;
+        let items = items::pairs(items, "add_many takes an iterable of (id, xpath) pairs")?;
+        let mut subscriptions = Vec::new();
+        for item in items::enumerate(items) {
+            let (position, item) = item?;
+            let parts = items::parts(&item);
+            let Some([id, xpath]) = parts.as_deref() else {
+                let failure = error::subscription(py, "an item is (id, xpath)");
+                return Err(error::at_item(py, failure, position, "item"));
+            };
+            let read = self.subscription(id, xpath, &namespaces);
+            subscriptions.push(read.map_err(|failure| items::at_id(py, failure, position, id))?);
+        }
+        py.detach(|| self.filter.add_many(subscriptions));
+        Ok(())
+    }
+
+    /// Remove a filter.
+    fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
+        match id::try_read(id) {
+            Some(known) if py.detach(|| self.filter.remove(&known)) => Ok(()),
+            _ => Err(error::unknown_id(py, id)),
+        }
+    }
+
+    /// The ids of the filters that a document satisfies, in insertion order.
+    #[pyo3(name = "match")]
+    fn match_document<'py>(
+        &self,
+        py: Python<'py>,
+        document: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let source = Source::read(document, self.filter.limits())?;
+        let snapshot = self.filter.snapshot();
+        let found = py.detach(|| self.matches(&snapshot, &source)).map_err(|failure| failure.raise(py))?;
+        write_ids(py, found)
+    }
+
+    /// The ids of the filters that each document satisfies: one list per document. All are matched
+    /// against the filters of one moment.
+    fn match_batch<'py>(
+        &self,
+        py: Python<'py>,
+        documents: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let snapshot = self.filter.snapshot();
+        let results = PyList::empty(py);
+        let mut documents = iterate(documents, "match_batch takes an iterable of documents")?;
+        loop {
+            let chunk = documents.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
+            if chunk.is_empty() {
+                return Ok(results);
+            }
+            let located =
+                |failure: PyErr, at: usize| error::at_item(py, failure, results.len() + at, "document");
+            let mut sources = Vec::with_capacity(chunk.len());
+            for (at, document) in chunk.iter().enumerate() {
+                sources.push(
+                    Source::read(document, self.filter.limits()).map_err(|failure| located(failure, at))?,
+                );
+            }
+            let found = py.detach(|| {
+                let matches = |(at, source)| self.matches(&snapshot, source).map_err(|failure| (at, failure));
+                sources.iter().enumerate().map(matches).collect::<Result<Vec<_>, _>>()
+            });
+            let found = found.map_err(|(at, failure)| located(failure.raise(py), at))?;
+            for found in found {
+                results.append(write_ids(py, found)?)?;
+            }
+            py.check_signals()?;
+        }
+    }
+
+    /// Begin a document that arrives in pieces, and is matched against the filters of this moment.
+    fn stream(&self, py: Python<'_>) -> XmlStream {
+        let stream = py.detach(|| tamis::xml::FilterStream::new(Arc::clone(&self.filter)));
+        XmlStream::new(stream)
+    }
+
+    /// Why a filter is true of a document, or not.
+    fn explain(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        document: &Bound<'_, PyAny>,
+    ) -> PyResult<XmlExplanation> {
+        let subscription = self.find(py, id)?;
+        let source = Source::read(document, self.filter.limits())?;
+        let explained = py
+            .detach(|| source.with(self.filter.limits(), |input| self.filter.explain(&subscription, input)));
+        explained.map(XmlExplanation).map_err(|failure| failure.raise(py))
+    }
+
+    /// Save the filters into a folder, which is made if it is not there.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.filter.save(&path)).map_err(|failure| error::raise(py, &failure))
+    }
+
+    /// Open saved filters.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, engine=None, limits=None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        engine: Option<&str>,
+        limits: Option<&Bound<'_, XmlLimits>>,
+    ) -> PyResult<Self> {
+        let (engine, limits) = (engine.map(read_engine).transpose()?, or_default(limits));
+        let filter = py.detach(|| tamis::xml::Filter::open(&path, engine, limits));
+        let filter = filter.map_err(|failure| error::raise(py, &failure))?;
+        Ok(Filter { filter: Arc::new(filter) })
+    }
+
+    /// Figures about the filters.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let snapshot = self.filter.snapshot();
+        let dict = PyDict::new(py);
+        dict.set_item("subscriptions", snapshot.len())?;
+        dict.set_item("segments", snapshot.segments())?;
+        dict.set_item("engine", self.filter.engine().name())?;
+        Ok(dict)
+    }
+
+    /// The engine's name.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        self.filter.engine().name()
+    }
+
+    /// The bounds on filters and documents.
+    #[getter]
+    fn limits(&self) -> XmlLimits {
+        XmlLimits(self.filter.limits().clone())
+    }
+
+    fn __len__(&self) -> usize {
+        self.filter.snapshot().len()
+    }
+
+    fn __contains__(&self, id: &Bound<'_, PyAny>) -> bool {
+        id::try_read(id).is_some_and(|id| self.filter.get(&id).is_some())
+    }
+
+    fn __getitem__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<FilterSubscription> {
+        self.find(py, id).map(FilterSubscription)
+    }
+
+    /// The ids, in insertion order, as they are now.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        let snapshot = self.filter.snapshot();
+        write_ids(py, snapshot.subscriptions())?.try_iter()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Filter of {} subscriptions>", self.filter.snapshot().len())
+    }
+}
+
+type Found<'s> = Vec<&'s Arc<tamis::xml::FilterSubscription>>;
+
+impl Filter {
+    fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Arc<tamis::xml::FilterSubscription>> {
+        let found = id::try_read(id).and_then(|id| self.filter.get(&id));
+        found.ok_or_else(|| error::unknown_id(py, id))
+    }
+
+    fn subscription(
+        &self,
+        id: &Bound<'_, PyAny>,
+        xpath: &Bound<'_, PyAny>,
+        namespaces: &[(String, String)],
+    ) -> PyResult<tamis::xml::FilterSubscription> {
+        let py = id.py();
+        let id = id::read(id)?;
+        let Ok(text) = xpath.cast::<PyString>() else {
+            let message = format!("an XPath expression is text, not {}", error::type_name(xpath));
+            return Err(error::expression(py, &message));
+        };
+        let namespaces: Vec<(&str, &str)> =
+            namespaces.iter().map(|(prefix, name)| (&**prefix, &**name)).collect();
+        let xpath = tamis::xml::XPath::parse(text.to_str()?, &namespaces, self.filter.limits());
+        let xpath = xpath.map_err(|failure| error::raise(py, &failure))?;
+        Ok(tamis::xml::FilterSubscription::new(id, xpath))
+    }
+
+    fn matches<'s>(
+        &self,
+        snapshot: &'s tamis::xml::FilterSnapshot,
+        source: &Source,
+    ) -> Result<Found<'s>, Failure> {
+        let mut found = Vec::new();
+        source.with(self.filter.limits(), |input| {
+            self.filter.matches(snapshot, input, |subscription| found.push(subscription))
+        })?;
+        Ok(found)
+    }
+}
+
+fn read_engine(engine: &str) -> PyResult<Engine> {
+    Engine::find(engine).ok_or_else(|| {
+        PyValueError::new_err(format!("engine is one of {}, not {engine:?}", Engine::names().join(", ")))
+    })
+}
+
+pub fn read_namespaces(namespaces: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
+    let Some(namespaces) = namespaces else { return Ok(Vec::new()) };
+    let items = namespaces.cast::<PyMapping>().map_err(PyErr::from)?.items()?;
+    items.iter().map(|item| item.extract()).collect()
+}
+
+/// The ids of subscriptions.
+fn write_ids<'py, 'a>(
+    py: Python<'py>,
+    found: impl IntoIterator<Item = &'a Arc<tamis::xml::FilterSubscription>>,
+) -> PyResult<Bound<'py, PyList>> {
+    id::write_all(py, found.into_iter().map(|subscription| subscription.id().as_ref()))
+}
+
+/// An id with an XPath expression.
+#[pyclass(module = "tamis.xml", frozen)]
+pub struct FilterSubscription(Arc<tamis::xml::FilterSubscription>);
+
+#[pymethods]
+impl FilterSubscription {
+    /// What it is called: a string or an integer.
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        id::write(py, self.0.id().as_ref())
+    }
+
+    /// What it asks.
+    #[getter]
+    fn xpath(&self) -> &str {
+        self.0.xpath().text()
+    }
+
+    /// The namespaces that its prefixes stand for.
+    #[getter]
+    fn namespaces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (prefix, name) in self.0.xpath().namespaces() {
+            dict.set_item(&**prefix, &**name)?;
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<FilterSubscription {}: {}>", self.0.id(), self.0.xpath())
+    }
+}

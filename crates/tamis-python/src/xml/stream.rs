@@ -1,0 +1,55 @@
+//! `tamis.xml.XmlStream`: a document that arrives in pieces.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyList;
+
+use super::write_ids;
+use crate::error;
+
+/// A document that is matched while it arrives.
+#[pyclass(module = "tamis.xml", frozen)]
+pub struct XmlStream(Mutex<Option<tamis::xml::FilterStream>>);
+
+impl XmlStream {
+    pub fn new(stream: tamis::xml::FilterStream) -> XmlStream {
+        XmlStream(Mutex::new(Some(stream)))
+    }
+}
+
+#[pymethods]
+impl XmlStream {
+    /// Take the next bytes of the document, and tell the ids of the filters that they make certain.
+    fn feed<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let Ok(bytes) = piece.extract::<PyBackedBytes>() else {
+            let message = format!("a piece of a document is bytes, not {}", error::type_name(piece));
+            return Err(PyTypeError::new_err(message));
+        };
+        let mut found = Vec::new();
+        let fed = py.detach(|| {
+            let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let stream = stream.as_mut()?;
+            Some(stream.feed(&bytes, |subscription| found.push(Arc::clone(subscription))))
+        });
+        fed.ok_or_else(closed)?.map_err(|failure| error::raise(py, &failure))?;
+        write_ids(py, &found)
+    }
+
+    /// End the document, and tell the ids of all filters that it satisfies, in insertion order.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut found = Vec::new();
+        let ended = py.detach(|| {
+            let stream = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+            Some(stream.close(|subscription| found.push(Arc::clone(subscription))))
+        });
+        ended.ok_or_else(closed)?.map_err(|failure| error::raise(py, &failure))?;
+        write_ids(py, &found)
+    }
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("the document has ended; begin another with Filter.stream()")
+}
