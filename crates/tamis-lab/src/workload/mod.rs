@@ -197,7 +197,7 @@ mod tests {
             "whang-cnf 61cb65d160420bc5",
             "fontoura 4512c240298bd475",
             "exchange 7c0daf80a05a587e",
-            "xml 7626cef0f0e585a3",
+            "xml db219a6580658bd1",
         ];
         let found = NAMES.into_iter().chain([XML]).map(|name| {
             let workload = by_name(name, 100_000).unwrap();
@@ -208,11 +208,14 @@ mod tests {
         let given = serde_json::from_str(r#"{"months": 12, "weighted": true, "seed": 3}"#).unwrap();
         let workload = configure("whang", 10, &given).unwrap();
         assert_eq!(format!("{:016x}", fingerprint(&*workload)), "8593b18eff25101e");
+        let given = serde_json::from_str(r#"{"distinct": false, "predicates": 2, "nested": 1}"#).unwrap();
+        let workload = configure(XML, 10, &given).unwrap();
+        assert_eq!(format!("{:016x}", fingerprint(&*workload)), "5214f1bd6350c091");
     }
 
     #[test]
     fn workers_may_share_a_workload() {
-        for name in NAMES {
+        for name in NAMES.into_iter().chain([XML]) {
             let workload = by_name(name, 1000).unwrap();
             let items = |part: u64, parts: u64| {
                 let numbers = (part..1000).step_by(parts as usize);

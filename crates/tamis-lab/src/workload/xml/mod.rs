@@ -12,15 +12,16 @@
 //! Tests of values ask for attributes, of elements without any for their text, and of those without
 //! text for their position.
 
+mod choices;
+mod distinct;
 mod document;
 mod dtd;
+mod places;
 mod query;
 mod schema;
 mod statistics;
 #[cfg(test)]
 mod tests;
-
-use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 use tamis::{Expression, Limits, Missing, parse};
@@ -30,12 +31,11 @@ pub use statistics::XmlStatistics;
 use super::random::{Random, scramble};
 use super::statistics::Figure;
 use super::{Parameters, Workload, kind, within};
+use distinct::Chosen;
 use schema::Schema;
 
 /// The most levels, and the most tests of values in a query.
 const MOST: u32 = 32;
-/// How many draws may pass per distinct query.
-const DRAWS: u64 = 500;
 /// The most values that an element or an attribute takes.
 const VALUES: u32 = 20;
 
@@ -108,8 +108,8 @@ pub struct Xml {
     repeats: u32,
     /// Of every element, how many values it takes, and of its attributes how often they occur.
     elements: Vec<Values>,
-    /// The draws that gave distinct queries.
-    chosen: Vec<u32>,
+    /// The queries, where they must differ.
+    chosen: Option<Chosen>,
 }
 
 #[derive(Debug)]
@@ -135,9 +135,9 @@ impl Xml {
                 Values { own, attributes: element.attributes.iter().map(attribute).collect() }
             })
             .collect();
-        let mut workload = Xml { parameters, queries, schema, depth, repeats, elements, chosen: Vec::new() };
+        let mut workload = Xml { parameters, queries, schema, depth, repeats, elements, chosen: None };
         if workload.parameters.distinct {
-            workload.choose()?;
+            workload.chosen = Some(workload.choose()?);
         }
         Ok(workload)
     }
@@ -152,42 +152,11 @@ impl Xml {
         &self.parameters
     }
 
-    /// Keeps the draws that give new queries. Two that only their hashes take for equal are no loss.
-    fn choose(&mut self) -> Result<(), String> {
-        let wanted = self.queries;
-        let (mut seen, mut paths, mut text) = (HashSet::new(), HashSet::new(), String::new());
-        let draws = wanted.saturating_mul(DRAWS).saturating_add(10_000).min(u64::from(u32::MAX));
-        for draw in 0..draws as u32 {
-            if self.chosen.len() as u64 == wanted {
-                break;
-            }
-            text.clear();
-            if self.parameters.distinct_paths {
-                self.write_path(draw.into(), &mut text);
-                if !paths.insert(hash(&text)) {
-                    continue;
-                }
-                text.clear();
-            }
-            self.write_draw(draw.into(), &mut text);
-            if seen.insert(hash(&text)) {
-                self.chosen.push(draw);
-            }
-        }
-        match self.chosen.len() as u64 {
-            found if found < wanted => Err(format!(
-                "only {found} distinct queries came of {draws} draws, and {wanted} are wanted: a greater \
-                 `depth`, `wildcard` or `descendant` gives more, and `distinct` false any number"
-            )),
-            _ => Ok(()),
-        }
-    }
-
     /// Appends query `number`; with `distinct` there are as many as were asked for, and then again.
     pub fn write_query(&self, number: u64, text: &mut String) {
-        match self.chosen.get((number % self.chosen.len().max(1) as u64) as usize) {
-            Some(&draw) => self.write_draw(draw.into(), text),
-            None => self.write_draw(number, text),
+        let chosen = self.chosen.as_ref().and_then(|chosen| self.write_chosen(chosen, number, text));
+        if chosen.is_none() {
+            self.write_draw(number, text);
         }
     }
 }

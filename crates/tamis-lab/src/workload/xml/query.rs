@@ -1,7 +1,7 @@
 //! Which queries does chance make of a document type?
 //!
 //! The walk, the wildcards, the tests of values and the nested paths have random streams of their own:
-//! a query with other probabilities is the same walk.
+//! a query with other probabilities is the same walk. Where queries must differ, see [`super::distinct`].
 
 use super::super::kind;
 use super::super::random::Random;
@@ -11,13 +11,13 @@ use super::{MOST, Xml};
 
 /// A step of a query.
 #[derive(Debug, Clone, Copy, Default)]
-struct Step {
-    element: u32,
-    wildcard: bool,
-    descendant: bool,
+pub struct Step {
+    pub element: u32,
+    pub wildcard: bool,
+    pub descendant: bool,
 }
 
-type Steps = [Step; MOST as usize];
+pub type Steps = [Step; MOST as usize];
 
 /// A test of a value at a step.
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +30,14 @@ enum Test {
 impl Xml {
     /// Appends the query of a draw.
     pub(super) fn write_draw(&self, draw: u64, text: &mut String) {
-        let asked = &self.parameters;
         let mut steps = Steps::default();
         let length = self.walk(draw, &mut steps);
-        let steps = &mut steps[..length];
+        self.write_walk(&mut steps[..length], draw, text);
+    }
+
+    /// Appends the query that a draw makes of a walk.
+    pub(super) fn write_walk(&self, steps: &mut [Step], draw: u64, text: &mut String) {
+        let (asked, length) = (&self.parameters, steps.len());
         self.disguise(steps, &mut Random::new(asked.seed, kind::STEP, draw));
         let mut tests = [(0, Test::Text(0)); MOST as usize];
         let tests = &mut tests[..asked.predicates as usize];
@@ -58,8 +62,7 @@ impl Xml {
             });
         }
         for (at, step) in steps.iter().enumerate() {
-            text.push_str(if step.descendant { "//" } else { "/" });
-            self.write_name(step, text);
+            self.write_step(step, text);
             for (_, test) in tests.iter().filter(|(place, _)| *place == at) {
                 self.write_test(step.element, test, text);
             }
@@ -69,17 +72,8 @@ impl Xml {
         }
     }
 
-    /// Appends the walk of a draw, without wildcards, tests and nested paths.
-    pub(super) fn write_path(&self, draw: u64, text: &mut String) {
-        let mut steps = Steps::default();
-        let length = self.walk(draw, &mut steps);
-        for step in &steps[..length] {
-            text.push('/');
-            self.write_name(step, text);
-        }
-    }
-
-    fn walk(&self, draw: u64, steps: &mut Steps) -> usize {
+    /// The walk of a draw; tells its length.
+    pub(super) fn walk(&self, draw: u64, steps: &mut Steps) -> usize {
         let random = &mut Random::new(self.parameters.seed, kind::EXPRESSION, draw);
         let wanted = random.between(1, self.depth) as usize;
         steps[0].element = self.schema.root;
@@ -121,6 +115,12 @@ impl Xml {
             true => Test::Text(random.between(1, values.own)),
             false => Test::Position(random.between(1, self.repeats)),
         }
+    }
+
+    /// Appends a step without tests and nested paths.
+    pub(super) fn write_step(&self, step: &Step, text: &mut String) {
+        text.push_str(if step.descendant { "//" } else { "/" });
+        self.write_name(step, text);
     }
 
     fn write_name(&self, step: &Step, text: &mut String) {

@@ -1,0 +1,166 @@
+//! Which queries are there, by what their texts show?
+//!
+//! A text shows no element behind `*`, and not where a `//` was that moved behind it. So a walk is here
+//! not at an element but at a place: at each of several elements with some probability, as far as the
+//! text tells. A name ends all doubt. Choosing step by step what the text shows, each text comes of one
+//! sequence of choices, and as likely as among queries whose walk is drawn first and then disguised.
+
+use std::collections::HashMap;
+
+use super::choices::Choices;
+use super::query::{Step, Steps};
+use super::schema::Schema;
+
+/// The places of a document type, made when they are first met.
+#[derive(Debug)]
+pub struct Places<'a> {
+    schema: &'a Schema,
+    depth: u32,
+    wildcard: f64,
+    descendant: f64,
+    places: Vec<Place>,
+    /// The place above the root.
+    start: u32,
+    /// By children: the place at an element that has them.
+    by_children: HashMap<&'a [u32], u32>,
+    /// By element, the place there, once it was looked for.
+    by_element: Vec<Option<u32>>,
+    /// By element, how likely it is in the place that is being made; 0 between.
+    likely: Vec<f64>,
+}
+
+/// Where a walk may be.
+#[derive(Debug)]
+struct Place {
+    /// The probability of an element with children.
+    fertile: f64,
+    /// The probability that `//` stands before the next name.
+    descendant: f64,
+    /// The elements that may be next.
+    next: Box<[u32]>,
+    /// How likely each of them is.
+    likely: Box<[f64]>,
+    /// A binary tree over `next`: the odds of children `2 i` and `2 i + 1` of node `i`, the first of which
+    /// is 1, and behind the nodes the leaves.
+    odds: Box<[[f64; 2]]>,
+    /// The place after `*`, once it was looked for.
+    beyond: Option<u32>,
+}
+
+impl<'a> Places<'a> {
+    pub fn new(schema: &'a Schema, depth: u32, wildcard: f64, descendant: f64) -> Places<'a> {
+        let count = schema.elements.len();
+        let mut places = Places {
+            schema,
+            depth,
+            wildcard,
+            descendant,
+            places: Vec::new(),
+            start: 0,
+            by_children: HashMap::new(),
+            by_element: vec![None; count],
+            likely: vec![0.0; count],
+        };
+        places.start = places.above(std::slice::from_ref(&schema.root));
+        places
+    }
+
+    /// Chooses a query; tells its length. A step `*` has no element.
+    pub fn choose(&mut self, choices: &mut Choices, steps: &mut Steps) -> usize {
+        let mut at = self.start;
+        for level in 0..self.depth {
+            let place = &self.places[at as usize];
+            if level > 0 {
+                // Of the lengths from here on all are as likely.
+                let longer =
+                    f64::from(self.depth - level) / f64::from(self.depth - level + 1) * place.fertile;
+                if choices.choose([1.0 - longer, longer]) {
+                    return level as usize;
+                }
+            }
+            let step = &mut steps[level as usize];
+            *step = Step::default();
+            step.wildcard = choices.choose([self.wildcard, 1.0 - self.wildcard]);
+            if step.wildcard {
+                at = self.beyond(at);
+                continue;
+            }
+            step.descendant = choices.choose([place.descendant, 1.0 - place.descendant]);
+            let mut node = 1;
+            while node < place.next.len() {
+                node = 2 * node + usize::from(!choices.choose(place.odds[node]));
+            }
+            step.element = place.next[node - place.next.len()];
+            at = self.at(step.element);
+        }
+        self.depth as usize
+    }
+
+    /// The place at an element.
+    fn at(&mut self, element: u32) -> u32 {
+        if let Some(place) = self.by_element[element as usize] {
+            return place;
+        }
+        let schema = self.schema;
+        let place = self.above(&schema.children[element as usize]);
+        self.by_element[element as usize] = Some(place);
+        place
+    }
+
+    /// The place at an element with these children.
+    fn above(&mut self, children: &'a [u32]) -> u32 {
+        if let Some(&place) = self.by_children.get(children) {
+            return place;
+        }
+        let fertile = if children.is_empty() { 0.0 } else { 1.0 };
+        let likely = vec![1.0 / children.len().max(1) as f64; children.len()];
+        let place = self.add(Place::new(fertile, self.descendant, children.into(), likely.into()));
+        self.by_children.insert(children, place);
+        place
+    }
+
+    /// The place after a `*`.
+    fn beyond(&mut self, at: u32) -> u32 {
+        let place = &self.places[at as usize];
+        if let Some(beyond) = place.beyond {
+            return beyond;
+        }
+        let (mut next, mut fertile) = (Vec::new(), 0.0);
+        for (&element, &likely) in place.next.iter().zip(&place.likely) {
+            let children = &self.schema.children[element as usize];
+            fertile += if children.is_empty() { 0.0 } else { likely };
+            for &child in children {
+                let sum = &mut self.likely[child as usize];
+                if *sum == 0.0 {
+                    next.push(child);
+                }
+                *sum += likely / children.len() as f64;
+            }
+        }
+        let likely = next.iter().map(|&child| std::mem::take(&mut self.likely[child as usize]) / fertile);
+        let likely = likely.collect();
+        let descendant = place.descendant + (1.0 - place.descendant) * self.descendant;
+        let beyond = self.add(Place::new(fertile, descendant, next.into(), likely));
+        self.places[at as usize].beyond = Some(beyond);
+        beyond
+    }
+
+    fn add(&mut self, place: Place) -> u32 {
+        self.places.push(place);
+        self.places.len() as u32 - 1
+    }
+}
+
+impl Place {
+    fn new(fertile: f64, descendant: f64, next: Box<[u32]>, likely: Box<[f64]>) -> Place {
+        let mut sums = vec![0.0; next.len()];
+        sums.extend(&likely);
+        let mut odds = vec![[0.0; 2]; next.len()];
+        for node in (1..next.len()).rev() {
+            let [one, other] = [sums[2 * node], sums[2 * node + 1]];
+            sums[node] = one + other;
+            odds[node] = [one / sums[node], other / sums[node]];
+        }
+        Place { fertile, descendant, next, likely, odds: odds.into(), beyond: None }
+    }
+}
