@@ -4,24 +4,40 @@
 //! ```console
 //! $ workload abe-gen 100000        # statistics
 //! $ workload abe-gen 100000 200    # and how many expressions each of 200 events matches
+//! $ workload xml 100000 schema=auction predicates=1
 //! ```
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tamis_lab::workload::{Beside, NAMES, Statistics, XML, XmlStatistics, beside, by_name};
+use serde_json::Value;
+use tamis_lab::workload::{Beside, NAMES, Named, Statistics, XML, XmlStatistics, beside, configure};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Parameters as on the command line of `tamis lab generate`: what is no JSON is a string.
+    let (given, arguments): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.contains('='));
+    let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    let given: Named = (given.iter().filter_map(|argument| argument.split_once('=')))
+        .map(|(name, text)| (name.to_owned(), value(text)))
+        .collect();
     let number = |at: usize| arguments.get(at).and_then(|text| text.parse::<u64>().ok());
-    let name = arguments.first().map_or("", String::as_str);
-    let (Some(expressions), Some(workload)) =
-        (number(1), number(1).and_then(|expressions| by_name(name, expressions)))
-    else {
+    let (Some(name), Some(expressions)) = (arguments.first(), number(1)) else {
         let names = NAMES.join(", ");
-        eprintln!("usage: workload NAME EXPRESSIONS [EVENTS]\nwhere NAME is one of {names}, {XML}");
+        eprintln!(
+            "usage: workload NAME EXPRESSIONS [EVENTS] [PARAMETER=VALUE ...]\nwhere NAME is one of {names}, {XML}"
+        );
         return ExitCode::from(2);
     };
+    let begun = Instant::now();
+    let workload = match configure(name, expressions, &given) {
+        Ok(workload) => workload,
+        Err(error) => {
+            eprintln!("{error}, after {:.3} s", begun.elapsed().as_secs_f64());
+            return ExitCode::from(2);
+        }
+    };
+    let made = begun.elapsed().as_secs_f64();
     for item in 0..3.min(expressions) {
         println!("{}\n{}", workload.expression_text(item), workload.event(item));
     }
@@ -36,6 +52,10 @@ fn main() -> ExitCode {
     }
     let seconds = begun.elapsed().as_secs_f64();
     println!("\n{:.0} expressions/s as text, {bytes} bytes", expressions as f64 / seconds);
+    println!(
+        "{:.0} with the {made:.3} s that making the workload took",
+        expressions as f64 / (made + seconds)
+    );
 
     let mut levels = Vec::new();
     let figures = match (workload.as_xml(), number(2)) {
