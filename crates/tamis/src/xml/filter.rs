@@ -6,18 +6,17 @@
 //! leaves the memory of the large segments as it is.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
 use super::document::Document;
 use super::engine::Engine;
-use super::evaluate::EvaluationScratch;
 use super::explain::{Explanation, explain};
+use super::input::Input;
 use super::limits::Limits;
-use super::segment::{Early, Segment, SegmentScratch, Work};
+use super::segment::{Segment, Work};
+use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription, Part};
 use super::storage::OpenedPart;
 use super::xpath::XPath;
 use crate::error::Result;
@@ -28,38 +27,6 @@ const MERGE: usize = 8;
 
 /// Working memories kept for later matches; as many threads may match without warming up anew.
 const SPARE: usize = 16;
-
-/// An id with an XPath expression.
-#[derive(Debug)]
-pub struct FilterSubscription {
-    id: Id,
-    xpath: XPath,
-    /// The first version of the filter that no longer holds the subscription.
-    removed: AtomicU64,
-    /// The number of the part that holds it.
-    part: AtomicU64,
-}
-
-impl FilterSubscription {
-    /// A subscription that no filter holds yet.
-    pub fn new(id: Id, xpath: XPath) -> FilterSubscription {
-        FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX), part: AtomicU64::new(0) }
-    }
-
-    /// What the user calls it.
-    pub fn id(&self) -> &Id {
-        &self.id
-    }
-
-    /// What it asks.
-    pub fn xpath(&self) -> &XPath {
-        &self.xpath
-    }
-
-    fn is_live(&self, version: u64) -> bool {
-        version < self.removed.load(Ordering::Acquire)
-    }
-}
 
 /// A set of XPath filters that can be matched while it changes.
 ///
@@ -87,54 +54,10 @@ struct Writer {
     segments: u64,
 }
 
-/// Filters that are compiled together.
-#[derive(Debug)]
-pub(super) struct Part {
-    /// Tells the segments of one filter apart.
-    number: u64,
-    subscriptions: Vec<Arc<FilterSubscription>>,
-    segment: Segment,
-    /// Whether some of the subscriptions have been removed; if not, none need be asked.
-    holed: AtomicBool,
-    /// The file that it was written to or read from, with its checksum.
-    file: OnceLock<(PathBuf, String)>,
-}
-
-impl Part {
-    pub fn subscriptions(&self) -> &[Arc<FilterSubscription>] {
-        &self.subscriptions
-    }
-
-    pub fn file(&self) -> Option<&(PathBuf, String)> {
-        self.file.get()
-    }
-
-    pub fn set_file(&self, path: PathBuf, checksum: String) {
-        // Another save of the same part may have been first; either file will do.
-        let _ = self.file.set((path, checksum));
-    }
-}
-
-/// A filter at one moment.
-#[derive(Debug)]
-pub struct FilterSnapshot {
-    version: u64,
-    parts: Vec<Arc<Part>>,
-    live: usize,
-}
-
-/// Working memory of a match: the document, and what engines remember.
-#[derive(Debug, Default)]
-pub struct FilterScratch {
-    document: Document,
-    evaluation: EvaluationScratch,
-    segments: HashMap<u64, SegmentScratch, ahash::RandomState>,
-}
-
 impl Filter {
     /// An empty filter.
     pub fn new(engine: Engine, limits: Limits) -> Filter {
-        let empty = FilterSnapshot { version: 0, parts: Vec::new(), live: 0 };
+        let empty = FilterSnapshot::default();
         Filter {
             engine,
             limits,
@@ -151,7 +74,7 @@ impl Filter {
         let mut parts = Vec::new();
         for (subscriptions, file) in opened {
             for subscription in &subscriptions {
-                writer.subscriptions.insert(subscription.id.clone(), subscription.clone());
+                writer.subscriptions.insert(subscription.id().clone(), subscription.clone());
             }
             let part = filter.compile(subscriptions, &mut writer);
             if let Some((path, checksum)) = file {
@@ -192,7 +115,7 @@ impl Filter {
         let current = self.snapshot.load_full();
         let version = current.version + 1;
         for subscription in &subscriptions {
-            let replaced = writer.subscriptions.insert(subscription.id.clone(), subscription.clone());
+            let replaced = writer.subscriptions.insert(subscription.id().clone(), subscription.clone());
             if let Some(replaced) = replaced {
                 current.remove(&replaced, version);
             }
@@ -218,12 +141,9 @@ impl Filter {
 
     fn compile(&self, subscriptions: Vec<Arc<FilterSubscription>>, writer: &mut Writer) -> Arc<Part> {
         writer.segments += 1;
-        let segment = Segment::new(subscriptions.iter().map(|subscription| &subscription.xpath), self.engine);
-        for subscription in &subscriptions {
-            subscription.part.store(writer.segments, Ordering::Relaxed);
-        }
-        let (number, holed) = (writer.segments, AtomicBool::new(false));
-        Arc::new(Part { number, subscriptions, segment, holed, file: OnceLock::new() })
+        let segment =
+            Segment::new(subscriptions.iter().map(|subscription| subscription.xpath()), self.engine);
+        Arc::new(Part::new(writer.segments, subscriptions, segment))
     }
 
     /// Merges what should be merged and makes the next version visible. The caller holds the writer.
@@ -268,7 +188,7 @@ impl Filter {
     pub fn match_bytes(&self, document: &[u8]) -> Result<Vec<Id>> {
         let snapshot = self.snapshot();
         let mut ids = Vec::new();
-        self.matches(&snapshot, Input::Bytes(document), |subscription| ids.push(subscription.id.clone()))?;
+        self.matches(&snapshot, Input::Bytes(document), |subscription| ids.push(subscription.id().clone()))?;
         Ok(ids)
     }
 
@@ -296,13 +216,7 @@ impl Filter {
         let mut total = Work::default();
         if read.is_ok() {
             snapshot.matches(&mut scratch, &self.limits, |_| {});
-            for part in &snapshot.parts {
-                let work = scratch.segments.get(&part.number).map(SegmentScratch::work).unwrap_or_default();
-                total.transitions += work.transitions;
-                total.paths += work.paths;
-                total.tested += work.tested;
-                total.evaluated += work.evaluated;
-            }
+            total = snapshot.work(&scratch);
         }
         self.give_scratch(scratch);
         read.map(|()| total)
@@ -328,137 +242,7 @@ impl Filter {
     pub fn explain(&self, subscription: &FilterSubscription, input: Input<'_>) -> Result<Explanation> {
         let mut document = Document::default();
         input.read(&mut document, &self.limits)?;
-        Ok(explain(&subscription.xpath, &document))
-    }
-}
-
-/// A document to be read.
-#[derive(Debug, Clone, Copy)]
-pub enum Input<'i> {
-    /// Bytes, whose encoding they tell themselves.
-    Bytes(&'i [u8]),
-    /// Text; an encoding that it declares means nothing.
-    Text(&'i str),
-}
-
-impl Input<'_> {
-    fn read(self, document: &mut Document, limits: &Limits) -> Result<()> {
-        match self {
-            Input::Bytes(bytes) => document.read(bytes, limits),
-            Input::Text(text) => document.read_text(text, limits),
-        }
-    }
-}
-
-/// The content of a file, of which no more is read than a document may have.
-pub fn read_file(path: &std::path::Path, limits: &Limits) -> std::io::Result<Vec<u8>> {
-    use std::io::Read;
-    let mut content = Vec::new();
-    let most = (limits.document as u64).saturating_add(1);
-    std::fs::File::open(path)?.take(most).read_to_end(&mut content)?;
-    Ok(content)
-}
-
-impl FilterScratch {
-    pub(super) fn document_mut(&mut self) -> &mut Document {
-        &mut self.document
-    }
-}
-
-impl FilterSnapshot {
-    /// Prepares to tell what is certain while a document arrives.
-    pub(super) fn begin_early(&self, scratch: &mut FilterScratch, limits: &Limits) -> Vec<Early> {
-        let FilterScratch { document, segments, .. } = scratch;
-        let begin = |part: &Arc<Part>| {
-            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
-            part.segment.begin_early(document, memory)
-        };
-        self.parts.iter().map(begin).collect()
-    }
-
-    /// Calls `found` with the subscriptions that are certain and were not before.
-    pub(super) fn tell_early(
-        &self,
-        scratch: &mut FilterScratch,
-        early: &mut [Early],
-        mut found: impl FnMut(&Arc<FilterSubscription>),
-    ) {
-        let FilterScratch { document, segments, .. } = scratch;
-        for (part, early) in self.parts.iter().zip(early) {
-            let Some(memory) = segments.get_mut(&part.number) else { continue };
-            part.segment.tell_early(document, memory, early, |slot| {
-                let subscription = &part.subscriptions[slot as usize];
-                if subscription.is_live(self.version) {
-                    found(subscription);
-                }
-            });
-        }
-    }
-
-    pub(super) fn matches<'s>(
-        &'s self,
-        scratch: &mut FilterScratch,
-        limits: &Limits,
-        mut found: impl FnMut(&'s Arc<FilterSubscription>),
-    ) {
-        let FilterScratch { document, evaluation, segments } = scratch;
-        if segments.len() > 2 * self.parts.len() + 8 {
-            segments.retain(|number, _| self.parts.iter().any(|part| part.number == *number));
-        }
-        for part in &self.parts {
-            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
-            let holed = part.holed.load(Ordering::Acquire);
-            part.segment.matches(document, memory, evaluation, |slot| {
-                let subscription = &part.subscriptions[slot as usize];
-                if !holed || subscription.is_live(self.version) {
-                    found(subscription);
-                }
-            });
-        }
-    }
-
-    /// Notes that the next version no longer holds a subscription. The caller holds the writer.
-    fn remove(&self, subscription: &FilterSubscription, version: u64) {
-        subscription.removed.store(version, Ordering::Release);
-        let number = subscription.part.load(Ordering::Relaxed);
-        if let Some(part) = self.parts.iter().find(|part| part.number == number) {
-            part.holed.store(true, Ordering::Release);
-        }
-    }
-
-    pub(super) fn parts(&self) -> &[Arc<Part>] {
-        &self.parts
-    }
-
-    /// Whether a subscription is live.
-    pub(super) fn holds(&self, subscription: &FilterSubscription) -> bool {
-        subscription.is_live(self.version)
-    }
-
-    /// The live subscriptions in insertion order.
-    pub fn subscriptions(&self) -> impl Iterator<Item = &Arc<FilterSubscription>> {
-        let all = self.parts.iter().flat_map(|part| &part.subscriptions);
-        all.filter(|subscription| subscription.is_live(self.version))
-    }
-
-    /// How many subscriptions are live.
-    pub fn len(&self) -> usize {
-        self.live
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.live == 0
-    }
-
-    /// How many states the automata of all parts have, or pieces of paths their machines.
-    pub fn states(&self) -> usize {
-        self.parts.iter().map(|part| part.segment.states()).sum()
-    }
-
-    /// How many separately compiled parts there are.
-    pub fn segments(&self) -> usize {
-        self.parts.len()
+        Ok(explain(subscription.xpath(), &document))
     }
 }
 

@@ -25,6 +25,7 @@
 //! | `values`, `access` | do elements pass tests of values, and which filters may a value decide? |
 //! | `segment` | which filters of a compiled set does a document satisfy? |
 //! | `stream` | what is certain about a document of which more is to come? |
+//! | `input`, `snapshot` | where is a document read from, and which filters are there at one moment? |
 //! | `filter`, `storage` | how does all of it change while it is being read, and live on disk? |
 
 mod access;
@@ -34,9 +35,11 @@ mod engine;
 mod evaluate;
 mod explain;
 mod filter;
+mod input;
 mod limits;
 mod plan;
 mod segment;
+mod snapshot;
 mod storage;
 mod stream;
 mod symbols;
@@ -48,8 +51,10 @@ pub use document::Document;
 pub use engine::Engine;
 pub use evaluate::{EvaluationScratch, is_true};
 pub use explain::{Explanation, Line};
-pub use filter::{Filter, FilterScratch, FilterSnapshot, FilterSubscription, Input, read_file};
+pub use filter::Filter;
+pub use input::{Input, read_file};
 pub use limits::Limits;
 pub use segment::Work;
+pub use snapshot::{FilterScratch, FilterSnapshot, FilterSubscription};
 pub use stream::FilterStream;
 pub use xpath::XPath;

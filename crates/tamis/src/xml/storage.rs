@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::filter::{Filter, FilterSubscription, Part};
+use super::filter::Filter;
 use super::limits::Limits;
+use super::snapshot::{FilterSubscription, Part};
 use super::xpath::XPath;
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -32,9 +33,9 @@ impl Filter {
         let snapshot = self.snapshot();
         let folder = Folder::lock(folder)?;
         let mut entries = Vec::new();
-        for part in snapshot.parts() {
+        for part in &snapshot.parts {
             let mut entry = save_part(part, &folder)?;
-            let live = part.subscriptions().iter().map(|subscription| snapshot.holds(subscription));
+            let live = part.subscriptions.iter().map(|subscription| subscription.is_live(snapshot.version));
             entry.removed = live.zip(0..).filter(|(live, _)| !live).map(|(_, position)| position).collect();
             entries.push(entry);
         }
@@ -68,7 +69,7 @@ fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Ok(Entry { file, checksum: checksum.clone(), ..Entry::default() });
     }
-    let subscriptions = part.subscriptions();
+    let subscriptions = &part.subscriptions;
     let ids: Strings = subscriptions.iter().map(|subscription| subscription.id().as_ref().encode()).collect();
     let texts: Strings = subscriptions.iter().map(|subscription| subscription.xpath().text()).collect();
     let namespaces = || subscriptions.iter().map(|subscription| subscription.xpath().namespaces());

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use super::document::{Progress, check_size, decode, is_utf8, normalise};
-use super::filter::{Filter, FilterScratch, FilterSnapshot, FilterSubscription};
+use super::filter::Filter;
 use super::segment::Early;
+use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription};
 use crate::error::{Error, Result};
 
 /// A document that is matched while it arrives.
@@ -36,7 +37,7 @@ impl FilterStream {
     pub fn new(filter: Arc<Filter>) -> FilterStream {
         let snapshot = filter.snapshot();
         let mut scratch = filter.take_scratch();
-        let progress = scratch.document_mut().begin(filter.limits());
+        let progress = scratch.document.begin(filter.limits());
         let early = snapshot.begin_early(&mut scratch, filter.limits());
         FilterStream {
             filter,
@@ -79,7 +80,7 @@ impl FilterStream {
         self.decode()?;
         let end = self.scan.advance(&self.text);
         let limits = self.filter.limits();
-        self.scratch.document_mut().read_on(&mut self.progress, &self.text, end, false, limits)
+        self.scratch.document.read_on(&mut self.progress, &self.text, end, false, limits)
     }
 
     /// Ends the document, and calls `found` with all subscriptions that it satisfies, in insertion
@@ -91,7 +92,7 @@ impl FilterStream {
         let limits = self.filter.limits();
         let text = decode(&self.bytes)?;
         let end = text.len();
-        let document = self.scratch.document_mut();
+        let document = &mut self.scratch.document;
         document.read_on(&mut self.progress, &text, end, true, limits)?;
         self.snapshot.matches(&mut self.scratch, limits, found);
         self.filter.give_scratch(self.scratch);

@@ -1,0 +1,193 @@
+//! Which filters does a document satisfy, of those that are there at one moment?
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::document::Document;
+use super::evaluate::EvaluationScratch;
+use super::limits::Limits;
+use super::segment::{Early, Segment, SegmentScratch, Work};
+use super::xpath::XPath;
+use crate::id::Id;
+
+/// An id with an XPath expression.
+#[derive(Debug)]
+pub struct FilterSubscription {
+    id: Id,
+    xpath: XPath,
+    /// The first version of the filter that no longer holds the subscription.
+    removed: AtomicU64,
+    /// The number of the part that holds it.
+    part: AtomicU64,
+}
+
+impl FilterSubscription {
+    /// A subscription that no filter holds yet.
+    pub fn new(id: Id, xpath: XPath) -> FilterSubscription {
+        FilterSubscription { id, xpath, removed: AtomicU64::new(u64::MAX), part: AtomicU64::new(0) }
+    }
+
+    /// What the user calls it.
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// What it asks.
+    pub fn xpath(&self) -> &XPath {
+        &self.xpath
+    }
+
+    pub(super) fn is_live(&self, version: u64) -> bool {
+        version < self.removed.load(Ordering::Acquire)
+    }
+}
+
+/// Filters that are compiled together.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Tells the segments of one filter apart.
+    number: u64,
+    pub(super) subscriptions: Vec<Arc<FilterSubscription>>,
+    segment: Segment,
+    /// Whether some of the subscriptions have been removed; if not, none need be asked.
+    holed: AtomicBool,
+    /// The file that it was written to or read from, with its checksum.
+    file: OnceLock<(PathBuf, String)>,
+}
+
+impl Part {
+    pub fn new(number: u64, subscriptions: Vec<Arc<FilterSubscription>>, segment: Segment) -> Part {
+        for subscription in &subscriptions {
+            subscription.part.store(number, Ordering::Relaxed);
+        }
+        Part { number, subscriptions, segment, holed: AtomicBool::new(false), file: OnceLock::new() }
+    }
+
+    pub fn file(&self) -> Option<&(PathBuf, String)> {
+        self.file.get()
+    }
+
+    pub fn set_file(&self, path: PathBuf, checksum: String) {
+        // Another save of the same part may have been first; either file will do.
+        let _ = self.file.set((path, checksum));
+    }
+}
+
+/// A filter at one moment.
+#[derive(Debug, Default)]
+pub struct FilterSnapshot {
+    pub(super) version: u64,
+    pub(super) parts: Vec<Arc<Part>>,
+    pub(super) live: usize,
+}
+
+/// Working memory of a match: the document, and what engines remember.
+#[derive(Debug, Default)]
+pub struct FilterScratch {
+    pub(super) document: Document,
+    evaluation: EvaluationScratch,
+    segments: HashMap<u64, SegmentScratch, ahash::RandomState>,
+}
+
+impl FilterSnapshot {
+    /// Prepares to tell what is certain while a document arrives.
+    pub(super) fn begin_early(&self, scratch: &mut FilterScratch, limits: &Limits) -> Vec<Early> {
+        let FilterScratch { document, segments, .. } = scratch;
+        let begin = |part: &Arc<Part>| {
+            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
+            part.segment.begin_early(document, memory)
+        };
+        self.parts.iter().map(begin).collect()
+    }
+
+    /// Calls `found` with the subscriptions that are certain and were not before.
+    pub(super) fn tell_early(
+        &self,
+        scratch: &mut FilterScratch,
+        early: &mut [Early],
+        mut found: impl FnMut(&Arc<FilterSubscription>),
+    ) {
+        let FilterScratch { document, segments, .. } = scratch;
+        for (part, early) in self.parts.iter().zip(early) {
+            let Some(memory) = segments.get_mut(&part.number) else { continue };
+            part.segment.tell_early(document, memory, early, |slot| {
+                let subscription = &part.subscriptions[slot as usize];
+                if subscription.is_live(self.version) {
+                    found(subscription);
+                }
+            });
+        }
+    }
+
+    pub(super) fn matches<'s>(
+        &'s self,
+        scratch: &mut FilterScratch,
+        limits: &Limits,
+        mut found: impl FnMut(&'s Arc<FilterSubscription>),
+    ) {
+        let FilterScratch { document, evaluation, segments } = scratch;
+        if segments.len() > 2 * self.parts.len() + 8 {
+            segments.retain(|number, _| self.parts.iter().any(|part| part.number == *number));
+        }
+        for part in &self.parts {
+            let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
+            let holed = part.holed.load(Ordering::Acquire);
+            part.segment.matches(document, memory, evaluation, |slot| {
+                let subscription = &part.subscriptions[slot as usize];
+                if !holed || subscription.is_live(self.version) {
+                    found(subscription);
+                }
+            });
+        }
+    }
+
+    /// What the last match with this working memory took.
+    pub(super) fn work(&self, scratch: &FilterScratch) -> Work {
+        let mut total = Work::default();
+        for part in &self.parts {
+            let work = scratch.segments.get(&part.number).map(SegmentScratch::work).unwrap_or_default();
+            total.transitions += work.transitions;
+            total.paths += work.paths;
+            total.tested += work.tested;
+            total.evaluated += work.evaluated;
+        }
+        total
+    }
+
+    /// Notes that the next version no longer holds a subscription. The caller holds the writer.
+    pub(super) fn remove(&self, subscription: &FilterSubscription, version: u64) {
+        subscription.removed.store(version, Ordering::Release);
+        let number = subscription.part.load(Ordering::Relaxed);
+        if let Some(part) = self.parts.iter().find(|part| part.number == number) {
+            part.holed.store(true, Ordering::Release);
+        }
+    }
+
+    /// The live subscriptions in insertion order.
+    pub fn subscriptions(&self) -> impl Iterator<Item = &Arc<FilterSubscription>> {
+        let all = self.parts.iter().flat_map(|part| &part.subscriptions);
+        all.filter(|subscription| subscription.is_live(self.version))
+    }
+
+    /// How many subscriptions are live.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// How many states the automata of all parts have, or pieces of paths their machines.
+    pub fn states(&self) -> usize {
+        self.parts.iter().map(|part| part.segment.states()).sum()
+    }
+
+    /// How many separately compiled parts there are.
+    pub fn segments(&self) -> usize {
+        self.parts.len()
+    }
+}
