@@ -1,16 +1,14 @@
 //! How do expressions become a compiled matcher?
 //!
-//! Every expression is entered under the literals one of which must be true for it to be true: of
-//! a conjunction, those of the operand least likely to be true (the access child of Ji & Jacobsen
-//! 2021, section 5.2.2, which the paper picks at random); of a disjunction, those of all operands.
-//! What else must hold becomes a block of checks, the least likely first. A conjunction or
-//! disjunction that several others use is a node of its own, evaluated at most once per event.
+//! They are taken apart into terms, whose chances are estimated. Every expression is entered under some of
+//! its literals, and what else must hold becomes a block of checks. A conjunction or disjunction that
+//! several others use is a node of its own, evaluated at most once per event.
 
 use super::assemble::Parts;
 use super::bits::{BitTest, Bits};
 use super::estimate::Estimates;
 use super::keys::Keys;
-use super::program::{self, MOST_ATTRIBUTES, MOST_KEYS, end_block, head};
+use super::program::{MOST_ATTRIBUTES, MOST_KEYS};
 use super::ranges::{Bounds, Interval};
 use super::shape::{Shape, count_nodes, count_uses};
 use super::term::{Tag, Term, TermId, Terms};
@@ -21,12 +19,10 @@ use crate::expression::{Expression, Normaliser};
 use crate::matcher::{Scan, Slot};
 use crate::truth::Missing;
 
-/// Sets with more values than this are entered once, and found through each of their keys.
-const MOST_COPIES: usize = 16;
 /// Expressions with more levels than this are evaluated by a scan, which needs no recursion.
 const MOST_LEVELS: u32 = 64;
 /// A term that is no node.
-const NO_NODE: u32 = u32::MAX;
+pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// Expressions on their way into a compiled matcher; none is kept once it is taken apart.
 #[derive(Debug, Default)]
@@ -171,7 +167,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    fn new(block: u32, target: u32) -> Waiting {
+    pub fn new(block: u32, target: u32) -> Waiting {
         Waiting { tests: [BitTest::NONE; 2], block, target }
     }
 }
@@ -185,21 +181,23 @@ pub(super) struct Sets {
     pub entered: Vec<bool>,
 }
 
+/// Expressions that are compiled; what each is entered under stands in `enter`, what remains to be checked in
+/// `check`.
 pub(super) struct Builder {
     pub missing: Missing,
     pub terms: Terms,
     pub keys: Keys,
     /// The number in `keys` of each key of the terms.
-    key_numbers: Vec<u32>,
+    pub key_numbers: Vec<u32>,
     pub bounds: Bounds,
     pub bits: Bits,
     /// Nodes, edges and uses; and the predicates of each attribute.
     pub shape: ([u64; 3], Vec<u32>),
     /// The chance that a term is true.
-    chances: Vec<f64>,
+    pub chances: Vec<f64>,
     /// How often per event a term's entries are looked at.
-    costs: Vec<f64>,
-    nodes: Vec<u32>,
+    pub costs: Vec<f64>,
+    pub nodes: Vec<u32>,
     pub entries: Vec<(Source, Waiting)>,
     pub program: Vec<u32>,
     pub sets: Sets,
@@ -233,7 +231,7 @@ impl Builder {
     }
 
     /// Whether a literal can be true only where a source of its own says so.
-    fn is_positive(&self, term: Term<'_>) -> bool {
+    pub(super) fn is_positive(&self, term: Term<'_>) -> bool {
         match term.tag {
             // `exists` needs the attribute; `missing` and `is null` hold for want of it.
             Tag::Presence => term.payload()[0] == u32::from(term.negated),
@@ -276,90 +274,13 @@ impl Builder {
         Parts { builder: self, bodies, node_slots, slots: roots.len(), deep, scan }.assemble(local)
     }
 
-    /// The source that an expression is entered under first.
-    fn first_source(&self, mut term: TermId) -> (u32, u32) {
-        loop {
-            let parts = self.terms.get(term);
-            match parts.tag {
-                Tag::And => term = self.access(parts.operands()),
-                Tag::Or => term = parts.operands()[0],
-                Tag::Keys if !parts.negated && !parts.payload().is_empty() => {
-                    return (0, self.key_numbers[parts.payload()[0] as usize]);
-                }
-                Tag::Constant => return (2, 0),
-                _ => return (1, parts.attribute()),
-            }
-        }
-    }
-
-    /// The operand of a conjunction that costs least to wait for.
-    fn access(&self, operands: &[TermId]) -> TermId {
-        let cost = |&&operand: &&TermId| self.costs[operand as usize];
-        operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
-    }
-
-    /// Enters a term so that `target` is reached when it and the block at `rest` hold.
-    fn enter(&mut self, term: TermId, rest: u32, target: u32) {
-        match self.nodes[term as usize] {
-            NO_NODE => self.enter_parts(term, rest, target),
-            node => self.entries.push((Source::Node(node), Waiting::new(rest, target))),
-        }
-    }
-
-    fn enter_parts(&mut self, term: TermId, rest: u32, target: u32) {
-        let parts = self.terms.get(term);
-        match parts.tag {
-            Tag::Constant => {
-                if parts.constant() {
-                    self.entries.push((Source::Always, Waiting::new(rest, target)));
-                }
-            }
-            Tag::Or => {
-                for operand in parts.operands().to_vec() {
-                    self.enter(operand, rest, target);
-                }
-            }
-            Tag::And => {
-                let operands = parts.operands().to_vec();
-                let access = self.access(&operands);
-                let mut others: Vec<TermId> =
-                    operands.into_iter().filter(|&operand| operand != access).collect();
-                others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-                // Where the access is a literal, the least likely of the others are tested in the entry.
-                let literal =
-                    self.nodes[access as usize] == NO_NODE && self.terms.get(access).operands().is_empty();
-                let mut tests = Vec::new();
-                let mut position = 0;
-                while literal && tests.len() < 2 && position < others.len() {
-                    let negated = self.terms.get(others[position]).negated;
-                    let test = self.bit_test(others[position]).filter(|_| !negated);
-                    tests.extend(test);
-                    if test.is_some_and(|test| test.exact) {
-                        others.remove(position);
-                    } else {
-                        position += 1;
-                    }
-                }
-                // What a bit test decides costs least to check.
-                others.sort_by_key(|&other| !self.is_bit_test(other));
-                let rest = self.block(&others, rest);
-                let from = self.entries.len();
-                self.enter(access, rest, target);
-                for (_, entry) in &mut self.entries[from..] {
-                    entry.tests[..tests.len()].copy_from_slice(&tests);
-                }
-            }
-            _ => self.enter_literal(term, rest, target),
-        }
-    }
-
     /// Whether a bit test decides a term.
-    fn is_bit_test(&self, term: TermId) -> bool {
+    pub(super) fn is_bit_test(&self, term: TermId) -> bool {
         !self.terms.get(term).negated && self.bit_test(term).is_some_and(|test| test.exact)
     }
 
     /// The bit test that a term, or what it negates, passes wherever it is true, if one is worth making.
-    fn bit_test(&self, term: TermId) -> Option<BitTest> {
+    pub(super) fn bit_test(&self, term: TermId) -> Option<BitTest> {
         let literal = self.terms.get(term);
         match literal.tag {
             Tag::Keys if literal.payload().len() <= MOST_KEYS => {
@@ -374,168 +295,14 @@ impl Builder {
         }
     }
 
-    fn enter_literal(&mut self, term: TermId, rest: u32, target: u32) {
-        let parts = self.terms.get(term);
-        let attribute = parts.attribute();
-        if !self.is_positive(parts) {
-            // It holds for want of a source: it is looked at whenever it can be true.
-            let needs_value = match parts.tag {
-                Tag::Presence => false,
-                _ => self.missing == Missing::Unknown,
-            };
-            let source = if needs_value { Source::Attribute(attribute) } else { Source::Always };
-            let rest = self.block(&[term], rest);
-            self.entries.push((source, Waiting::new(rest, target)));
-            return;
-        }
-        match parts.tag {
-            Tag::Keys if parts.payload().len() <= MOST_COPIES => {
-                let keys: Vec<u32> =
-                    parts.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
-                for key in keys {
-                    self.entries.push((Source::Key(key), Waiting::new(rest, target)));
-                }
-            }
-            Tag::Keys => {
-                let set = self.set(term);
-                self.sets.entered[set as usize] = true;
-                self.entries.push((Source::Set(set), Waiting::new(rest, target)));
-            }
-            Tag::Range => {
-                let (first, last) = self.interval(term);
-                let source = self.intervals.len() as u32;
-                self.intervals.push(Interval { attribute, first, last, source });
-                self.entries.push((Source::Range(source), Waiting::new(rest, target)));
-            }
-            Tag::Pattern => {
-                let pattern = parts.payload()[0];
-                self.pattern_sources[pattern as usize] = true;
-                self.entries.push((Source::Pattern(pattern), Waiting::new(rest, target)));
-            }
-            Tag::Presence => {
-                let rest = self.block(&[term], rest);
-                self.entries.push((Source::Attribute(attribute), Waiting::new(rest, target)));
-            }
-            Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),
-        }
-    }
-
-    /// A block that checks the terms and goes on with the block at `rest`.
-    fn block(&mut self, terms: &[TermId], rest: u32) -> u32 {
-        if terms.is_empty() {
-            return rest;
-        }
-        let mut words = Vec::new();
-        let mut last = 0;
-        for &term in terms {
-            last = words.len();
-            self.check(term, &mut words);
-        }
-        if rest == NO_BLOCK {
-            end_block(&mut words, last);
-        } else {
-            words.extend([head(program::JUMP, false, 0, 0), rest]);
-        }
-        let block = self.program.len() as u32;
-        self.program.extend(words);
-        block
-    }
-
-    /// The block that evaluates a node from its operands.
-    fn body(&mut self, term: TermId) -> u32 {
-        let mut words = Vec::new();
-        let mut last = 0;
-        let parts = self.terms.get(term);
-        if parts.tag == Tag::And {
-            let mut operands = parts.operands().to_vec();
-            operands.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-            for operand in operands {
-                last = words.len();
-                self.check(operand, &mut words);
-            }
-        } else {
-            self.alternatives(term, &mut words);
-        }
-        end_block(&mut words, last);
-        let block = self.program.len() as u32;
-        self.program.extend(words);
-        block
-    }
-
-    /// Appends the check that a term is true.
-    fn check(&mut self, term: TermId, words: &mut Vec<u32>) {
-        if self.nodes[term as usize] != NO_NODE {
-            words.extend([head(program::NODE, false, 0, 0), self.nodes[term as usize]]);
-            return;
-        }
-        let parts = self.terms.get(term);
-        let negated = parts.negated;
-        if let Some(BitTest { word, mask, exact: true }) = self.bit_test(term) {
-            let head = head(program::BITS, negated, 0, parts.attribute());
-            words.extend([head, word, mask as u32, (mask >> 32) as u32]);
-            return;
-        }
-        match parts.tag {
-            Tag::Or => self.alternatives(term, words),
-            Tag::Keys if parts.payload().len() <= MOST_KEYS => {
-                let keys = parts.payload();
-                words.push(head(program::KEYS, negated, keys.len(), parts.attribute()));
-                words.extend(keys.iter().map(|&key| self.key_numbers[key as usize]));
-            }
-            Tag::Keys => {
-                let attribute = parts.attribute();
-                let set = self.set(term);
-                words.extend([head(program::SET, negated, 0, attribute), set]);
-            }
-            Tag::Range => {
-                let attribute = parts.attribute();
-                let (first, last) = self.interval(term);
-                words.extend([head(program::RANGE, negated, 0, attribute), first, last]);
-            }
-            Tag::Pattern => {
-                words.extend([head(program::PATTERN, negated, 0, parts.attribute()), parts.payload()[0]]);
-            }
-            Tag::Presence => {
-                words.push(head(program::PRESENCE, negated, parts.payload()[0] as usize, parts.attribute()));
-            }
-            Tag::Constant | Tag::And => unreachable!("folded or flattened"),
-        }
-    }
-
-    /// Appends the check that some operand of a disjunction is true, the likeliest first.
-    fn alternatives(&mut self, term: TermId, words: &mut Vec<u32>) {
-        let mut operands = self.terms.get(term).operands().to_vec();
-        operands.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
-        words.extend([head(program::ANY, false, 0, 0), operands.len() as u32, 0]);
-        let start = words.len();
-        for operand in operands {
-            let length = words.len();
-            words.push(0);
-            let parts = self.terms.get(operand);
-            let mut checks = vec![operand];
-            if parts.tag == Tag::And && self.nodes[operand as usize] == NO_NODE {
-                checks = parts.operands().to_vec();
-                checks.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-            }
-            let mut last = words.len();
-            for check in checks {
-                last = words.len();
-                self.check(check, words);
-            }
-            end_block(words, last);
-            words[length] = (words.len() - length - 1) as u32;
-        }
-        words[start - 1] = (words.len() - start) as u32;
-    }
-
-    fn interval(&self, term: TermId) -> (u32, u32) {
+    pub(super) fn interval(&self, term: TermId) -> (u32, u32) {
         let term = self.terms.get(term);
         let [comparison, low, high] = *term.payload() else { unreachable!("a range has two ends") };
         let value = |bound: u32| &self.terms.bounds.list[bound as usize].1;
         self.bounds.interval(term.attribute(), comparison, value(low), value(high))
     }
 
-    fn set(&mut self, term: TermId) -> u32 {
+    pub(super) fn set(&mut self, term: TermId) -> u32 {
         // The same keys under either sign are two sets, which costs memory and nothing else.
         let next = self.sets.keys.len() as u32;
         let set = *self.sets.numbers.entry(term).or_insert(next);

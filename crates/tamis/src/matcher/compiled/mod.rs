@@ -15,6 +15,8 @@ mod assemble;
 mod bits;
 mod block;
 mod build;
+mod check;
+mod enter;
 mod estimate;
 mod keys;
 mod lanes;

@@ -1,0 +1,138 @@
+//! What does an expression wait for?
+//!
+//! It is entered under the literals one of which must be true for it to be true: of a conjunction, those
+//! of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section 5.2.2, which the
+//! paper picks at random); of a disjunction, those of all operands.
+
+use super::build::{Builder, NO_NODE, Source, Waiting};
+use super::ranges::Interval;
+use super::term::{Tag, TermId};
+use crate::truth::Missing;
+
+/// Sets with more values than this are entered once, and found through each of their keys.
+const MOST_COPIES: usize = 16;
+
+impl Builder {
+    /// The source that an expression is entered under first.
+    pub(super) fn first_source(&self, mut term: TermId) -> (u32, u32) {
+        loop {
+            let parts = self.terms.get(term);
+            match parts.tag {
+                Tag::And => term = self.access(parts.operands()),
+                Tag::Or => term = parts.operands()[0],
+                Tag::Keys if !parts.negated && !parts.payload().is_empty() => {
+                    return (0, self.key_numbers[parts.payload()[0] as usize]);
+                }
+                Tag::Constant => return (2, 0),
+                _ => return (1, parts.attribute()),
+            }
+        }
+    }
+
+    /// The operand of a conjunction that costs least to wait for.
+    fn access(&self, operands: &[TermId]) -> TermId {
+        let cost = |&&operand: &&TermId| self.costs[operand as usize];
+        operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
+    }
+
+    /// Enters a term so that `target` is reached when it and the block at `rest` hold.
+    fn enter(&mut self, term: TermId, rest: u32, target: u32) {
+        match self.nodes[term as usize] {
+            NO_NODE => self.enter_parts(term, rest, target),
+            node => self.entries.push((Source::Node(node), Waiting::new(rest, target))),
+        }
+    }
+
+    pub(super) fn enter_parts(&mut self, term: TermId, rest: u32, target: u32) {
+        let parts = self.terms.get(term);
+        match parts.tag {
+            Tag::Constant => {
+                if parts.constant() {
+                    self.entries.push((Source::Always, Waiting::new(rest, target)));
+                }
+            }
+            Tag::Or => {
+                for operand in parts.operands().to_vec() {
+                    self.enter(operand, rest, target);
+                }
+            }
+            Tag::And => {
+                let operands = parts.operands().to_vec();
+                let access = self.access(&operands);
+                let mut others: Vec<TermId> =
+                    operands.into_iter().filter(|&operand| operand != access).collect();
+                others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
+                // Where the access is a literal, the least likely of the others are tested in the entry.
+                let literal =
+                    self.nodes[access as usize] == NO_NODE && self.terms.get(access).operands().is_empty();
+                let mut tests = Vec::new();
+                let mut position = 0;
+                while literal && tests.len() < 2 && position < others.len() {
+                    let negated = self.terms.get(others[position]).negated;
+                    let test = self.bit_test(others[position]).filter(|_| !negated);
+                    tests.extend(test);
+                    if test.is_some_and(|test| test.exact) {
+                        others.remove(position);
+                    } else {
+                        position += 1;
+                    }
+                }
+                // What a bit test decides costs least to check.
+                others.sort_by_key(|&other| !self.is_bit_test(other));
+                let rest = self.block(&others, rest);
+                let from = self.entries.len();
+                self.enter(access, rest, target);
+                for (_, entry) in &mut self.entries[from..] {
+                    entry.tests[..tests.len()].copy_from_slice(&tests);
+                }
+            }
+            _ => self.enter_literal(term, rest, target),
+        }
+    }
+
+    fn enter_literal(&mut self, term: TermId, rest: u32, target: u32) {
+        let parts = self.terms.get(term);
+        let attribute = parts.attribute();
+        if !self.is_positive(parts) {
+            // It holds for want of a source: it is looked at whenever it can be true.
+            let needs_value = match parts.tag {
+                Tag::Presence => false,
+                _ => self.missing == Missing::Unknown,
+            };
+            let source = if needs_value { Source::Attribute(attribute) } else { Source::Always };
+            let rest = self.block(&[term], rest);
+            self.entries.push((source, Waiting::new(rest, target)));
+            return;
+        }
+        match parts.tag {
+            Tag::Keys if parts.payload().len() <= MOST_COPIES => {
+                let keys: Vec<u32> =
+                    parts.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
+                for key in keys {
+                    self.entries.push((Source::Key(key), Waiting::new(rest, target)));
+                }
+            }
+            Tag::Keys => {
+                let set = self.set(term);
+                self.sets.entered[set as usize] = true;
+                self.entries.push((Source::Set(set), Waiting::new(rest, target)));
+            }
+            Tag::Range => {
+                let (first, last) = self.interval(term);
+                let source = self.intervals.len() as u32;
+                self.intervals.push(Interval { attribute, first, last, source });
+                self.entries.push((Source::Range(source), Waiting::new(rest, target)));
+            }
+            Tag::Pattern => {
+                let pattern = parts.payload()[0];
+                self.pattern_sources[pattern as usize] = true;
+                self.entries.push((Source::Pattern(pattern), Waiting::new(rest, target)));
+            }
+            Tag::Presence => {
+                let rest = self.block(&[term], rest);
+                self.entries.push((Source::Attribute(attribute), Waiting::new(rest, target)));
+            }
+            Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),
+        }
+    }
+}
