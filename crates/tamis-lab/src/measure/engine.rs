@@ -2,154 +2,20 @@
 
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use tamis::{
-    ATree, ATreeOptions, Algorithm, Attributes, Cnf, Compiled, Dewey, Event, Index, Interval,
-    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Scan, Scratch, Snapshot,
-    Subscription,
+    ATree, Algorithm, Attributes, Cnf, Compiled, Dewey, Event, Index, Interval, IntervalOptions, KIndex,
+    KIndexOptions, Limits, MatchScratch, Matcher, Scan, Scratch, Snapshot, Subscription,
 };
 
 use super::Built;
 use super::clock::Subject;
 use super::expressions::{STATISTICS, Setting, cannot};
-use super::ranking::RankingOptions;
-use crate::workload::{Named, Parameters, named, read};
+use super::options::{ATreeSwitches, CnfOptions, CompiledOptions, IntervalSwitches, Plain, PostingOptions};
+use crate::workload::{Named, read};
 
 /// By the names that an index takes.
 pub(super) const NAMES: [&str; 8] =
     ["auto", "scan", "compiled", "atree", "kindex", "cnf", "dewey", "interval"];
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Plain {
-    #[serde(flatten)]
-    ranking: RankingOptions,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct CompiledOptions {
-    #[serde(flatten)]
-    ranking: RankingOptions,
-    /// The events that tell it what is likely.
-    sample: u64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct ATreeSwitches {
-    #[serde(flatten)]
-    ranking: RankingOptions,
-    share: bool,
-    binary: bool,
-    zero_suppression: bool,
-    reorganise: bool,
-    self_adjust: bool,
-    propagation_on_demand: bool,
-    /// The events that tell it what is likely.
-    sample: u64,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct PostingOptions {
-    #[serde(flatten)]
-    ranking: RankingOptions,
-    /// Whether equal conjunctions are one.
-    share: bool,
-    /// Whether posting lists are skipped through.
-    skipping: bool,
-    /// The most literals of an expression's normal form.
-    normal_form: usize,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct CnfOptions {
-    #[serde(flatten)]
-    ranking: RankingOptions,
-    skipping: bool,
-    normal_form: usize,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct IntervalSwitches {
-    #[serde(flatten)]
-    ranking: RankingOptions,
-    common_subexpressions: bool,
-}
-
-const SAMPLE: u64 = 200;
-
-impl Default for ATreeSwitches {
-    fn default() -> Self {
-        let usual = ATreeOptions::default();
-        ATreeSwitches {
-            ranking: RankingOptions::default(),
-            share: usual.share,
-            binary: usual.binary,
-            zero_suppression: usual.zero_suppression,
-            reorganise: usual.reorganise,
-            self_adjust: usual.self_adjust,
-            propagation_on_demand: usual.propagation_on_demand,
-            sample: SAMPLE,
-        }
-    }
-}
-
-impl ATreeSwitches {
-    fn options(&self) -> ATreeOptions {
-        ATreeOptions {
-            share: self.share,
-            binary: self.binary,
-            zero_suppression: self.zero_suppression,
-            reorganise: self.reorganise,
-            self_adjust: self.self_adjust,
-            propagation_on_demand: self.propagation_on_demand,
-        }
-    }
-}
-
-fn plain() -> Plain {
-    Plain { ranking: RankingOptions::default() }
-}
-
-fn compiled() -> CompiledOptions {
-    CompiledOptions { ranking: RankingOptions::default(), sample: SAMPLE }
-}
-
-fn kindex() -> PostingOptions {
-    let KIndexOptions { share, normal_form } = KIndexOptions::default();
-    PostingOptions { ranking: RankingOptions::default(), share, skipping: true, normal_form }
-}
-
-fn cnf() -> CnfOptions {
-    let normal_form = Limits::default().normal_form;
-    CnfOptions { ranking: RankingOptions::default(), skipping: true, normal_form }
-}
-
-fn interval() -> IntervalSwitches {
-    let IntervalOptions { common_subexpressions } = IntervalOptions::default();
-    IntervalSwitches { ranking: RankingOptions::default(), common_subexpressions }
-}
-
-macro_rules! any_value {
-    ($($options:ty),*) => {
-        $(impl Parameters for $options {
-            fn check(&self) -> Result<(), String> {
-                self.ranking.check()
-            }
-        })*
-    };
-}
-any_value!(Plain, CompiledOptions, ATreeSwitches, PostingOptions, CnfOptions, IntervalSwitches);
-
-/// The options of a matcher with their defaults.
-pub(super) fn options(name: &str) -> Named {
-    match name {
-        "compiled" => named(&compiled()),
-        "atree" => named(&ATreeSwitches::default()),
-        "kindex" => named(&kindex()),
-        "cnf" => named(&cnf()),
-        "interval" => named(&interval()),
-        _ => named(&plain()),
-    }
-}
 
 /// Builds a matcher that is asked for all matches.
 pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<Built, String> {
@@ -159,11 +25,11 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
     let mut skip = true;
     let matcher: Box<dyn Matcher> = match name {
         "auto" => {
-            read("option", plain(), given)?;
+            read("option", Plain::default(), given)?;
             return auto(setting);
         }
         "compiled" => {
-            let CompiledOptions { sample, .. } = read("option", compiled(), given)?;
+            let CompiledOptions { sample, .. } = read("option", CompiledOptions::default(), given)?;
             let sample = setting.decode(STATISTICS, sample, &attributes);
             Box::new(Compiled::new(expressions, &attributes, missing, &sample))
         }
@@ -179,7 +45,8 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
             Box::new(atree)
         }
         "kindex" => {
-            let PostingOptions { share, skipping, normal_form, .. } = read("option", kindex(), given)?;
+            let PostingOptions { share, skipping, normal_form, .. } =
+                read("option", PostingOptions::default(), given)?;
             skip = skipping;
             let options = KIndexOptions { share, normal_form };
             let index = KIndex::new(expressions, &attributes, missing, options);
@@ -187,34 +54,34 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
             Box::new(index)
         }
         "cnf" => {
-            let CnfOptions { skipping, normal_form, .. } = read("option", cnf(), given)?;
+            let CnfOptions { skipping, normal_form, .. } = read("option", CnfOptions::default(), given)?;
             skip = skipping;
             let index = Cnf::new(expressions, &attributes, missing, normal_form);
             check_form(index.scanned(), "conjunctive", normal_form)?;
             Box::new(index)
         }
         "interval" => {
-            let IntervalSwitches { common_subexpressions, .. } = read("option", interval(), given)?;
+            let IntervalSwitches { common_subexpressions, .. } =
+                read("option", IntervalSwitches::default(), given)?;
             let options = IntervalOptions { common_subexpressions };
-            let interval = Interval::new(expressions, &attributes, missing, options);
-            return Ok(labelled(begun, interval, Interval::true_conjunctions, &setting, &attributes));
+            let interval = Box::new(Interval::new(expressions, &attributes, missing, options));
+            let find: Find<Interval> = Interval::true_conjunctions;
+            return Ok(direct(begun, interval, Some(find), Scratch::default(), &setting, &attributes));
         }
         "dewey" => {
-            read("option", plain(), given)?;
-            let dewey = Dewey::new(expressions, &attributes, missing);
-            return Ok(labelled(begun, dewey, Dewey::true_conjunctions, &setting, &attributes));
+            read("option", Plain::default(), given)?;
+            let dewey = Box::new(Dewey::new(expressions, &attributes, missing));
+            let find: Find<Dewey> = Dewey::true_conjunctions;
+            return Ok(direct(begun, dewey, Some(find), Scratch::default(), &setting, &attributes));
         }
         _ => {
-            read("option", plain(), given)?;
+            read("option", Plain::default(), given)?;
             Box::new(Scan::new(expressions, &attributes, missing))
         }
     };
-    let seconds = begun.elapsed().as_secs_f64();
     let mut scratch = Scratch::default();
     scratch.set_skipping(skip);
-    let events = setting.measured(&attributes);
-    let bytes = matcher.bytes();
-    Ok(Built::new(seconds, bytes, Box::new(Direct { matcher, events, scratch })))
+    Ok(direct(begun, matcher, None, scratch, &setting, &attributes))
 }
 
 fn check_form(scanned: usize, form: &str, most: usize) -> Result<(), String> {
@@ -227,51 +94,33 @@ fn check_form(scanned: usize, form: &str, most: usize) -> Result<(), String> {
     }
 }
 
-/// A matcher by itself.
-struct Direct {
-    matcher: Box<dyn Matcher>,
-    events: Vec<Event>,
-    scratch: Scratch,
-}
+/// How a matcher finds what is true before it looks at expressions; how much it was.
+type Find<M> = fn(&M, &Event, &mut Scratch) -> usize;
 
-impl Subject for Direct {
-    fn events(&self) -> usize {
-        self.events.len()
-    }
-
-    fn matches(&mut self, event: usize, found: &mut Vec<u32>) {
-        self.matcher.matches(&self.events[event], &mut self.scratch, found);
-    }
-
-    fn take_counters(&mut self) -> Vec<(&'static str, u64)> {
-        counters(&self.scratch.take_counters())
-    }
-}
-
-/// A matcher that finds true conjunctions first, which is also timed by itself.
-fn labelled<M: Matcher + 'static>(
+/// What was built, with the events that it is measured on.
+fn direct<M: Matcher + ?Sized + 'static>(
     begun: Instant,
-    matcher: M,
-    find: Find<M>,
+    matcher: Box<M>,
+    find: Option<Find<M>>,
+    scratch: Scratch,
     setting: &Setting<'_>,
     attributes: &Attributes,
 ) -> Built {
     let (seconds, bytes) = (begun.elapsed().as_secs_f64(), matcher.bytes());
     let events = setting.measured(attributes);
-    let labelled = Labelled { matcher, find, events, scratch: Scratch::default() };
-    Built::new(seconds, bytes, Box::new(labelled))
+    Built::new(seconds, bytes, Box::new(Direct { matcher, find, events, scratch }))
 }
 
-type Find<M> = fn(&M, &Event, &mut Scratch) -> usize;
-
-struct Labelled<M> {
-    matcher: M,
-    find: Find<M>,
+/// A matcher by itself.
+struct Direct<M: ?Sized> {
+    matcher: Box<M>,
+    /// A part of matching that is also timed alone.
+    find: Option<Find<M>>,
     events: Vec<Event>,
     scratch: Scratch,
 }
 
-impl<M: Matcher> Subject for Labelled<M> {
+impl<M: Matcher + ?Sized> Subject for Direct<M> {
     fn events(&self) -> usize {
         self.events.len()
     }
@@ -285,7 +134,7 @@ impl<M: Matcher> Subject for Labelled<M> {
     }
 
     fn part(&mut self, event: usize) -> Option<&'static str> {
-        std::hint::black_box((self.find)(&self.matcher, &self.events[event], &mut self.scratch));
+        std::hint::black_box(self.find?(&self.matcher, &self.events[event], &mut self.scratch));
         Some("index us")
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use tamis::{Attributes, Event, Expression, Limits, Missing};
 
 use super::clock::Pace;
-use super::{Built, SIZE, Spec, engine, others, ranking};
+use super::{Built, SIZE, Spec, engine, options, others, ranking};
 use crate::comparator::COMPARATORS;
 use crate::workload::{Figure, Named, Statistics, Workload, configure, named};
 
@@ -55,7 +55,7 @@ pub(super) fn matchers() -> Map<String, Value> {
     }
     let mut all = Map::new();
     for name in engine::NAMES {
-        all.insert(name.to_owned(), json!({"options": engine::options(name)}));
+        all.insert(name.to_owned(), json!({"options": options::options(name)}));
     }
     for (name, _) in COMPARATORS {
         all.insert(name.to_owned(), row(&others::ComparatorOptions::default()));

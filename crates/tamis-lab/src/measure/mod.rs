@@ -18,6 +18,7 @@ mod clock;
 mod engine;
 mod expressions;
 mod graph;
+mod options;
 mod others;
 mod ranking;
 mod xml;

@@ -10,6 +10,7 @@ use super::Built;
 use super::clock::Subject;
 use super::engine;
 use super::expressions::Setting;
+use super::options;
 use crate::workload::{Named, Parameters, read};
 
 /// How the best are asked for.
@@ -43,7 +44,7 @@ pub(super) fn asked(matcher: &str, given: &Named) -> Result<Option<RankingOption
     if given.get("top").is_none_or(|top| top.is_null()) {
         return Ok(None);
     }
-    let (usual, mut asked) = (engine::options(matcher), Named::new());
+    let (usual, mut asked) = (options::options(matcher), Named::new());
     for (name, value) in given {
         if ["top", "pruning"].contains(&&**name) || !usual.contains_key(name) {
             asked.insert(name.clone(), value.clone());
