@@ -23,7 +23,7 @@ const SAMPLE: usize = 8;
 /// About how many nanoseconds it takes to come to a run, to look at an entry of it for one event, and
 /// for a block of events, on what *conjunctive*, *dense*, *abe-gen* and *ads-like* were measured on.
 const RUN: f64 = 25.0;
-const ENTRY: f64 = 1.5;
+const ENTRY: f64 = 1.2;
 const ENTRY_TOGETHER: f64 = 20.0;
 
 impl Compiled {

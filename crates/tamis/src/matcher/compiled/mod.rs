@@ -2,8 +2,8 @@
 //!
 //! A *source* is what can become true: a pair, a set, a range, a pattern, the presence of an
 //! attribute, or a node that several expressions share. The *entries* of a source stand one behind
-//! the other, grouped by the attribute that their first bit test looks at: a group whose attribute the
-//! event lacks is skipped whole. An entry has up to two bit tests, each on the values of one attribute,
+//! the other, grouped by the attribute that their first bit test looks at: a group none of whose entries
+//! can pass it is skipped whole. An entry has up to two bit tests, each on the values of one attribute,
 //! and refers to the block of checks that remains. Entries past their bit tests are collected first
 //! and checked afterwards, so that the reads of one do not wait for those of another.
 //!

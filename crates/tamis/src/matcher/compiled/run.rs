@@ -1,8 +1,9 @@
 //! What waits for a source, and how is it looked at?
 //!
 //! Everything that waits for one source stands in one run of words: the number of groups; the groups;
-//! the masks of the first bit tests of all entries; the entries. A group holds the entries whose first
-//! bit test looks at the same word of the event; where that is empty, none of them is looked at.
+//! the masks of the first bit tests of all entries, except of those alone in their group; the entries. A
+//! group holds the entries whose first bit test looks at the same word of the event, and knows what their
+//! masks have together: where the word has nothing of that, none of them is looked at.
 //!
 //! Runs are looked at in stages, each a loop over all that passed the one before, whose steps do not
 //! depend on each other and hardly branch: many reads are under way at once, and the processor has
@@ -22,6 +23,8 @@ struct Group {
     word: u32,
     /// How many entries of the run come before the end of the group.
     end: u32,
+    /// What the masks of its entries have together.
+    any: Mask,
 }
 
 /// The first bit test's mask, in halves.
@@ -69,16 +72,29 @@ pub(super) struct Candidate {
 
 const GROUP: usize = size_of::<Group>() / 4;
 const MASK: usize = size_of::<Mask>() / 4;
+const ANY: u32 = (std::mem::offset_of!(Group, any) / 4) as u32;
 const ENTRY: usize = size_of::<Entry>() / 4;
 
 /// Appends the run of a source, unless nothing waits for it. What waits is sorted by its tests.
 pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> + Clone, run: &mut Vec<u32>) {
-    let mut groups: Vec<Group> = Vec::new();
+    let (mut groups, mut begin): (Vec<Group>, u32) = (Vec::new(), 0);
+    let mut masks: Vec<Mask> = Vec::new();
     for (waiting, end) in waiting.clone().zip(1..) {
-        let word = waiting.tests[0].word;
+        let BitTest { word, mask, .. } = waiting.tests[0];
+        let mask = Mask::halves(mask);
         match groups.last_mut() {
-            Some(group) if group.word == word => group.end = end,
-            _ => groups.push(Group { word, end }),
+            Some(group) if group.word == word => {
+                if end - begin == 2 {
+                    masks.push(group.any);
+                }
+                masks.push(mask);
+                group.end = end;
+                group.any = Mask::halves(group.any.whole() | mask.whole());
+            }
+            _ => {
+                begin = end - 1;
+                groups.push(Group { word, end, any: mask });
+            }
         }
     }
     if groups.is_empty() {
@@ -86,7 +102,7 @@ pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> 
     }
     run.push(groups.len() as u32);
     run.extend_from_slice(bytemuck::cast_slice(&groups));
-    run.extend(waiting.clone().flat_map(|waiting| Mask::halves(waiting.tests[0].mask).0));
+    run.extend_from_slice(bytemuck::cast_slice(&masks));
     for &Waiting { tests: [_, BitTest { word, mask, .. }], block, target } in waiting {
         let entry = Entry { mask: Mask::halves(mask), word, candidate: Candidate { block, target } };
         run.extend_from_slice(bytemuck::cast_slice(&[entry]));
@@ -95,7 +111,7 @@ pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> 
 
 /// How many entries a run has that is not empty.
 pub(super) fn count_entries(run: &[u32]) -> u32 {
-    run[GROUP * run[0] as usize]
+    run[2 + GROUP * (run[0] as usize - 1)]
 }
 
 /// The groups of a run that is not empty: the word of their first tests, the masks, and the entries.
@@ -103,17 +119,22 @@ pub(super) fn groups(run: &[u32]) -> impl Iterator<Item = (u32, &[Mask], &[Entry
     let (groups, rest) = run[1..].split_at(GROUP * run[0] as usize);
     let groups: &[Group] = bytemuck::cast_slice(groups);
     let count = groups.last().map_or(0, |group| group.end as usize);
-    let (masks, entries) = rest.split_at(MASK * count);
-    let (masks, entries): (&[Mask], &[Entry]) = (bytemuck::cast_slice(masks), bytemuck::cast_slice(entries));
+    let (masks, entries) = rest.split_at(rest.len() - ENTRY * count);
+    let (mut masks, entries): (&[Mask], &[Entry]) =
+        (bytemuck::cast_slice(masks), bytemuck::cast_slice(entries));
     let mut begin = 0;
     groups.iter().map(move |group| {
         let within = begin..group.end as usize;
         begin = within.end;
-        (group.word, &masks[within.clone()], &entries[within])
+        let mut own = std::slice::from_ref(&group.any);
+        if within.len() > 1 {
+            (own, masks) = masks.split_at(within.len());
+        }
+        (group.word, own, &entries[within])
     })
 }
 
-/// A group whose word is not empty.
+/// A group whose word has something of its masks.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
     word: u64,
@@ -140,7 +161,7 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Begins with the runs that stand at these ranges, and finds their groups whose word is not empty.
+    /// Begins with the runs that stand at these ranges, and finds the groups that may have something.
     pub fn begin(
         &mut self,
         ranges: impl Iterator<Item = (u32, u32)>,
@@ -158,21 +179,22 @@ impl Stages {
             let run = &runs[start as usize..end as usize];
             let groups: &[Group] = bytemuck::cast_slice(&run[1..1 + GROUP * run[0] as usize]);
             let entries = groups.last().map_or(0, |group| group.end);
-            let masks = start + 1 + (GROUP * groups.len()) as u32;
-            let rest = masks + MASK as u32 * entries;
+            let mut masks = start + 1 + (GROUP * groups.len()) as u32;
+            let mut rest = end.wrapping_sub(entries.wrapping_mul(ENTRY as u32));
             if self.open.len() < length + groups.len() {
                 self.open.resize(2 * (length + groups.len()), Open::default());
             }
             let mut begin = 0;
-            for group in groups {
+            for (group, position) in groups.iter().zip((start + 1..).step_by(GROUP)) {
                 let word = bits[group.word as usize];
-                self.open[length] = Open {
-                    word,
-                    masks: masks + MASK as u32 * begin,
-                    entries: rest + ENTRY as u32 * begin,
-                    count: group.end - begin,
-                };
-                length += usize::from(word != 0);
+                let count = group.end - begin;
+                // What one entry tests is what all of its group test.
+                let own = position + ANY;
+                self.open[length] =
+                    Open { word, masks: if count == 1 { own } else { masks }, entries: rest, count };
+                length += usize::from(word & group.any.whole() != 0);
+                masks += if count == 1 { 0 } else { MASK as u32 * count };
+                rest += ENTRY as u32 * count;
                 begin = group.end;
             }
         }
