@@ -13,7 +13,7 @@ import pytest
 import tamis
 from oracle import Matcher
 from tamis import Index, attr, xml, xpath
-from test_xml import Documents, Queries, judge
+from xpaths import Documents, Queries, judge
 
 MATCHERS: tuple[Matcher, ...] = get_args(Matcher)
 CATALOG = "<c><item lang='en'><price>299</price></item></c>"

@@ -12,7 +12,7 @@ import pytest
 
 import tamis
 from tamis import StorageError, xml
-from test_xml import NAMESPACES, Documents, Queries
+from xpaths import NAMESPACES, Documents, Queries
 
 
 def make(count: int) -> xml.Filter:

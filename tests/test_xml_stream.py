@@ -6,7 +6,7 @@ import pytest
 
 import tamis
 from tamis import xml
-from test_xml import NAMESPACES, Documents, Queries
+from xpaths import NAMESPACES, Documents, Queries
 
 CATALOG = b"<catalog><product id='1'><price>299</price></product><draft/></catalog>"
 
