@@ -43,7 +43,6 @@ impl Comparator for Pscan {
     }
 
     fn matches(&self, event: &Event, work: &mut Work, found: &mut Vec<Slot>) {
-        let first = found.len();
         let Work { held, seen, counters, .. } = work;
         self.predicates.find(event, held);
         seen.begin(self.trees.len());
@@ -54,13 +53,7 @@ impl Comparator for Pscan {
                 seen.insert(slot);
             });
         }
-        for &slot in seen.members().iter().chain(&self.always) {
-            counters.candidates += 1;
-            if self.trees.is_true(slot, event, &mut counters.nodes) {
-                found.push(slot);
-            }
-        }
-        super::trees::ascending(found, first);
+        self.trees.evaluate(seen.members().iter().chain(&self.always), event, counters, found);
     }
 
     fn bytes(&self) -> usize {

@@ -123,7 +123,6 @@ impl Comparator for ScanWithConjunctions {
     }
 
     fn matches(&self, event: &Event, work: &mut Work, found: &mut Vec<Slot>) {
-        let first = found.len();
         let Work { seen, slots, scratch, counters, .. } = work;
         slots.clear();
         self.conjunctions.matches(event, scratch, slots);
@@ -134,13 +133,7 @@ impl Comparator for ScanWithConjunctions {
                 seen.insert(slot);
             });
         }
-        for &slot in seen.members().iter().chain(&self.always) {
-            counters.candidates += 1;
-            if self.trees.is_true(slot, event, &mut counters.nodes) {
-                found.push(slot);
-            }
-        }
-        super::trees::ascending(found, first);
+        self.trees.evaluate(seen.members().iter().chain(&self.always), event, counters, found);
     }
 
     fn bytes(&self) -> usize {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use tamis::{AttributeId, Check, Event, Missing, NormalForm, NormalNode, Slot, Test, Truth, normalise};
 
-use super::{Input, Refused};
+use super::{Counters, Input, Refused};
 
 /// The deepest tree that is walked.
 const DEEPEST: usize = 1000;
@@ -74,6 +74,24 @@ impl Trees {
             trees.roots.push(trees.nodes.len() as u32 - 1);
         }
         Ok(trees)
+    }
+
+    /// Appends the candidates that are true, ascending.
+    pub fn evaluate<'a>(
+        &self,
+        candidates: impl Iterator<Item = &'a Slot>,
+        event: &Event,
+        counters: &mut Counters,
+        found: &mut Vec<Slot>,
+    ) {
+        let first = found.len();
+        for &slot in candidates {
+            counters.candidates += 1;
+            if self.is_true(slot, event, &mut counters.nodes) {
+                found.push(slot);
+            }
+        }
+        ascending(found, first);
     }
 
     pub fn len(&self) -> usize {

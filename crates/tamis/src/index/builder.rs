@@ -210,15 +210,7 @@ impl Builder {
         };
         let documents = Arc::new(Documents::new(algorithm, self.limits.xml.clone()));
         documents.retain(&subscriptions)?;
-        let snapshot = Snapshot {
-            version: 1,
-            segments,
-            live,
-            attributes,
-            sample: Arc::default(),
-            filters: documents.snapshot(),
-            documents,
-        };
+        let snapshot = Snapshot::new(1, segments, live, attributes, documents);
         Ok(Index::from_snapshot(missing, self.limits, algorithm, snapshot).at_rest())
     }
 }

@@ -91,15 +91,7 @@ impl Index {
     /// An empty index that uses one algorithm.
     pub fn with_algorithm(missing: Missing, limits: Limits, algorithm: Algorithm) -> Index {
         let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
-        let empty = Snapshot {
-            version: 0,
-            segments: Vec::new(),
-            live: 0,
-            attributes: Arc::default(),
-            sample: Arc::default(),
-            filters: documents.snapshot(),
-            documents,
-        };
+        let empty = Snapshot::new(0, Vec::new(), 0, Arc::default(), documents);
         Index::from_snapshot(missing, limits, algorithm, empty)
     }
 

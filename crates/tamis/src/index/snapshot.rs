@@ -55,6 +55,18 @@ impl MatchScratch {
 }
 
 impl Snapshot {
+    /// The first snapshot of an index, which has seen no events.
+    pub(super) fn new(
+        version: u64,
+        segments: Vec<Arc<Segment>>,
+        live: usize,
+        attributes: Arc<Attributes>,
+        documents: Arc<Documents>,
+    ) -> Snapshot {
+        let filters = documents.snapshot();
+        Snapshot { version, segments, live, attributes, sample: Arc::default(), documents, filters }
+    }
+
     /// The attributes to decode events by. An event must be decoded after the snapshot was taken,
     /// or it may lack attributes that a subscription of the snapshot asks about.
     pub fn attributes(&self) -> &Attributes {

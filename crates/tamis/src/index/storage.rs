@@ -138,15 +138,7 @@ impl Index {
                 return Err(Error::storage(&path, "this is not the file that the manifest names"));
             }
         }
-        let snapshot = Snapshot {
-            version: 1,
-            segments,
-            live,
-            attributes,
-            sample: Arc::default(),
-            filters: documents.snapshot(),
-            documents,
-        };
+        let snapshot = Snapshot::new(1, segments, live, attributes, documents);
         Ok(Index::from_snapshot(missing, limits, algorithm, snapshot).at_rest())
     }
 }
