@@ -34,7 +34,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     if let Some(option) = spec.options.keys().next() {
         return Err(format!("there is no option {option:?}, nor any other"));
     }
-    let (seconds, snapshot) = compile(&exchange)?;
+    let (seconds, snapshot) = compile(&exchange, strategy)?;
     let query = |number: u64| {
         let source = Id::from(exchange.source(number) as i64);
         let mut event = Event::default();
@@ -52,7 +52,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
 }
 
 /// The graph, and the seconds that compiling it took, once its expressions were read.
-fn compile(exchange: &Exchange) -> Result<(f64, Arc<GraphSnapshot>), String> {
+fn compile(exchange: &Exchange, strategy: Strategy) -> Result<(f64, Arc<GraphSnapshot>), String> {
     let graph = Graph::new(exchange.missing(), Limits::default());
     let mut batch = Batch::default();
     let id = |node: u64| Id::from(node as i64);
@@ -69,12 +69,10 @@ fn compile(exchange: &Exchange) -> Result<(f64, Arc<GraphSnapshot>), String> {
     let begun = Instant::now();
     graph.add_batch(batch).map_err(refused)?;
     let snapshot = graph.snapshot();
-    // The index of the conditions is made when it is first asked.
+    // What a strategy asks for the valid nodes is made when it first does.
     let source = snapshot.find(&id(0)).expect("a publisher is a node");
     let mut working = Working::default();
-    snapshot
-        .matches(&Event::default(), source, Strategy::Index, false, &mut working, |_| ())
-        .map_err(refused)?;
+    snapshot.matches(&Event::default(), source, strategy, false, &mut working, |_| ()).map_err(refused)?;
     Ok((begun.elapsed().as_secs_f64(), snapshot))
 }
 
