@@ -148,6 +148,7 @@ def _about(every: Sequence[Results]) -> list[str]:
     days = sorted({row["recorded"][:10] for row in rows})
     last = max(rows, key=lambda row: str(row["recorded"]))
     minutes = sum(row["seconds"] for row in rows) / 60
+    pythons = " and ".join(sorted({row["python"] for row in rows}))
     absent = sum(row["status"] != "measured" for row in rows)
     measured = (
         f"{len(rows)} cells, each in a process of its own, took {minutes:.0f} minutes together on "
@@ -156,7 +157,7 @@ def _about(every: Sequence[Results]) -> list[str]:
     )
     machine = (
         f"{last['cores']} cores of {last['cpu']}, {last['system'].split('-')[0]}, "
-        f"Tamis {last['tamis']} (build {last['engine']}), Python {last['python']}, "
+        f"Tamis {last['tamis']} (build {last['engine']}), Python {pythons}, "
         f"seed {last['seed']}."
     )
     return [measured, machine]
