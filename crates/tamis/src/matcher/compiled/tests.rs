@@ -9,15 +9,20 @@ fn decode(json: &str, attributes: &Attributes) -> Event {
     event
 }
 
-/// What an event matches and what that took, where events are usually like `usual`. Looking at several such
-/// events in a block must take the same.
-fn run(texts: &[&str], usual: &str, json: &str) -> (Vec<Slot>, Counters) {
+/// Compiles expressions for events that are usually like `usual`.
+fn compile(texts: &[&str], usual: &str) -> (Compiled, Attributes) {
     let attributes = Attributes::default();
     let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
     // What an event asks about is known by its name once expressions ask for it.
     Scan::new(&expressions, &attributes, Missing::Unknown);
     let sample = vec![decode(usual, &attributes); 20];
-    let compiled = Compiled::new(&expressions, &attributes, Missing::Unknown, &sample);
+    (Compiled::new(&expressions, &attributes, Missing::Unknown, &sample), attributes)
+}
+
+/// What an event matches and what that took, where events are usually like `usual`. Looking at several such
+/// events in a block must take the same.
+fn run(texts: &[&str], usual: &str, json: &str) -> (Vec<Slot>, Counters) {
+    let (compiled, attributes) = compile(texts, usual);
     let event = decode(json, &attributes);
     let (mut scratch, mut found) = (Scratch::default(), Vec::new());
     compiled.matches(&event, &mut scratch, &mut found);
@@ -55,6 +60,25 @@ fn entries_are_counted_in_groups_that_are_not_skipped() {
     assert_eq!(run(&texts, usual, but_the_first), (vec![], counted(1, 0, 0)));
     let all = r#"{"name": "p", "b": 1, "c": 1, "d": 1}"#;
     assert_eq!(run(&texts, usual, all), (vec![2], counted(1, 1, 1)));
+}
+
+#[test]
+fn a_group_none_of_whose_entries_can_pass_is_skipped() {
+    let texts =
+        ["name = 'p' and a = 1", "name = 'p' and a = 2", "name = 'p' and b = 1", "name = 'q' and a = 3"];
+    let (compiled, attributes) = compile(&texts, r#"{"a": [1, 2, 3], "b": 1}"#);
+    let (mut scratch, mut found) = (Scratch::default(), Vec::new());
+    // Groups of two and of one; with 3 for a there is something to look at, but nothing that p waits for.
+    for (json, slots, entries) in [
+        (r#"{"name": "p", "a": 2}"#, vec![1], 2),
+        (r#"{"name": "p", "a": 3}"#, vec![], 0),
+        (r#"{"name": "p", "a": 3, "b": 1}"#, vec![2], 1),
+        (r#"{"name": ["p", "q"], "a": [1, 3], "b": 1}"#, vec![0, 2, 3], 4),
+    ] {
+        found.clear();
+        compiled.matches(&decode(json, &attributes), &mut scratch, &mut found);
+        assert_eq!((&found, scratch.take_counters().entries), (&slots, entries), "{json}");
+    }
 }
 
 #[test]
