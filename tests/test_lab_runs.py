@@ -179,19 +179,18 @@ def test_findings(folder: Path) -> None:
     asked = make("kindex", "scan", "cnf", order='"kindex", "scan", "cnf"')
     found = drawn(asked, kindex=[1.0, 2.0], scan=[3.0, 12.0], cnf=[4.0, None])
     assert findings.finding(found) == (
-        "The least has kindex: 2.00 microseconds per event at size 100; scan 6.00 times that. "
-        "Times of what it is at 50: kindex 2.00 and scan 4.00."
+        "At size 100, kindex is lowest (2.00 microseconds per event); relative to it: scan 6.00x. "
+        "Growth from size 50 to 100: kindex 2.00x and scan 4.00x."
     )
-    assert findings.comparison(found) == "The paper's order is found here as well."
+    assert findings.comparison(found) == "The paper's order holds here."
     found = drawn(asked, kindex=[9.0, 9.0], scan=[3.0, 12.0], cnf=[4.0, None])
     assert findings.comparison(found) == (
-        "Unlike in the paper, scan has 1.50 times less than kindex and cnf has 2.25 times less "
-        "than kindex."
+        "The paper's order does not hold here: scan is 1.50x below kindex and cnf is 2.25x below "
+        "kindex."
     )
     found = drawn(asked, kindex=[1.0, 6.0], scan=[9.0, 3.0])
     assert findings.comparison(found) == (
-        "The paper's order is found over all values, but at size 100 scan has 2.00 times less than "
-        "kindex."
+        "The paper's order holds on average, but at size 100 scan is 2.00x below kindex."
     )
     assert findings.finding(drawn(asked)) == "Nothing was measured."
     assert findings.comparison(drawn(asked)) == ""

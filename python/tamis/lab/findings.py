@@ -26,15 +26,15 @@ def comparison(results: Results) -> str:
     places = [place for place in range(len(results.values)) if _measured(results, place)]
     held, against = _against(results, places)
     if against:
-        text = f"Unlike in the paper, {_join(against)}."
+        text = f"The paper's order does not hold here: {_join(against)}."
     elif not held:
         return ""
     else:
         _, against = _against(results, places[-1:])
         if not against:
-            return "The paper's order is found here as well."
+            return "The paper's order holds here."
         where = f"at {results.varied} {results.name(places[-1])}"
-        text = f"The paper's order is found over all values, but {where} {_join(against)}."
+        text = f"The paper's order holds on average, but {where} {_join(against)}."
     return f"{text} {results.experiment.why}".rstrip()
 
 
@@ -50,7 +50,7 @@ def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
                 continue
             held += ratio >= 1 / _ALIKE
             if ratio < 1 / _ALIKE:
-                against.append(f"{more.label} has {number(1 / ratio)} times less than {less.label}")
+                against.append(f"{more.label} is {number(1 / ratio)}x below {less.label}")
     return held, against
 
 
@@ -66,26 +66,32 @@ def _ranking(results: Results, place: int) -> str:
     metric = results.experiment.drawing.metrics[0]
     ranked = sorted(_measured(results, place).items(), key=lambda item: item[1])
     (best, least), *others = ranked
-    where = f" at {results.varied} {results.name(place)}" if results.varied else ""
-    text = f"{best.label}: {number(least)} {metric.label}{where}"
-    if others:
-        text = f"The least has {text}"
-    if others and least > 0:
-        times = [f"{series.label} {number(value / least)}" for series, value in others]
-        text += f"; {_join(times)} times that"
-    return f"{text}."
+    where = f"At {results.varied} {results.name(place)}, " if results.varied else ""
+    figure = f"{number(least)} {metric.label}"
+    if not others:
+        return _sentence(f"{where}{best.label} has {figure}")
+    text = f"{where}{best.label} is lowest ({figure})"
+    if least > 0:
+        times = [f"{series.label} {number(value / least)}x" for series, value in others]
+        text += f"; relative to it: {_join(times)}"
+    return _sentence(text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _growth(results: Results, first: int, last: int) -> str:
     before, after = _measured(results, first), _measured(results, last)
     times = [
-        f"{series.label} {number(after[series] / before[series])}"
+        f"{series.label} {number(after[series] / before[series])}x"
         for series in before
         if series in after and before[series] > 0
     ]
     if not times:
         return ""
-    return f"Times of what it is at {results.name(first)}: {_join(times)}."
+    span = f"{results.varied} {results.name(first)} to {results.name(last)}".strip()
+    return f"Growth from {span}: {_join(times)}."
 
 
 def _ratio(results: Results, one: Series, other: Series, places: Sequence[int]) -> float | None:
