@@ -29,7 +29,7 @@ fuzz: NEEDS += nightly
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
-.PHONY: help demo test pipeline check lint types docs format fuzz bench bench-full peers clean require build
+.PHONY: help demo test test-rust pipeline check lint types docs format fuzz bench bench-full peers clean require build
 
 help: ## list the targets
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,11 +37,13 @@ help: ## list the targets
 demo: require build $(VENV)/.extra-spark ## match events on a local Spark session
 	$(BIN)/python examples/demo.py
 
-test: require build $(VENV)/.extra-spark ## run the Rust and Python tests
-	echo "-- Rust tests"
-	cargo test --locked --workspace --quiet
+test: require build $(VENV)/.extra-spark test-rust ## run the Rust and Python tests
 	echo "-- Python tests"
 	$(BIN)/pytest -q -n 2 --dist loadgroup
+
+test-rust: require $(BIN)/python ## run the Rust tests alone; needs no Java
+	echo "-- Rust tests"
+	cargo test --locked --workspace --quiet
 
 pipeline: require build $(VENV)/.extra-spark $(VENV)/.extra-connect ## the long tests of the Spark pipeline: kills, Kafka, a cluster
 	TAMIS_LONG=1 $(BIN)/pytest -q --durations 15 tests/spark
@@ -62,7 +64,9 @@ types: require build $(VENV)/.extra-spark
 
 docs: require build $(VENV)/.extra-docs ## build the site into build/site, and the Rust docs
 	echo "-- docs"
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	mkdir -p build
+	# `--quiet` would switch `--strict` off, so the log is kept and shown on failure.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict > build/mkdocs.log 2>&1 || { cat build/mkdocs.log; exit 1; }
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
 format: require $(VENV)/.extra-dev ## format the sources, and fix what lints can fix

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
-from xml.sax.saxutils import escape, quoteattr
 
 from tamis import _tamis
 
@@ -179,7 +179,7 @@ def _svg_node(node: _Node, place: tuple[int, int]) -> str:
     dashes = ' stroke-dasharray="5 4"' if node.state == "refuses" else ""
     title = _printable(f"{name}: {node.expression}" if node.expression else name)
     return (
-        f'<g class="node {node.state}" data-id={quoteattr(name)}><title>{escape(title)}</title>'
+        f'<g class="node {node.state}" data-id={_quoted(name)}><title>{escape(title)}</title>'
         f'<rect x="{place[0]}" y="{place[1]}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" '
         f'fill="{fill}" stroke="{line}"{dashes}/>'
         f'<text x="{place[0] + _WIDTH // 2}" y="{place[1] + 18}" text-anchor="middle">'
@@ -190,3 +190,11 @@ def _svg_node(node: _Node, place: tuple[int, int]) -> str:
 def _printable(text: str) -> str:
     """The text without what XML cannot hold."""
     return "".join(char if char >= " " and char not in "\ufffe\uffff" else " " for char in text)
+
+
+def _quoted(text: str) -> str:
+    """The text as an attribute's value; an XML reader would turn plain line ends into blanks."""
+    escaped = escape(text)
+    for character in "\t\n\r":
+        escaped = escaped.replace(character, f"&#{ord(character)};")
+    return f'"{escaped}"'
