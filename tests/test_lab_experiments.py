@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from tamis.lab import experiment
-from tamis.lab.experiment import Experiment
-from tamis.lab.measurable import check, measurable
-from tamis.lab.metrics import KNOWN
-from tamis.lab.tables import ExperimentError
+from tamis.lab import experiments
+from tamis.lab.cells import KNOWN
+from tamis.lab.experiments import Experiment, check, measurable
+from tamis.lab.toml_table import ExperimentError
 
-SHIPPED = sorted(experiment.shipped())
+SHIPPED = sorted(experiments.shipped())
 GOOD = """
 title = "time by size"
 source = "Nobody 2026, Figure 1"
@@ -48,7 +47,7 @@ events = 5
 def read(folder: Path, text: str) -> Experiment:
     path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
-    return experiment.read(path)
+    return experiments.read(path)
 
 
 def test_what_a_file_says(tmp_path: Path) -> None:
@@ -88,7 +87,7 @@ def test_cells_of_another_file(tmp_path: Path) -> None:
         '[draw]\ny = "memory"\nseries = ["kindex"]\n',
         encoding="utf-8",
     )
-    second = experiment.read(other)
+    second = experiments.read(other)
     assert [series.name for series in second.series] == ["kindex"]
     assert second.plans == first.plans
     keys = {cell.key for _, _, cell, _ in first.cells("full", 1)}
@@ -145,19 +144,19 @@ def test_what_there_is_not(tmp_path: Path, old: str, new: str, message: str) -> 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"cannot read .*none\.toml: No such file"):
-        experiment.find(str(tmp_path / "none.toml"))
+        experiments.find(str(tmp_path / "none.toml"))
     with pytest.raises(ExperimentError, match=r"mine\.toml is no TOML: Invalid value"):
         read(tmp_path, "title = ")
 
 
 def test_names_of_experiments() -> None:
     def names(*asked: str) -> list[str]:
-        return [each.name for each in experiment.find(*asked)]
+        return [each.name for each in experiments.find(*asked)]
 
     assert names("fig12a") == ["ji/fig12a"]
     assert names("whang/fig14") == ["whang/fig14"]
     assert len(names("whang")) == 7
-    assert names("all", "ji") == list(experiment.shipped())
+    assert names("all", "ji") == list(experiments.shipped())
     with pytest.raises(
         ExperimentError,
         match=r"'fig14' is one of broder/fig14, diao/fig14, fontoura/fig14, whang/fig14: say which",
@@ -173,7 +172,7 @@ def test_names_of_experiments() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_what_is_shipped_can_be_run(name: str) -> None:
-    (found,) = experiment.find(name)
+    (found,) = experiments.find(name)
     check(found)
     assert found.found.endswith(".")
     assert len(found.plans["small"].values) <= len(found.plans["full"].values)

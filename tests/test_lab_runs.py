@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tamis.cli import main
-from tamis.lab import experiment, findings, grids, records, reporting, results, running
-from tamis.lab.experiment import Experiment
+from tamis.lab import experiments, records, report, runner
+from tamis.lab.experiments import Experiment
 from tamis.lab.records import FIGURES, Records
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -84,13 +84,13 @@ def make(*matchers: str, order: str = "", limit: float = 20, draw: str = "") -> 
     series = "\n".join(f'[[series]]\nmatcher = "{each}"' for each in matchers)
     text = EXPERIMENT.format(order=order, series=series, limit=limit, draw=draw)
     Path("mine.toml").write_text(text, encoding="utf-8")
-    return experiment.read(Path("mine.toml"))
+    return experiments.read(Path("mine.toml"))
 
 
-def run(asked: Experiment, kept: Records | None = None, **options: Any) -> results.Results:
+def run(asked: Experiment, kept: Records | None = None, **options: Any) -> records.Results:
     kept = kept or Records(Path("kept"))
-    running.run([asked], kept, **options)
-    return results.collect(asked, kept, "full", options.get("seed", 1))
+    runner.run([asked], kept, **options)
+    return records.collect(asked, kept, "full", options.get("seed", 1))
 
 
 def test_every_figure_is_recorded(folder: Path) -> None:
@@ -126,8 +126,8 @@ def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -
     assert wrong["counters"] is None
     assert found.rows["kindex", 0]["status"] == "measured"
     assert f"strangers:{matcher}, differs: {reason}" in found.notes[0]
-    assert grids.grid(found)[1][1:2] == ["differs"]
-    text = reporting.page([found])
+    assert report.grid(found)[1][1:2] == ["differs"]
+    text = report.page([found])
     assert "differs" in text
     ElementTree.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
 
@@ -154,15 +154,15 @@ def test_a_run_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatc
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        running.run([asked], kept, show=interrupt)
-    summary = running.run([asked], Records(Path("kept")))["mine"]
+        runner.run([asked], kept, show=interrupt)
+    summary = runner.run([asked], Records(Path("kept")))["mine"]
     assert (summary.measured, summary.known) == (4, 2)
-    summary = running.run([asked], Records(Path("kept")))["mine"]
+    summary = runner.run([asked], Records(Path("kept")))["mine"]
     assert (summary.known, summary.seconds) == (4, 0)
-    summary = running.run([asked], Records(Path("kept")), again=True)["mine"]
+    summary = runner.run([asked], Records(Path("kept")), again=True)["mine"]
     assert (summary.measured, summary.known) == (4, 0)
-    monkeypatch.setattr(running, "engine", lambda: "another build")
-    summary = running.run([asked], Records(Path("kept")))["mine"]
+    monkeypatch.setattr(runner, "engine", lambda: "another build")
+    summary = runner.run([asked], Records(Path("kept")))["mine"]
     assert (summary.measured, summary.known) == (4, 0)
 
 
@@ -170,30 +170,30 @@ def row(best: float | None) -> records.Row:
     return {"status": "measured" if best else "late", "reason": "slow", "best_us": best}
 
 
-def drawn(asked: Experiment, **lines: list[float | None]) -> results.Results:
+def drawn(asked: Experiment, **lines: list[float | None]) -> records.Results:
     rows = {(name, at): row(best) for name, line in lines.items() for at, best in enumerate(line)}
-    return results.Results(asked, "full", (50, 100), rows, {})
+    return records.Results(asked, "full", (50, 100), rows, {})
 
 
 def test_findings(folder: Path) -> None:
     asked = make("kindex", "scan", "cnf", order='"kindex", "scan", "cnf"')
     found = drawn(asked, kindex=[1.0, 2.0], scan=[3.0, 12.0], cnf=[4.0, None])
-    assert findings.finding(found) == (
+    assert report.finding(found) == (
         "At size 100, kindex is lowest (2.00 microseconds per event); relative to it: scan 6.00x. "
         "Growth from size 50 to 100: kindex 2.00x and scan 4.00x."
     )
-    assert findings.comparison(found) == "The paper's order holds here."
+    assert report.comparison(found) == "The paper's order holds here."
     found = drawn(asked, kindex=[9.0, 9.0], scan=[3.0, 12.0], cnf=[4.0, None])
-    assert findings.comparison(found) == (
+    assert report.comparison(found) == (
         "The paper's order does not hold here: scan is 1.50x below kindex and cnf is 2.25x below "
         "kindex."
     )
     found = drawn(asked, kindex=[1.0, 6.0], scan=[9.0, 3.0])
-    assert findings.comparison(found) == (
+    assert report.comparison(found) == (
         "The paper's order holds on average, but at size 100 scan is 2.00x below kindex."
     )
-    assert findings.finding(drawn(asked)) == "Nothing was measured."
-    assert findings.comparison(drawn(asked)) == ""
+    assert report.finding(drawn(asked)) == "Nothing was measured."
+    assert report.comparison(drawn(asked)) == ""
 
 
 @pytest.mark.parametrize(
@@ -203,10 +203,10 @@ def test_findings(folder: Path) -> None:
 def test_drawing_needs_records_alone(folder: Path, draw: str) -> None:
     asked = make("kindex", "interval", draw=draw)
     kept = Records(Path("kept"))
-    assert not results.collect(asked, kept, "full", 1).rows
+    assert not records.collect(asked, kept, "full", 1).rows
     run(asked, kept)
-    found = results.collect(asked, Records(Path("kept")), "full", 1)
-    files = reporting.draw([found], Path("out"))
+    found = records.collect(asked, Records(Path("kept")), "full", 1)
+    files = report.draw([found], Path("out"))
     kinds = [file.suffix for file in files]
     if "table" in draw:
         assert kinds == [".md"]
@@ -221,7 +221,7 @@ def test_drawing_needs_records_alone(folder: Path, draw: str) -> None:
     assert "kindex" in labels
     assert "interval" in labels
     before = [file.read_bytes() for file in files]
-    assert [file.read_bytes() for file in reporting.draw([found], Path("out"))] == before
+    assert [file.read_bytes() for file in report.draw([found], Path("out"))] == before
 
 
 Call = Callable[..., tuple[int, str, str]]

@@ -10,7 +10,7 @@ import pytest
 
 from tamis import Index, SubscriptionError
 from tamis._tamis import Workload, measure
-from tamis.lab import experiment, foreign, measurable
+from tamis.lab import experiments, timing
 
 ROOT = Path(__file__).parents[1]
 
@@ -114,7 +114,7 @@ def test_a_matcher_from_elsewhere_finds_the_same(
         "repetitions": 1,
         "seconds": 1.0,
     }
-    found = foreign.measure({**spec, "matcher": matcher})
+    found = timing.measure_external({**spec, "matcher": matcher})
     right = json.loads(measure(json.dumps({**spec, "matcher": judge})))
     assert sum(found["counts"]) > 0
     assert (found["counts"], found["digest"]) == (right["counts"], right["digest"])
@@ -125,4 +125,4 @@ def test_a_matcher_from_elsewhere_finds_the_same(
     "path", sorted(ROOT.glob("benchmarks/experiments/**/*.toml")), ids=lambda path: path.stem
 )
 def test_the_experiments_can_be_run(path: Path) -> None:
-    measurable.check(experiment.read(path))
+    experiments.check(experiments.read(path))

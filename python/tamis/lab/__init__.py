@@ -5,20 +5,17 @@
     lab.generate("fontoura", 100_000, events=1000, seed=1, folder="data")
     print(lab.compare([("a", "x > 3")], [b'{"x": 4}']).recommendation)
 
-`generating` writes workloads, `comparing` runs each matcher in a process of its own (`worker`),
-`recording` keeps what was measured.
+`workloads` writes workloads to files. `comparison` ranks the matchers on your own data; `timing`
+measures each in a process of its own.
 
-Figures of papers are drawn again in steps: `experiment` reads what to measure (over `tables`,
-`metrics` and `cells`), `measurable` knows what there is, `running` measures cell by cell
-(`measuring`, over `process`; `foreign` what is not ours), `records` keeps rows, `results` finds
-them, `findings` says what they mean, `charts` (in `styles`) and `grids` show them, `reporting` puts
-all on a page.
+Figures of papers are measured again in steps: `experiments` reads what to measure from TOML files,
+`runner` measures it cell by cell (`cells`), `records` keeps the results, `charts` draws them, and
+`report` puts them on a page beside what the paper found.
 """
 
-from tamis.lab.comparing import MATCHERS, XML_MATCHERS, compare
-from tamis.lab.generating import generate
-from tamis.lab.measurement import Comparison, Measurement
-from tamis.lab.recording import record
+from tamis.lab.comparison import MATCHERS, XML_MATCHERS, Comparison, Measurement, compare
+from tamis.lab.records import record
+from tamis.lab.workloads import generate
 
 __all__ = [
     "MATCHERS",

@@ -1,9 +1,12 @@
-"""One matcher on one workload: what is measured at once, and by which name it is found again."""
+"""What is one measurement? A matcher on a workload, and the figures that are drawn of it."""
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from tamis.lab.toml_table import Table
 
 
 @dataclass(frozen=True)
@@ -63,3 +66,79 @@ class Cell:
         """Cells of one key measure the same, whichever figures they are drawn in."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a record.
+
+    Attributes:
+        of: A column, or a name within one: `best_us`, `counters.entries`, `statistics.sharing`.
+        label: What stands at the axis.
+        minus: What is taken off it.
+        per: What it is divided by.
+        times: A factor, for the unit.
+    """
+
+    of: str
+    label: str
+    minus: tuple[str, ...] = ()
+    per: str | None = None
+    times: float = 1.0
+
+    def __call__(self, row: Row) -> float | None:
+        """Its value in a row; None where it was not measured."""
+        parts = [_look(row, name) for name in (self.of, *self.minus)]
+        per = 1.0 if self.per is None else _look(row, self.per)
+        if None in parts or not per:
+            return None
+        first, *others = (float(part) for part in parts if part is not None)
+        return (first - sum(others)) / per * self.times
+
+
+KNOWN = {
+    "time": Metric("best_us", "microseconds per event"),
+    "median": Metric("median_us", "median microseconds"),
+    "p99": Metric("p99_us", "99th percentile, microseconds"),
+    "first": Metric("first_us", "microseconds to the first result"),
+    "memory": Metric("bytes", "MB", times=1e-6),
+    "build": Metric("build_seconds", "seconds to build"),
+    "matches": Metric("matches", "matches per event"),
+    "probability": Metric("matches", "probability of a match", per="parameters.size"),
+}
+
+
+def read_metric(holder: Table, key: str, entry: object) -> Metric:
+    """A metric as a file has it: the name of one, or a table that begins with one."""
+    if isinstance(entry, str):
+        return _named(entry)
+    if not isinstance(entry, dict):
+        raise holder.error(key, f"is the name of a figure or a table, not {entry!r}")
+    table = Table(holder.file, entry, f"{holder.path}.{key}" if holder.path else key)
+    metric = _named(table.take("of", str))
+    metric = replace(
+        metric,
+        label=table.take("label", str, metric.label),
+        minus=table.words("minus"),
+        per=table.take("per", str, metric.per or "") or None,
+        times=table.take("times", float, metric.times),
+    )
+    table.done()
+    return metric
+
+
+def _named(name: str) -> Metric:
+    return KNOWN.get(name) or Metric(name, name.rpartition(".")[2].replace("_", " "))
+
+
+def _look(row: Row, name: str) -> float | None:
+    column, _, inner = name.partition(".")
+    value = row.get(column)
+    if inner and value is not None:
+        value = json.loads(value).get(inner)
+        if isinstance(value, dict):  # a statistic, beside what was asked for
+            value = value.get("measured")
+    return value

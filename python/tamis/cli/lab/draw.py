@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from tamis.cli.lab.experiments import Machine, Names, Records, Scale, collect, errors, open_records
 from tamis.cli.output import VALID, write
-from tamis.lab import reporting
+from tamis.lab import report as pages
 from tamis.lab.records import FOLDER
 
 USAGE = "Usage: tamis lab draw [EXPERIMENT...] [OPTIONS]"
@@ -43,6 +43,6 @@ def draw(
     """
     with errors():
         every = collect(names or ["all"], scale, seed, open_records(records, machine))
-        for file in reporting.draw(every, out):
+        for file in pages.draw(every, out):
             write(str(file))
     return VALID

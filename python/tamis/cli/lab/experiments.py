@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from tamis.cli.output import CommandError
-from tamis.lab import experiment, records, results
-from tamis.lab.tables import ExperimentError
+from tamis.lab import experiments, records
+from tamis.lab.toml_table import ExperimentError
 
 Names = Annotated[list[str], Parameter(negative="")]
 Scale = Literal["full", "small"]
@@ -38,9 +38,9 @@ def open_records(folder: Path, machine: str | None) -> records.Records:
 
 def collect(
     names: Sequence[str], scale: Scale, seed: int, kept: records.Records
-) -> list[results.Results]:
+) -> list[records.Results]:
     """What was measured for these experiments; those without any record are left out."""
-    every = [results.collect(each, kept, scale, seed) for each in experiment.find(*names)]
+    every = [records.collect(each, kept, scale, seed) for each in experiments.find(*names)]
     measured = [each for each in every if each.rows]
     if not measured:
         raise CommandError(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tamis.cli.lab.experiments import Machine, Names, Records, Scale, collect, errors, open_records
 from tamis.cli.output import VALID, CommandError, write
-from tamis.lab import reporting
+from tamis.lab import report as pages
 from tamis.lab.records import FOLDER
 
 USAGE = "Usage: tamis lab report [FILE] [EXPERIMENT...] [OPTIONS]"
@@ -48,8 +48,8 @@ def report(
         every = collect(names or ["all"], scale, seed, open_records(records, machine))
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".md":
-            reporting.write_markdown(every, file, remark)
+            pages.write_markdown(every, file, remark)
         else:
-            file.write_text(reporting.page(every, remark), encoding="utf-8")
+            file.write_text(pages.page(every, remark), encoding="utf-8")
     write(str(file))
     return VALID

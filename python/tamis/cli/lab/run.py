@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from tamis.cli.lab.experiments import Machine, Names, Records, Scale, errors, open_records
 from tamis.cli.output import VALID, report, write
-from tamis.lab import experiment, running
+from tamis.lab import experiments, runner
 from tamis.lab.records import FOLDER
 
 USAGE = "Usage: tamis lab run EXPERIMENT... [OPTIONS]"
@@ -45,9 +45,9 @@ def run(
     """
     with errors():
         kept = open_records(records, machine)
-        found = experiment.find(*names)
+        found = experiments.find(*names)
         with _progress() as show:
-            summaries = running.run(found, kept, scale=scale, seed=seed, again=again, show=show)
+            summaries = runner.run(found, kept, scale=scale, seed=seed, again=again, show=show)
     for name, summary in summaries.items():
         text = f"{name}: {summary.measured} measured"
         if summary.known:
@@ -61,7 +61,7 @@ def run(
 
 
 @contextmanager
-def _progress() -> Iterator[running.Show]:
+def _progress() -> Iterator[runner.Show]:
     """A bar on a terminal; nothing in a pipe."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda *_: None

@@ -1,17 +1,44 @@
-"""Measures experiments: every matcher on the same data, and no time for a wrong answer."""
+"""Runs experiments: every matcher on the same data, and no time for a wrong answer.
+
+Each cell is measured in a process of its own, where `main` runs.
+"""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from tamis.lab import process
+from tamis import _tamis
 from tamis.lab.cells import Cell
-from tamis.lab.experiment import Experiment
-from tamis.lab.measurable import check
-from tamis.lab.records import FIGURES, Records, Row, describe, engine
-from tamis.lab.results import name
+from tamis.lab.experiments import Experiment, check, is_foreign
+from tamis.lab.records import FIGURES, Records, Row, describe, engine, name
+from tamis.lab.timing import answer, limit_memory, measure_external, run_alone
+
+
+def main() -> None:
+    """Do the job on standard input."""
+    job = json.load(sys.stdin)
+    limit_memory(job["memory_limit"])
+    try:
+        outcome = {"status": "measured", **measure_cell(job["spec"])}
+    except MemoryError:
+        outcome = {"status": "failed", "reason": "out of memory"}
+    except ValueError as error:
+        outcome = {"status": "refused", "reason": str(error)}
+    except Exception as error:  # of a matcher that is not ours
+        outcome = {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+    answer(outcome)
+
+
+def measure_cell(spec: dict[str, Any]) -> dict[str, Any]:
+    """The figures of one matcher on one workload."""
+    if is_foreign(spec["matcher"]):
+        return measure_external(spec)
+    found: dict[str, Any] = json.loads(_tamis.measure(json.dumps(spec)))
+    return found
+
 
 Show = Callable[[int, int, str], None]
 
@@ -112,9 +139,7 @@ class _Runner:
     def measure(self, job: Job, cell: Cell, judge: Row | None, summary: Summary) -> Row:
         begun = perf_counter()
         task = {"spec": cell.spec, "memory_limit": cell.effort.memory_limit << 20}
-        outcome = process.run(
-            "tamis.lab.measuring", json.dumps(task).encode(), cell.effort.time_limit
-        )
+        outcome = run_alone("tamis.lab.runner", json.dumps(task).encode(), cell.effort.time_limit)
         outcome["seconds"] = perf_counter() - begun
         summary.seconds += outcome["seconds"]
         if judge is not None and outcome["status"] == "measured":

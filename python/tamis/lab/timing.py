@@ -1,12 +1,18 @@
-"""How fast is one matcher? Runs in a process of its own, with nothing else in its memory.
+"""How fast is one matcher? Timed in a process of its own, with nothing else in its memory.
 
-The job and the data come pickled on standard input; the outcome leaves as `process.answer` has it.
+`run_alone` starts the process. `main` runs in it for `comparison`: job and data come pickled on
+standard input, the outcome leaves as `answer` writes it. `measure_external` times a matcher that is
+not ours on a workload, through the calls of `tamis.Index`, `tamis.xml.Filter` or `tamis.Graph`.
 """
 
 import gc
 import hashlib
 import importlib
+import json
+import os
 import pickle
+import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,9 +21,68 @@ from statistics import median
 from time import perf_counter, perf_counter_ns
 from typing import Any, Protocol
 
-from tamis._tamis import Filter, Index
+from tamis._tamis import Filter, Index, Workload
 from tamis.errors import DocumentError, EventError, TamisError
-from tamis.lab.process import answer, limit_memory
+
+
+def run_alone(module: str, job: bytes, seconds: float) -> dict[str, Any]:
+    """Call `main` of a module in a fresh process.
+
+    Args:
+        module: Its name.
+        job: What stands on its standard input.
+        seconds: How long it may take.
+
+    Returns:
+        What it wrote as JSON, the last line of its standard output; else a `status`, `late` or
+        `failed`, and a `reason`.
+    """
+    command = [sys.executable, "-P", "-c", f"from {module} import main; main()"]
+    try:
+        done = subprocess.run(command, input=job, capture_output=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return {"status": "late", "reason": f"not done within {seconds:g} s"}
+    try:
+        outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        return {"status": "failed", "reason": _end(done)}
+    return outcome
+
+
+def answer(outcome: dict[str, Any]) -> None:
+    """Write what `run` returns, from within the process."""
+    print("\n" + json.dumps(outcome), flush=True)
+
+
+def limit_memory(limit: int) -> None:
+    """Let this process have so many bytes of address space; without effect on Windows."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows has no such limits
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
+
+
+def half_of_memory() -> int | None:
+    """Bytes; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _end(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    if any(line.startswith("memory allocation of ") for line in lines):  # where Rust gives up
+        return "out of memory"
+    ended = f"ended with code {done.returncode}"
+    if done.returncode < 0:
+        ended = f"ended by {signal.Signals(-done.returncode).name}"
+    return ": ".join([ended, *lines[-1:]])
+
 
 MOST_REPETITIONS = 10
 
@@ -118,7 +183,7 @@ def make(name: str, family: str, missing: str, **options: Any) -> Matcher:
     """The matcher of a name, or of `module:factory`."""
     factory: Callable[..., Any]
     if ":" in name:
-        factory = find(name)
+        factory = find_factory(name)
     elif family == "xml":
         factory, options = Filter, {"engine": name}
     else:
@@ -129,7 +194,7 @@ def make(name: str, family: str, missing: str, **options: Any) -> Matcher:
     return matcher
 
 
-def find(name: str) -> Callable[..., Any]:
+def find_factory(name: str) -> Callable[..., Any]:
     """What `module:factory` names."""
     module, _, factory = name.partition(":")
     sys.path.append(str(Path.cwd()))  # last: files there must not stand in for installed modules
@@ -224,3 +289,76 @@ def _status(which: str) -> int | None:
     except OSError:
         return None
     return next((int(line.split()[1]) << 10 for line in lines if line.startswith(which)), None)
+
+
+Add = Callable[[], None]
+Match = Callable[[int], Sequence[int]]
+
+
+def measure_external(spec: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a cell, as the native module gives them of its own matchers."""
+    parameters = dict(spec["parameters"])
+    size, seed = parameters.pop("size", 100_000), parameters.pop("seed", 0)
+    source = Workload(spec["workload"], size=size, seed=seed, parameters=json.dumps(parameters))
+    prepare = _graph if source.family == "graph" else _matcher
+    add, match = prepare(spec, source, size)
+    before = resident()
+    begun = perf_counter()
+    add()
+    built = perf_counter() - begun
+    answers = [sorted(match(number)) for number in range(spec["sample"])]
+    times = time(match, spec["events"], spec["seconds"], spec["repetitions"])
+    return {
+        "build_seconds": built,
+        "bytes": grown(before),
+        "counts": [len(numbers) for numbers in answers],
+        "digest": _digest(answers),
+        "matches": times.pop("matches_per_event"),
+        "events": times.pop("timed"),
+        "best_us": times["best_us"],
+        "median_us": times["median_us"],
+        "p99_us": times["p99_us"],
+    }
+
+
+def _matcher(spec: dict[str, Any], source: Workload, size: int) -> tuple[Add, Match]:
+    """How to add all expressions or filters, and how to match an event or a document."""
+    matcher = make(spec["matcher"], source.family, source.missing, **spec["options"])
+    texts = list(enumerate(source.expression_texts(0, size)))
+    events = _events(spec, source)
+
+    def add() -> None:
+        matcher.add_many(texts)
+        getattr(matcher, "settle", lambda: None)()
+
+    return add, lambda number: matcher.match(events[number])
+
+
+def _graph(spec: dict[str, Any], source: Workload, _: int) -> tuple[Add, Match]:
+    """How to add all nodes and edges, and how to match an event from where it starts."""
+    graph = find_factory(spec["matcher"])(missing=source.missing, **spec["options"])
+    named = source.nodes()
+    numbers = {name: number for number, (name, _) in enumerate(named)}
+    nodes = [(numbers[name], expression) for name, expression in named]
+    edges = [(numbers[start], numbers[end]) for start, end in source.edges()]
+    events = _events(spec, source)
+    starts = [numbers[name] for name in source.sources(0, len(events))]
+
+    def match(number: int) -> Sequence[int]:
+        return list(graph.match(events[number], starts[number]))
+
+    return lambda: graph.add_many(nodes, edges), match
+
+
+def _events(spec: dict[str, Any], source: Workload) -> list[bytes]:
+    count = max(spec["events"], spec["sample"])
+    return [text.encode() for text in source.event_texts(0, count)]
+
+
+def _digest(answers: list[list[int]]) -> str:
+    """FNV-1a over the numbers, as the native module has it."""
+    hash = 0xCBF2_9CE4_8422_2325
+    for numbers in answers:
+        for byte in ("".join(f"{number}," for number in numbers) + "\n").encode():
+            hash = (hash ^ byte) * 0x0100_0000_01B3 & 0xFFFF_FFFF_FFFF_FFFF
+    return f"{hash:016x}"

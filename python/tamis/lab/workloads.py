@@ -1,4 +1,4 @@
-"""A workload as files: the same bytes from the same seed, on every machine."""
+"""Which workload is measured? Writes one as files: the same bytes from the same seed."""
 
 import csv
 import json

@@ -1,0 +1,340 @@
+"""What do the records say? One page: what each paper found, and what was found here."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from tamis.lab import charts
+from tamis.lab.experiments import Series
+from tamis.lab.records import Results, number
+
+Grid = list[list[str]]
+
+
+def grid(results: Results) -> Grid:
+    """The first row and the first column say what the others are."""
+    drawing = results.experiment.drawing
+    if drawing.kind == "table":
+        return _cross(results, drawing.rows, drawing.columns)
+    if len(results.values) == 1:
+        return _cross(results, "series", "metrics")
+    found: Grid = [[drawing.x_label]]
+    for series in results.experiment.series:
+        for place, metric in enumerate(drawing.metrics):
+            found[0].append(series.label if place == 0 else f"{series.label}, {metric.label}")
+    for value in range(len(results.values)):
+        row = [results.name(value)]
+        for series in results.experiment.series:
+            row += [results.text(series, value, metric) for metric in drawing.metrics]
+        found.append(row)
+    return found
+
+
+def unit(results: Results) -> str:
+    """What the numbers of a grid are, where all are the same."""
+    drawing = results.experiment.drawing
+    return drawing.metrics[0].label if len(drawing.metrics) == 1 else ""
+
+
+def markdown(cells: Grid) -> str:
+    """A table for Markdown."""
+    head, *rows = (f"| {' | '.join(row)} |" for row in cells)
+    rule = f"|---|{'---:|' * (len(cells[0]) - 1)}"
+    return "\n".join([head, rule, *rows])
+
+
+def html(cells: Grid) -> str:
+    """A table for a page."""
+    head, *rows = cells
+    lines = ["<table>", f"<tr>{_cells('th', head)}</tr>"]
+    lines += [f"<tr>{_cells('th', row[:1])}{_cells('td', row[1:])}</tr>" for row in rows]
+    return "\n".join([*lines, "</table>"])
+
+
+def _cells(tag: str, texts: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
+
+
+def _cross(results: Results, rows: str, columns: str) -> Grid:
+    """Values, series or metrics down, others of them across; there is one of the third."""
+    experiment = results.experiment
+    sides: dict[str, tuple[Sequence[Any], Callable[[Any], str]]] = {
+        "values": (range(len(results.values)), results.name),
+        "series": (experiment.series, lambda series: series.label),
+        "metrics": (experiment.drawing.metrics, lambda metric: metric.label),
+    }
+    (third,) = set(sides) - {rows, columns}
+    chosen = {third: sides[third][0][0]}
+    (down, down_name), (across, across_name) = sides[rows], sides[columns]
+    corner = experiment.drawing.x_label if rows == "values" else ""
+    found: Grid = [[corner, *map(across_name, across)]]
+    for one in down:
+        row = [down_name(one)]
+        for other in across:
+            at = chosen | {rows: one, columns: other}
+            row.append(results.text(at["series"], at["values"], at["metrics"]))
+        found.append(row)
+    return found
+
+
+_ALIKE = 1.1  # figures that are no further apart are not said to differ
+
+
+def finding(results: Results) -> str:
+    """Which series has the least of the first figure, how much more the others have, who grows."""
+    places = [place for place in range(len(results.values)) if _measured(results, place)]
+    if not places:
+        return "Nothing was measured."
+    first, last = places[0], places[-1]
+    sentences = [_ranking(results, last)]
+    if first != last:
+        sentences.append(_growth(results, first, last))
+    return " ".join(filter(None, sentences))
+
+
+def comparison(results: Results) -> str:
+    """Whether the series are in the order that the paper found; empty where it gives none."""
+    places = [place for place in range(len(results.values)) if _measured(results, place)]
+    held, against = _against(results, places)
+    if against:
+        text = f"The paper's order does not hold here: {_join(against)}."
+    elif not held:
+        return ""
+    else:
+        _, against = _against(results, places[-1:])
+        if not against:
+            return "The paper's order holds here."
+        where = f"at {results.varied} {results.name(places[-1])}"
+        text = f"The paper's order holds on average, but {where} {_join(against)}."
+    return f"{text} {results.experiment.why}".rstrip()
+
+
+def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
+    """How many pairs of series are in the paper's order at some values, and which are not."""
+    by_name = {series.name: series for series in results.experiment.series}
+    order = [by_name[name] for name in results.experiment.order]
+    held, against = 0, []
+    for position, less in enumerate(order):
+        for more in order[position + 1 :]:
+            ratio = _ratio(results, more, less, places)
+            if ratio is None:
+                continue
+            held += ratio >= 1 / _ALIKE
+            if ratio < 1 / _ALIKE:
+                against.append(f"{more.label} is {number(1 / ratio)}x below {less.label}")
+    return held, against
+
+
+def _measured(results: Results, place: int) -> dict[Series, float]:
+    metric = results.experiment.drawing.metrics[0]
+    figures = {
+        series: results.figure(series, place, metric) for series in results.experiment.series
+    }
+    return {series: value for series, value in figures.items() if value is not None}
+
+
+def _ranking(results: Results, place: int) -> str:
+    metric = results.experiment.drawing.metrics[0]
+    ranked = sorted(_measured(results, place).items(), key=lambda item: item[1])
+    (best, least), *others = ranked
+    where = f"At {results.varied} {results.name(place)}, " if results.varied else ""
+    figure = f"{number(least)} {metric.label}"
+    if not others:
+        return _sentence(f"{where}{best.label} has {figure}")
+    text = f"{where}{best.label} is lowest ({figure})"
+    if least > 0:
+        times = [f"{series.label} {number(value / least)}x" for series, value in others]
+        text += f"; relative to it: {_join(times)}"
+    return _sentence(text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _growth(results: Results, first: int, last: int) -> str:
+    before, after = _measured(results, first), _measured(results, last)
+    times = [
+        f"{series.label} {number(after[series] / before[series])}x"
+        for series in before
+        if series in after and before[series] > 0
+    ]
+    if not times:
+        return ""
+    span = f"{results.varied} {results.name(first)} to {results.name(last)}".strip()
+    return f"Growth from {span}: {_join(times)}."
+
+
+def _ratio(results: Results, one: Series, other: Series, places: Sequence[int]) -> float | None:
+    """One series by another: the geometric mean over these values, where both were measured."""
+    metric = results.experiment.drawing.metrics[0]
+    lines = results.line(one, metric), results.line(other, metric)
+    pairs = [(lines[0][place], lines[1][place]) for place in places]
+    logs = [log(a / b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
+    return exp(sum(logs) / len(logs)) if logs else None
+
+
+def _join(parts: Sequence[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #222; background: #fff }
+h2 { border-bottom: 1px solid #ddd; margin-top: 3rem } h3 { margin-top: 2.5rem }
+table { border-collapse: collapse; font-size: 14px; margin: 1rem 0 }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid #e4e4e4; text-align: right }
+th:first-child { text-align: left } th { font-weight: 600 }
+svg { max-width: 100%; height: auto } nav a { margin-right: .8rem }
+code { background: #f3f3f3; padding: .1rem .3rem } .note { color: #666; font-size: 14px }
+"""
+
+_INTRODUCTION = """\
+The experiments of the papers, measured again by [the laboratory](lab.md) on workloads like theirs.
+Numbers are not those of the papers, whose data is private and whose machines are old: what can be
+compared is who is ahead of whom, and what grows how. `tamis lab run all` repeats everything, and
+`tamis lab report` writes all numbers on one page."""
+
+
+def draw(every: Iterable[Results], folder: Path) -> list[Path]:
+    """Draw charts as SVG and PNG, and write tables as Markdown.
+
+    Args:
+        every: What was measured.
+        folder: Where to write; made if it is not there.
+
+    Returns:
+        The files.
+    """
+    files = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for results in every:
+        if results.experiment.drawing.kind != "table":
+            files += charts.save(results, folder)
+            continue
+        file = folder / f"{_stem(results)}.md"
+        parts = [markdown(grid(results)), *_absent(results)]
+        file.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        files.append(file)
+    return files
+
+
+def page(every: Sequence[Results], remark: str = "") -> str:
+    """One page of HTML that needs nothing else."""
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><meta charset="utf-8">',
+        "<title>Tamis: figures of the papers</title>",
+        f"<style>{_STYLE}</style>",
+        "<h1>Figures of the papers, measured again</h1>",
+        *(f"<p>{escape(line)}</p>" for line in (*_about(every), remark) if line),
+        "<nav>",
+        *(f'<a href="#{_stem(each)}">{escape(each.experiment.name)}</a>' for each in every),
+        "</nav>",
+    ]
+    for paper, results in _by_paper(every):
+        experiment = results.experiment
+        if paper:
+            parts.append(f"<h2>{escape(paper)}</h2>")
+        parts.append(f'<h3 id="{_stem(results)}">{escape(_heading(results))}</h3>')
+        parts += [f"<p><b>{who}:</b> {escape(text)}</p>" for who, text in _sentences(results)]
+        numbers = html(grid(results))
+        if experiment.drawing.kind == "table":
+            parts.append(numbers)
+        else:
+            label = unit(results)
+            parts.append(charts.inline(results))
+            parts.append(f"<details><summary>Numbers, {escape(label)}</summary>{numbers}</details>")
+        parts += [f'<p class="note">{escape(note)}</p>' for note in results.notes]
+        parts.append(f"<p>Repeat: <code>{escape(_command(results))}</code></p>")
+    return "\n".join([*parts, "</html>", ""])
+
+
+def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> list[Path]:
+    """A short version: a page of Markdown, and the charts as SVG in a folder of its name.
+
+    Returns:
+        The files.
+    """
+    folder = path.with_suffix("")
+    parts = ["# Figures of the papers", _INTRODUCTION, *_about(every), *filter(None, [remark])]
+    files = [path]
+    for paper, results in _by_paper(every):
+        experiment = results.experiment
+        if paper:
+            parts.append(f"## {paper}")
+        parts.append(f"### {_heading(results)}")
+        parts += [f"**{who}:** {text}" for who, text in _sentences(results)]
+        if experiment.drawing.kind == "table":
+            parts.append(markdown(grid(results)))
+        else:
+            files += charts.save(results, folder, ("svg",))
+            parts.append(f"![{experiment.title}]({folder.name}/{files[-1].name})")
+        parts += _absent(results)
+        parts.append(f"`{_command(results)}`")
+    path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    return files
+
+
+def _by_paper(every: Iterable[Results]) -> Iterator[tuple[str, Results]]:
+    """All in turn, with the name of the paper before the first of it, and nothing before others."""
+    last = ""
+    for results in every:
+        paper = results.experiment.source.partition(",")[0]
+        yield "" if paper == last else paper, results
+        last = paper
+
+
+def _absent(results: Results) -> list[str]:
+    return [f"Absent: {'; '.join(results.notes)}."] if results.notes else []
+
+
+def _heading(results: Results) -> str:
+    figure = results.experiment.source.partition(", ")[2] or results.experiment.name
+    return f"{figure}: {results.experiment.title}"
+
+
+def _sentences(results: Results) -> list[tuple[str, str]]:
+    said = [("Here", finding(results))]
+    if results.experiment.found:
+        said.insert(0, ("The paper", results.experiment.found))
+    if order := comparison(results):
+        said.append(("Compared", order))
+    if results.experiment.note:
+        said.append(("Note", results.experiment.note))
+    return said
+
+
+def _command(results: Results) -> str:
+    scale = "" if results.scale == "full" else f" --scale {results.scale}"
+    return f"tamis lab run {results.experiment.call}{scale}"
+
+
+def _about(every: Sequence[Results]) -> list[str]:
+    """The day, the machine, the versions, and how long measuring took."""
+    rows = [*{key: row for results in every for key, row in results.records.items()}.values()]
+    if not rows:
+        return ["Nothing was measured yet."]
+    days = sorted({row["recorded"][:10] for row in rows})
+    last = max(rows, key=lambda row: str(row["recorded"]))
+    minutes = sum(row["seconds"] for row in rows) / 60
+    pythons = " and ".join(sorted({row["python"] for row in rows}))
+    absent = sum(row["status"] != "measured" for row in rows)
+    measured = (
+        f"{len(rows)} cells, each in a process of its own, took {minutes:.0f} minutes together on "
+        f"{' and '.join(dict.fromkeys([days[0], days[-1]]))}; {absent} of them have no figures, "
+        "and say why."
+    )
+    machine = (
+        f"{last['cores']} cores of {last['cpu']}, {last['system'].split('-')[0]}, "
+        f"Tamis {last['tamis']} (build {last['engine']}), Python {pythons}, "
+        f"seed {last['seed']}."
+    )
+    return [measured, machine]
+
+
+def _stem(results: Results) -> str:
+    return results.experiment.name.replace("/", "-")
