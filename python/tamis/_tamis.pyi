@@ -62,6 +62,8 @@ class Limits:
         nodes: int | None = None,
         set: int | None = None,
         pattern: int | None = None,
+        patterns: int | None = None,
+        index_patterns: int | None = None,
         normal_form: int | None = None,
         event: int | None = None,
         event_depth: int | None = None,
@@ -83,6 +85,12 @@ class Limits:
     @property
     def pattern(self) -> int:
         """Bytes of the compiled form of a regular expression."""
+    @property
+    def patterns(self) -> int:
+        """Bytes of the compiled forms of all regular expressions of an expression."""
+    @property
+    def index_patterns(self) -> int:
+        """Bytes of the compiled forms of all regular expressions of an index."""
     @property
     def normal_form(self) -> int:
         """Predicates of an expression in the normal form a matcher needs, where it has another."""

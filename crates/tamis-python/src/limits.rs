@@ -12,7 +12,7 @@ pub struct Limits(pub tamis::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, normal_form=None, event=None, event_depth=None, event_values=None, xml=None))]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, event=None, event_depth=None, event_values=None, xml=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
     fn new(
         text: Option<usize>,
@@ -20,6 +20,8 @@ impl Limits {
         nodes: Option<usize>,
         set: Option<usize>,
         pattern: Option<usize>,
+        patterns: Option<usize>,
+        index_patterns: Option<usize>,
         normal_form: Option<usize>,
         event: Option<usize>,
         event_depth: Option<usize>,
@@ -33,6 +35,8 @@ impl Limits {
             nodes: nodes.unwrap_or(default.nodes),
             set: set.unwrap_or(default.set),
             pattern: pattern.unwrap_or(default.pattern),
+            patterns: patterns.unwrap_or(default.patterns),
+            index_patterns: index_patterns.unwrap_or(default.index_patterns),
             normal_form: normal_form.unwrap_or(default.normal_form),
             event: event.unwrap_or(default.event),
             event_depth: event_depth.unwrap_or(default.event_depth),
@@ -69,6 +73,18 @@ impl Limits {
     #[getter]
     fn pattern(&self) -> usize {
         self.0.pattern
+    }
+
+    /// Bytes of the compiled forms of all regular expressions of an expression.
+    #[getter]
+    fn patterns(&self) -> usize {
+        self.0.patterns
+    }
+
+    /// Bytes of the compiled forms of all regular expressions of an index.
+    #[getter]
+    fn index_patterns(&self) -> usize {
+        self.0.index_patterns
     }
 
     /// Predicates of an expression in the normal form that a matcher needs, where it has another.
@@ -108,6 +124,8 @@ impl Limits {
             nodes,
             set,
             pattern,
+            patterns,
+            index_patterns,
             normal_form,
             event,
             event_depth,
@@ -116,7 +134,7 @@ impl Limits {
         } = &self.0;
         let xml = XmlLimits(xml.clone()).__repr__();
         format!(
-            "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, \
+            "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, patterns={patterns}, index_patterns={index_patterns}, \
              normal_form={normal_form}, event={event}, event_depth={event_depth}, event_values={event_values}, xml={xml})"
         )
     }

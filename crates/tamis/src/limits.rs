@@ -18,6 +18,10 @@ pub struct Limits {
     pub set: usize,
     /// Bytes of the compiled form of a regular expression.
     pub pattern: usize,
+    /// Bytes of the compiled forms of all regular expressions of an expression.
+    pub patterns: usize,
+    /// Bytes of the compiled forms of all regular expressions of an index.
+    pub index_patterns: usize,
     /// Predicates of an expression in the normal form that a matcher needs, where it has another.
     pub normal_form: usize,
     /// Bytes of an event's JSON, or of the text a mapping holds.
@@ -38,6 +42,8 @@ impl Default for Limits {
             nodes: 100_000,
             set: 250_000,
             pattern: 1 << 20,
+            patterns: 8 << 20,
+            index_patterns: 128 << 20,
             normal_form: 10_000,
             event: 16 << 20,
             event_depth: 100,
@@ -56,6 +62,8 @@ impl Limits {
             nodes: usize::MAX,
             set: usize::MAX,
             pattern: usize::MAX,
+            patterns: usize::MAX,
+            index_patterns: usize::MAX,
             normal_form: usize::MAX,
             event: usize::MAX,
             event_depth: usize::MAX,

@@ -4,10 +4,10 @@
 //! JSON form, builder), and is in canonical form from then on: sets sorted and without repetition,
 //! weights absent where all are 1.
 
-use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::pattern::Pattern;
 use super::xpath::is_satisfied;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
@@ -89,73 +89,6 @@ pub enum Operand {
     Range(Value, Value),
     /// The values of a set, in any order.
     Set(Vec<Value>),
-}
-
-/// A regular expression, equal to another when its text is.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    text: Arc<str>,
-    regex: regex::Regex,
-}
-
-impl Pattern {
-    fn new(text: Arc<str>, limits: &Limits) -> Result<Pattern> {
-        let regex = regex::RegexBuilder::new(&text).size_limit(limits.pattern).build();
-        match regex {
-            Ok(regex) => Ok(Pattern { text, regex }),
-            Err(regex::Error::CompiledTooBig(allowed)) => Err(Error::Limit {
-                what: "bytes of a compiled regular expression",
-                name: "pattern",
-                found: allowed.saturating_add(1),
-                allowed,
-            }),
-            Err(error) => {
-                let reason = error.to_string();
-                let reason = reason.lines().last().unwrap_or_default();
-                Err(Error::expression(format!(
-                    "{} is no regular expression: {}",
-                    ValueRef::String(&shorten(&text)),
-                    reason.trim_start_matches("error: ")
-                )))
-            }
-        }
-    }
-
-    /// The text it was made from.
-    pub fn text(&self) -> &Arc<str> {
-        &self.text
-    }
-
-    /// Whether the pattern is found anywhere in `text`, in time linear in it.
-    pub fn is_match(&self, text: &str) -> bool {
-        self.regex.is_match(text)
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for Pattern {}
-
-impl PartialOrd for Pattern {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Pattern {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.text.cmp(&other.text)
-    }
-}
-
-impl Hash for Pattern {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.text.hash(state);
-    }
 }
 
 /// The question put to the values of one attribute.

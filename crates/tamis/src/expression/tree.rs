@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::pattern::{Pattern, total_size};
 use super::predicate::{Predicate, Test};
 use crate::error::Result;
 use crate::limits::{self, Limits};
@@ -89,7 +90,7 @@ impl Expression {
     }
 
     /// The predicates, from left to right.
-    pub fn predicates(&self) -> impl Iterator<Item = &Arc<Predicate>> {
+    pub fn predicates(&self) -> impl Iterator<Item = &Arc<Predicate>> + Clone {
         self.nodes.iter().filter_map(|node| match node {
             Node::Predicate(predicate) => Some(predicate),
             _ => None,
@@ -179,11 +180,22 @@ impl Expression {
             limits::check("nesting of an expression", "depth", self.depth(), limits.depth)?;
         }
         for predicate in self.predicates() {
-            if let Test::In(values) = predicate.test() {
-                limits::check("values of a set", "set", values.len(), limits.set)?;
+            match predicate.test() {
+                Test::In(values) => limits::check("values of a set", "set", values.len(), limits.set)?,
+                Test::Matches(pattern) => pattern.check(limits)?,
+                _ => {}
             }
         }
-        Ok(())
+        let patterns = total_size(self.patterns(), limits.patterns);
+        limits::check("bytes of an expression's regular expressions", "patterns", patterns, limits.patterns)
+    }
+
+    /// The regular expressions, from left to right.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &Pattern> + Clone {
+        self.predicates().filter_map(|predicate| match predicate.test() {
+            Test::Matches(pattern) => Some(pattern),
+            _ => None,
+        })
     }
 
     /// For every node, where its operands begin: the index of the first node below it.

@@ -94,7 +94,12 @@ pub(super) fn name_of(id: &Id) -> String {
 
 /// Whether a text can hold `xpath('...')`.
 pub(super) fn may_ask_documents(text: &str) -> bool {
-    text.as_bytes().windows(5).any(|word| word.eq_ignore_ascii_case(b"xpath"))
+    contains_word(text, b"xpath")
+}
+
+/// Whether a text holds a word, in whatever case.
+pub(super) fn contains_word(text: &str, word: &[u8]) -> bool {
+    text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }
 
 /// Reads and compiles drafts on all processors: many become several segments, one behind the other.

@@ -36,9 +36,9 @@ pub use subscription::{Subscription, WrittenSubscription};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event, Hierarchy};
 use crate::explain::{Explanation, explain};
-use crate::expression::Expression;
+use crate::expression::{Expression, total_size};
 use crate::id::Id;
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
@@ -199,9 +199,12 @@ impl Index {
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
         let added = draft::compile(drafts, shared.settings(&shared.load().attributes, &sample))?;
+        // What has to be found out about files is found out before the turn comes.
+        shared.check_patterns(&shared.load().segments, &added)?;
         {
             let _writer = shared.writer();
             let current = shared.load();
+            shared.check_patterns(&current.segments, &added)?;
             let version = current.version + 1;
             let mut live = current.live + drafts.len();
             for segment in added.iter().filter(|_| current.live > 0) {
@@ -313,6 +316,23 @@ impl Shared {
             normal_form: self.limits.normal_form,
             sample,
         }
+    }
+
+    /// Fails where the regular expressions of all segments together exceed their limit.
+    fn check_patterns(&self, segments: &[Arc<Segment>], added: &[Arc<Segment>]) -> Result<()> {
+        let mut all = Vec::with_capacity(segments.len() + added.len());
+        for segment in added {
+            all.push(segment.patterns()?);
+        }
+        if all.iter().all(|patterns| patterns.is_empty()) {
+            return Ok(());
+        }
+        for segment in segments {
+            all.push(segment.patterns()?);
+        }
+        let allowed = self.limits.index_patterns;
+        let bytes = total_size(all.iter().flat_map(|patterns| patterns.iter()), allowed);
+        limits::check("bytes of an index's regular expressions", "index_patterns", bytes, allowed)
     }
 
     /// Merges the smallest segments and makes the next version visible. The caller is the writer.

@@ -3,18 +3,19 @@
 //! Subscriptions with the matcher compiled over them. Only removals are written into a segment: for
 //! every slot the first version of the index that no longer holds it.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
-use super::draft::Draft;
+use super::draft::{Draft, contains_word};
 use super::records::{Records, RecordsBuilder};
 use super::subscription::Subscription;
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Outer, check_size, normalise, parse};
+use crate::expression::{Expression, Outer, Pattern, check_size, normalise, parse};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::matcher::{
@@ -147,6 +148,8 @@ pub(super) struct Segment {
     shape: OnceLock<Shape>,
     /// What its expressions score; made when someone asks for a ranking.
     scores: OnceLock<(Scores, bool)>,
+    /// The distinct regular expressions of its expressions; of a file, found when someone asks.
+    patterns: OnceLock<Box<[Pattern]>>,
     names: Arc<Attributes>,
     missing: Missing,
     /// For every slot the version that removed it, 0 while none did; made for the first removal.
@@ -164,6 +167,7 @@ impl Segment {
     /// Reads and compiles drafts; fails where one cannot be read.
     pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
         let many = drafts.len() >= COMPILED;
+        let mut patterns = DistinctPatterns::default();
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
                 let (mut records, mut builder) = (RecordsBuilder::default(), CompiledBuilder::default());
@@ -171,6 +175,7 @@ impl Segment {
                     let subscription = draft.read()?;
                     records.push(&subscription, draft.text().as_deref());
                     builder.push(&subscription.expression);
+                    patterns.add(&subscription.expression);
                 }
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
@@ -182,6 +187,7 @@ impl Segment {
                 let mut records = RecordsBuilder::default();
                 for (subscription, draft) in subscriptions.iter().zip(drafts) {
                     records.push(subscription, draft.text().as_deref());
+                    patterns.add(&subscription.expression);
                 }
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
@@ -193,6 +199,7 @@ impl Segment {
             engine,
             shape: OnceLock::new(),
             scores: OnceLock::new(),
+            patterns: OnceLock::from(patterns.finish()),
             names: settings.attributes.clone(),
             missing: settings.missing,
             removed: OnceLock::new(),
@@ -386,6 +393,21 @@ impl Segment {
         parse(&text, &Limits::none()).map_err(|_| self.damaged())
     }
 
+    /// The distinct regular expressions of all slots, removed or not.
+    pub fn patterns(&self) -> Result<&[Pattern]> {
+        if let Some(patterns) = self.patterns.get() {
+            return Ok(patterns);
+        }
+        let mut patterns = DistinctPatterns::default();
+        for slot in 0..self.len() as Slot {
+            let text = self.text(slot).ok_or_else(|| self.damaged())?;
+            if contains_word(&text, b"matches") {
+                patterns.add(&self.expression(slot)?);
+            }
+        }
+        Ok(self.patterns.get_or_init(|| patterns.finish()))
+    }
+
     /// The live slots at a version, ascending.
     pub fn live(&self, version: u64) -> impl Iterator<Item = Slot> {
         (0..self.len() as Slot).filter(move |&slot| self.is_live(slot, version))
@@ -447,6 +469,7 @@ impl Segment {
             engine: Engine::Scan(Scan::new([], attributes, missing)),
             shape: OnceLock::new(),
             scores: OnceLock::new(),
+            patterns: OnceLock::new(),
             names: attributes.clone(),
             missing,
             removed: OnceLock::new(),
@@ -472,5 +495,26 @@ impl Segment {
     fn damaged(&self) -> Error {
         let path = self.file().unwrap_or(Path::new("a segment in memory"));
         Error::storage(path, "the file is damaged; open the index with verification to learn more")
+    }
+}
+
+/// The regular expressions of many expressions, each once.
+#[derive(Default)]
+struct DistinctPatterns {
+    seen: HashSet<usize, ahash::RandomState>,
+    list: Vec<Pattern>,
+}
+
+impl DistinctPatterns {
+    fn add(&mut self, expression: &Expression) {
+        for pattern in expression.patterns() {
+            if self.seen.insert(pattern.address()) {
+                self.list.push(pattern.clone());
+            }
+        }
+    }
+
+    fn finish(self) -> Box<[Pattern]> {
+        self.list.into()
     }
 }
