@@ -207,6 +207,17 @@ def test_what_expressions_consist_of_does_not_depend_on_the_matcher(matcher: Mat
     assert sum(stats["matchers"].values()) == stats["segments"]
 
 
+def test_what_no_predicate_leads_to_is_counted() -> None:
+    index = Index()
+    index.add_many((n, f"k = {n} and not t contains 'x{n}' and t like '%a%b%'") for n in range(40))
+    stats = index.stats()
+    assert (stats["unselective"], stats["unfiltered_patterns"]) == (0, 0)
+    index.add_many((f"not {n}", f"not t contains 'x{n}'") for n in range(40))
+    index.add_many((f"any {n}", f"t matches '[0-9]{{{n}}}'") for n in range(40))
+    stats = index.stats()
+    assert (stats["unselective"], stats["unfiltered_patterns"]) == (80, 40)
+
+
 def test_few_but_large_expressions_are_compiled() -> None:
     index = Index()
     index.add(1, " or ".join(f"a = {n} and b = {n}" for n in range(1_000)))

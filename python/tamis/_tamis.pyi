@@ -432,7 +432,10 @@ class Index:
         have which), `matcher` (that of the largest), `attributes`, `predicates`,
         `attribute_predicates`, `nodes` (distinct predicates, conjunctions and disjunctions),
         `edges` (to their operands), `sharing` (how often a node is used on average),
-        `matching_bytes` and `subscription_bytes`.
+        `unfiltered_patterns` (patterns without a literal to look for, which are tried on every
+        text they are asked about), `unselective` (expressions and shared parts that are checked
+        on every event, or on every event with a certain attribute, because all they ask for is
+        negated or an unfiltered pattern), `matching_bytes` and `subscription_bytes`.
         """
     @property
     def attributes(self) -> list[str]:

@@ -287,6 +287,8 @@ impl Index {
         dict.set_item("nodes", shape.nodes)?;
         dict.set_item("edges", shape.edges)?;
         dict.set_item("sharing", shape.sharing())?;
+        dict.set_item("unfiltered_patterns", shape.unfiltered_patterns)?;
+        dict.set_item("unselective", shape.unselective)?;
         dict.set_item("matching_bytes", stats.matching_bytes)?;
         dict.set_item("subscription_bytes", stats.subscription_bytes)?;
         dict.set_item("matcher", stats.matcher)?;

@@ -42,6 +42,7 @@ mod id;
 mod ids;
 mod index;
 mod limits;
+mod literals;
 mod matcher;
 mod predicate;
 mod rank;

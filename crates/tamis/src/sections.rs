@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"TAMISSEG";
 /// The version of the format; noted in the changelog when it changes.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 const HEADER: usize = 40;
 const ALIGNMENT: usize = 64;
 
@@ -78,6 +78,7 @@ pub(crate) struct SectionReader {
     next: usize,
     sections: usize,
     checksum: u64,
+    verified: bool,
 }
 
 impl SectionReader {
@@ -109,12 +110,24 @@ impl SectionReader {
         if verify && xxhash_rust::xxh3::xxh3_64(&bytes[HEADER..]) != checksum {
             return Err(damaged("the checksum does not match: the file is damaged"));
         }
-        Ok(SectionReader { map: Arc::new(map), path: path.to_owned(), next: 0, sections, checksum })
+        Ok(SectionReader {
+            map: Arc::new(map),
+            path: path.to_owned(),
+            next: 0,
+            sections,
+            checksum,
+            verified: verify,
+        })
     }
 
     /// The checksum that the header carries.
     pub fn checksum(&self) -> u64 {
         self.checksum
+    }
+
+    /// Whether the checksum was checked, and what is read should be checked as well.
+    pub fn verified(&self) -> bool {
+        self.verified
     }
 
     /// The next column.

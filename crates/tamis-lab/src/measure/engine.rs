@@ -151,6 +151,7 @@ pub(super) fn counters(counters: &tamis::Counters) -> Vec<(&'static str, u64)> {
         probes,
         predicates,
         nodes,
+        tried,
     } = *counters;
     let all = [
         ("lists", lists),
@@ -162,6 +163,7 @@ pub(super) fn counters(counters: &tamis::Counters) -> Vec<(&'static str, u64)> {
         ("probes", probes),
         ("predicates", predicates),
         ("nodes", nodes),
+        ("tried", tried),
     ];
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }

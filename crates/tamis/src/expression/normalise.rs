@@ -388,16 +388,26 @@ pub(crate) fn simplest(test: &Test) -> Cow<'_, Test> {
 /// A pattern whose only wildcards are `%` at its ends asks for a prefix, a suffix, a part or the
 /// whole of a string.
 fn simplest_like(pattern: &Arc<str>) -> Test {
-    let plain = |part: &str| !part.contains(['%', '_', '\\']);
-    let bare = pattern.trim_matches('%');
-    if !plain(bare) || bare.is_empty() {
-        return Test::Like(pattern.clone());
+    let mut pieces = vec![String::new()];
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        let piece = pieces.last_mut();
+        match (character, piece) {
+            ('%', _) => pieces.push(String::new()),
+            ('_', _) | (_, None) => return Test::Like(pattern.clone()),
+            ('\\', Some(piece)) => piece.extend(characters.next()),
+            (character, Some(piece)) => piece.push(character),
+        }
     }
-    match (pattern.starts_with('%'), pattern.ends_with('%')) {
-        (false, false) => Test::Equal(Value::String(pattern.clone())),
-        (false, true) => Test::StartsWith(bare.into()),
-        (true, false) => Test::EndsWith(bare.into()),
-        (true, true) => Test::Contains(bare.into()),
+    let [first, middle @ .., last] = &pieces[..] else {
+        return Test::Equal(Value::String(pieces.concat().into()));
+    };
+    let mut middle = middle.iter().filter(|piece| !piece.is_empty());
+    match (first.as_str(), middle.next(), last.as_str()) {
+        (first, None, "") => Test::StartsWith(first.into()),
+        ("", None, last) => Test::EndsWith(last.into()),
+        ("", Some(part), "") if middle.next().is_none() => Test::Contains(part.as_str().into()),
+        _ => Test::Like(pattern.clone()),
     }
 }
 
@@ -419,6 +429,10 @@ mod tests {
         assert_eq!(form("not (a xor b)"), form("a xnor b"));
         assert_eq!(form("a in (1)"), form("a = 1"));
         assert_eq!(form("a like 'x%'"), form("a starts with 'x'"));
+        assert_eq!(form("a like '%%x\\_%'"), form("a contains 'x_'"));
+        assert_eq!(form("a like '%x'"), form("a ends with 'x'"));
+        assert_eq!(form("a like '%'"), form("a starts with ''"));
+        assert_eq!(form("a like ''"), form("a = ''"));
     }
 
     #[test]

@@ -28,12 +28,25 @@ pub struct Counters {
     /// Nodes that were told of a true child and looked at, of the A-Tree; shared nodes that were
     /// reached or evaluated, of its compiled form.
     pub nodes: u64,
+    /// Patterns that the compiled matcher tried on an event, because a text holds one of their literals or
+    /// because they have none.
+    pub tried: u64,
 }
 
 impl AddAssign for Counters {
     fn add_assign(&mut self, other: Counters) {
-        let Counters { lists, entries, candidates, scored, sizes_skipped, leaves, probes, predicates, nodes } =
-            other;
+        let Counters {
+            lists,
+            entries,
+            candidates,
+            scored,
+            sizes_skipped,
+            leaves,
+            probes,
+            predicates,
+            nodes,
+            tried,
+        } = other;
         self.lists += lists;
         self.entries += entries;
         self.candidates += candidates;
@@ -43,5 +56,6 @@ impl AddAssign for Counters {
         self.probes += probes;
         self.predicates += predicates;
         self.nodes += nodes;
+        self.tried += tried;
     }
 }

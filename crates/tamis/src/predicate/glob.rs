@@ -49,18 +49,6 @@ impl Glob {
         }
         last.ends(rest)
     }
-
-    /// The longest run of plain characters, which every match holds.
-    pub fn longest_literal(&self) -> String {
-        let runs = self.pieces.iter().flat_map(|piece| match piece {
-            Piece::Plain(plain) => vec![plain.to_string()],
-            Piece::Mixed(wanted) => {
-                let runs = wanted.split(Option::is_none);
-                runs.map(|run| run.iter().flatten().collect()).collect()
-            }
-        });
-        runs.max_by_key(String::len).unwrap_or_default()
-    }
 }
 
 impl Piece {

@@ -6,6 +6,7 @@
 
 mod glob;
 mod index;
+mod required;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::value::{Value, ValueRef};
 use glob::Glob;
 
 pub(crate) use index::{PredicateIndex, PredicateScratch, Seen};
+pub(crate) use required::required;
 
 /// The number of a predicate in its [`Predicates`].
 pub type PredicateId = u32;

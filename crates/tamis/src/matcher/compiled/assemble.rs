@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicU32;
 
 use super::Compiled;
 use super::build::{Builder, Source, Waiting};
-use super::patterns::Patterns;
 use super::ranges::{Interval, Stabbing};
 use super::run::write_run;
 use crate::matcher::{Scan, Slot};
@@ -31,6 +30,7 @@ impl Parts {
         let (shape, attribute_predicates) = std::mem::take(&mut builder.shape);
         let Builder { terms, keys, sets, intervals, .. } = &builder;
         let count = terms.names().len();
+        let unselective = builder.count_unselective();
         let mut sources = 0;
         let mut section = |size: usize| {
             let start = sources;
@@ -74,11 +74,6 @@ impl Parts {
         }
         let (key_set_starts, key_sets) = group(keys.len(), &mut key_sets);
         let (node_slot_starts, node_slots) = group(bodies.len(), &mut node_slots);
-        let entered =
-            terms.patterns.iter().zip(0..).filter(|(_, pattern)| builder.pattern_sources[*pattern as usize]);
-        let mut entered: Vec<(u32, u32)> =
-            entered.map(|((attribute, _), pattern)| (*attribute, pattern)).collect();
-        let (pattern_starts, attribute_patterns) = group(count + 1, &mut entered);
         let stabbed = intervals
             .iter()
             .map(|interval| Interval { source: range_sources + interval.source, ..*interval });
@@ -90,16 +85,15 @@ impl Parts {
             set_starts.push(set_keys.len() as u32);
         }
         let sources = [set_sources, pattern_sources, attribute_sources, always, node_sources];
-        let counts = [slots as u64].into_iter().chain(sources.map(u64::from)).chain(shape);
+        let figures = shape.into_iter().chain([builder.patterns.unfiltered() as u64, unselective]);
+        let counts = [slots as u64].into_iter().chain(sources.map(u64::from)).chain(figures);
         Compiled {
             missing: builder.missing,
             counts: counts.collect(),
             attribute_predicates: attribute_predicates.into(),
             names: terms.names().iter().map(|name| name.as_bytes()).collect(),
             attributes: local,
-            patterns: Patterns::new(&terms.patterns),
-            pattern_starts: pattern_starts.into(),
-            attribute_patterns: attribute_patterns.into(),
+            patterns: builder.patterns,
             starts: starts.into(),
             runs: runs.into(),
             bits: builder.bits,
@@ -128,7 +122,7 @@ fn accumulate(counts: &mut [u32]) {
 }
 
 /// The second of each pair, grouped by the first; and where each group begins.
-fn group(groups: usize, pairs: &mut [(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
+pub(super) fn group(groups: usize, pairs: &mut [(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
     pairs.sort_unstable();
     let mut starts = vec![0u32; groups + 1];
     for (group, _) in pairs.iter() {

@@ -6,6 +6,7 @@
 use super::bits::Bits;
 use super::keys::Probe;
 use super::lanes::Lanes;
+use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
 use super::sparse::Sparse;
 use super::working::{Bitmap, Known};
@@ -33,7 +34,8 @@ pub(crate) struct Block {
     below: Vec<Lanes>,
     pub(super) sets: Sparse<Lanes>,
     pub(super) ranges: Sparse<Lanes>,
-    pub(super) patterns: Sparse<Truths>,
+    pub(super) texts: TextScratch,
+    pub(super) patterns: Sparse<PatternTruths>,
     pub(super) nodes: Sparse<Truths>,
     /// Nodes that are true for events that what waits for them has not been told of.
     pub(super) pending: Bitmap,
@@ -88,12 +90,20 @@ struct Seen {
     before: u32,
 }
 
-/// Events for which a pattern or node was evaluated, and those for which it is true.
+/// Events for which a pattern may be true, those for which that is known, and those for which it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PatternTruths {
+    pub candidates: Lanes,
+    pub known: Lanes,
+    pub truth: Lanes,
+}
+
+/// Events for which a node was evaluated, and those for which it is true.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Truths {
     pub known: Lanes,
     pub truth: Lanes,
-    /// Of a node, those that were told to what waits for it.
+    /// Those that were told to what waits for it.
     pub fired: Lanes,
 }
 

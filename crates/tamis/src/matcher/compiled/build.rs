@@ -8,6 +8,7 @@ use super::assemble::Parts;
 use super::bits::{BitTest, Bits};
 use super::estimate::Estimates;
 use super::keys::Keys;
+use super::patterns::Patterns;
 use super::program::{MOST_ATTRIBUTES, MOST_KEYS};
 use super::ranges::{Bounds, Interval};
 use super::shape::{Shape, count_nodes, count_uses};
@@ -21,6 +22,8 @@ use crate::truth::Missing;
 
 /// Expressions with more levels than this are evaluated by a scan, which needs no recursion.
 const MOST_LEVELS: u32 = 64;
+/// Trying a pattern costs about so much more than looking at an entry.
+const TRIED: f64 = 8.0;
 /// A term that is no node.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
@@ -49,6 +52,9 @@ impl CompiledBuilder {
             edges: edges as usize,
             uses: uses as usize,
             predicates: predicates.map(|(name, count)| (name, count as usize)).collect(),
+            // The matchers of the papers have no such figures.
+            unfiltered_patterns: 0,
+            unselective: 0,
         }
     }
 
@@ -84,6 +90,7 @@ impl CompiledBuilder {
         let scanned = deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
         let scan = Scan::new(&scanned, attributes, missing);
         let compiled = compile(terms, &roots, deep, scan, local, missing, sample);
+        compiled.patterns.check()?;
         if compiled.words().iter().any(|column| column.len() > u32::MAX as usize) {
             return Err(Error::expression(
                 "there are too many expressions at once; add them in several calls",
@@ -105,8 +112,9 @@ fn compile(
 ) -> Compiled {
     let uses = count_uses(&terms, roots);
     let shape = count_nodes(&terms, &uses);
-    let estimates = Estimates::new(&terms, &uses, sample, &local);
     let count = terms.names().len();
+    let patterns = Patterns::new(&terms.patterns, count + 1);
+    let estimates = Estimates::new(&terms, &uses, &patterns, sample, &local);
     let mut key_uses = vec![0u32; terms.keys.list.len()];
     for (term, &uses) in uses.iter().enumerate() {
         let term = terms.get(term as TermId);
@@ -133,7 +141,7 @@ fn compile(
         program: Vec::new(),
         sets: Sets::default(),
         intervals: Vec::new(),
-        pattern_sources: vec![false; terms.patterns.len()],
+        patterns,
         keys,
         terms,
     };
@@ -202,7 +210,7 @@ pub(super) struct Builder {
     pub program: Vec<u32>,
     pub sets: Sets,
     pub intervals: Vec<Interval>,
-    pub pattern_sources: Vec<bool>,
+    pub patterns: Patterns,
 }
 
 impl Builder {
@@ -222,12 +230,43 @@ impl Builder {
                 ),
                 _ => {
                     let chance = estimates.literal(term);
-                    (chance, if self.is_positive(term) { chance } else { 1.0 + chance })
+                    let cost = match term.tag {
+                        _ if !self.is_positive(term) => 1.0 + chance,
+                        Tag::Pattern => self.pattern_cost(term.payload()[0], chance),
+                        _ => chance,
+                    };
+                    (chance, cost)
                 }
             };
             self.chances[number] = chance;
             self.costs[number] = cost;
         }
+    }
+
+    /// What it costs per event to wait for a pattern that is true, or a candidate, with a certain chance.
+    fn pattern_cost(&self, pattern: u32, chance: f64) -> f64 {
+        if self.patterns.is_unfiltered(pattern) {
+            // It is tried on every event, which is worse than to look at an entry on every event.
+            2.0 + chance
+        } else if self.patterns.is_tried(pattern) {
+            TRIED * chance
+        } else {
+            chance
+        }
+    }
+
+    /// How many expressions and nodes are looked at on every event, or on every event with an attribute.
+    pub(super) fn count_unselective(&self) -> u64 {
+        let is_unselective = |source: &Source| match *source {
+            Source::Always | Source::Attribute(_) => true,
+            Source::Pattern(pattern) => self.patterns.is_unfiltered(pattern),
+            _ => false,
+        };
+        let entries = self.entries.iter().filter(|(source, _)| is_unselective(source));
+        let mut targets: Vec<u32> = entries.map(|(_, waiting)| waiting.target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets.len() as u64
     }
 
     /// Whether a literal can be true only where a source of its own says so.

@@ -125,7 +125,6 @@ impl Builder {
             }
             Tag::Pattern => {
                 let pattern = parts.payload()[0];
-                self.pattern_sources[pattern as usize] = true;
                 self.entries.push((Source::Pattern(pattern), Waiting::new(rest, target)));
             }
             Tag::Presence => {

@@ -4,24 +4,31 @@
 //! there is none: a pair that many expressions ask about is taken to be frequent, which also keeps
 //! the entries of one pair few.
 
+use super::patterns::{Patterns, TextScratch};
 use super::term::{Tag, Term, Terms};
 use crate::event::{Event, Presence};
+use crate::value::ValueRef;
 
 /// How much the expressions count beside the sampled events.
 const PRIOR: f64 = 2.0;
+/// Patterns are looked for in no more bytes of sampled text than this.
+const SAMPLED: usize = 1 << 18;
 
-/// Chances of pairs and attributes.
+/// Chances of pairs, patterns and attributes; those of patterns that are tried are the chances that
+/// they must be.
 #[derive(Debug)]
 pub(super) struct Estimates {
     keys: Vec<f64>,
+    patterns: Vec<f64>,
     attributes: Vec<f64>,
 }
 
 impl Estimates {
     /// Estimates for the terms' own numbering of keys and attributes. `uses` says how many
     /// operators and expressions use each term; `local` the attributes' numbers here.
-    pub fn new(terms: &Terms, uses: &[u32], sample: &[Event], local: &[u32]) -> Estimates {
+    pub fn new(terms: &Terms, uses: &[u32], known: &Patterns, sample: &[Event], local: &[u32]) -> Estimates {
         let mut keys = vec![0.0; terms.keys.list.len()];
+        let mut patterns = vec![0.0; known.len()];
         let mut attributes = vec![0.0; terms.names().len() + 1];
         let mut total = 0.0;
         for (term, &uses) in uses.iter().enumerate() {
@@ -35,6 +42,9 @@ impl Estimates {
                 let share = f64::from(uses) / term.payload().len().max(1) as f64;
                 term.payload().iter().for_each(|&key| keys[key as usize] += share);
             }
+            if term.tag == Tag::Pattern {
+                patterns[term.payload()[0] as usize] += f64::from(uses);
+            }
         }
         let most = attributes.iter().copied().fold(1.0, f64::max);
         for key in &mut keys {
@@ -43,10 +53,17 @@ impl Estimates {
         for attribute in &mut attributes {
             *attribute = (*attribute / most).sqrt().clamp(0.01, 0.9);
         }
+        for (pattern, chance) in patterns.iter_mut().enumerate() {
+            let asked = (*chance / f64::max(total, 1.0)).sqrt();
+            let length = known.text_length(pattern as u32) as f64;
+            let present = attributes[known.attribute(pattern as u32) as usize];
+            *chance = (asked + 0.2 / (1.0 + length)).min(0.5) * present;
+        }
         if !sample.is_empty() {
             Self::count(terms, sample, local, &mut keys, &mut attributes);
+            Self::count_patterns(known, sample, local, &mut patterns);
         }
-        Estimates { keys, attributes }
+        Estimates { keys, patterns, attributes }
     }
 
     /// Replaces the estimates by frequencies in the sample, with the estimates as a prior.
@@ -73,6 +90,37 @@ impl Estimates {
         attributes.iter_mut().for_each(|attribute| *attribute /= total);
     }
 
+    /// As [`Estimates::count`], for patterns.
+    fn count_patterns(known: &Patterns, sample: &[Event], local: &[u32], patterns: &mut [f64]) {
+        if known.len() == 0 {
+            return;
+        }
+        patterns.iter_mut().for_each(|pattern| *pattern *= PRIOR);
+        let mut scratch = TextScratch::default();
+        let (mut bytes, mut events) = (0, 0.0);
+        for event in sample {
+            if bytes > SAMPLED {
+                break;
+            }
+            events += 1.0;
+            for (global, presence) in event.iter() {
+                let attribute = local.get(global as usize).copied().unwrap_or(0);
+                let Presence::Values(values) = presence else { continue };
+                if attribute == 0 || !known.has_literals(attribute) {
+                    continue;
+                }
+                for value in values {
+                    let ValueRef::String(text) = value else { continue };
+                    bytes += text.len();
+                    known.find(attribute, text, &mut scratch);
+                    let found = scratch.decided.iter().chain(&scratch.candidates);
+                    found.for_each(|&pattern| patterns[pattern as usize] += 1.0);
+                }
+            }
+        }
+        patterns.iter_mut().for_each(|pattern| *pattern /= events + PRIOR);
+    }
+
     /// The chance that a literal is true.
     pub fn literal(&self, term: Term<'_>) -> f64 {
         let present = self.attributes[term.attribute() as usize].min(1.0);
@@ -82,7 +130,7 @@ impl Estimates {
                 sum.min(present)
             }
             Tag::Range => 0.4 * present,
-            Tag::Pattern => 0.2 * present,
+            Tag::Pattern => self.patterns[term.payload()[0] as usize].min(present),
             _ => present,
         };
         if term.negated { (present - positive).max(0.0) } else { positive }

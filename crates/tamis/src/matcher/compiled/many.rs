@@ -15,7 +15,7 @@ use super::working::Known;
 use super::{Compiled, NO_BLOCK, TARGET_NODE, group};
 use crate::event::{Event, Presence};
 use crate::matcher::Slot;
-use crate::truth::{Missing, Truth};
+use crate::truth::Missing;
 
 /// So many ranks tell how many ranges one usually lies in.
 const SAMPLE: usize = 8;
@@ -75,10 +75,10 @@ impl Compiled {
 }
 
 /// A compiled matcher at work on a block of events.
-struct Many<'a> {
-    compiled: &'a Compiled,
-    events: &'a [Event],
-    block: &'a mut Block,
+pub(super) struct Many<'a> {
+    pub compiled: &'a Compiled,
+    pub events: &'a [Event],
+    pub block: &'a mut Block,
     /// How many nodes need not be looked at again.
     done: u32,
 }
@@ -158,7 +158,8 @@ impl Many<'_> {
     /// Looks at everything that waits for something that some event makes true.
     fn follow_all(&mut self) {
         let compiled = self.compiled;
-        let [sets, patterns, attributes, always, nodes] = compiled.sources();
+        let [sets, _, attributes, always, nodes] = compiled.sources();
+        self.follow_patterns();
         self.follow(always, self.block.all);
         for position in 0..self.block.keys.len() {
             let (key, mark) = self.block.keys[position];
@@ -179,10 +180,6 @@ impl Many<'_> {
             self.stab(attribute, ranges);
             if presence_matters {
                 self.follow(attributes + attribute, field.present);
-            }
-            for &pattern in group(&compiled.pattern_starts, &compiled.attribute_patterns, attribute) {
-                let lanes = self.pattern(pattern, field.valued);
-                self.follow(patterns + pattern, lanes);
             }
         }
         for position in 0..self.block.ranges.items.len() {
@@ -245,7 +242,7 @@ impl Many<'_> {
     }
 
     /// Looks at what waits for a source that is true for some events.
-    fn follow(&mut self, source: u32, lanes: Lanes) {
+    pub fn follow(&mut self, source: u32, lanes: Lanes) {
         let starts = &self.compiled.starts;
         let (start, end) = (starts[source as usize], starts[source as usize + 1]);
         if start == end || lanes.is_none() {
@@ -395,25 +392,6 @@ impl Many<'_> {
             }
             position = next;
         }
-    }
-
-    /// The events of `lanes`, and perhaps others, for which a pattern is true.
-    fn pattern(&mut self, pattern: u32, lanes: Lanes) -> Lanes {
-        let truths = *self.block.patterns.item(pattern);
-        let rest = lanes.without(truths.known);
-        if rest.is_none() {
-            return truths.truth;
-        }
-        let (attribute, check) = self.compiled.patterns.get(pattern as usize);
-        let global = self.block.fields.get(attribute).map_or(0, |field| field.global);
-        let truths = self.block.patterns.item(pattern);
-        truths.known |= rest;
-        rest.each(|lane| {
-            if check.truth(self.events[lane].get(global), Missing::False) == Truth::True {
-                truths.truth.insert(lane);
-            }
-        });
-        truths.truth
     }
 
     /// The events of `lanes`, and perhaps others, for which a node is true.

@@ -30,6 +30,7 @@ mod sparse;
 mod term;
 #[cfg(test)]
 mod tests;
+mod text_match;
 mod values;
 mod working;
 
@@ -42,7 +43,7 @@ use crate::event::{Attributes, Event, Presence};
 use crate::expression::Expression;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
-use crate::truth::{Missing, Truth};
+use crate::truth::Missing;
 use bits::Bits;
 pub(crate) use block::Block;
 pub(crate) use build::CompiledBuilder;
@@ -74,8 +75,6 @@ pub struct Compiled {
     keys: Keys,
     bounds: Bounds,
     patterns: Patterns,
-    pattern_starts: Column<u32>,
-    attribute_patterns: Column<u32>,
     bits: Bits,
     /// Where the run of each source begins in `runs`.
     starts: Column<u32>,
@@ -98,7 +97,7 @@ pub struct Compiled {
     names: Strings,
     /// By attribute of these names: how many predicates it has.
     attribute_predicates: Column<u32>,
-    /// The number of slots, the first source of each kind, and the numbers of nodes, edges and uses.
+    /// The number of slots, the first source of each kind, and the figures of [`Shape`].
     counts: Column<u64>,
     /// For how many blocks of events not to ask whether they are better looked at together.
     unasked: AtomicU32,
@@ -133,12 +132,13 @@ impl Compiled {
 
     /// What the expressions consist of, except those too deep to compile.
     pub(crate) fn shape(&self) -> Shape {
-        let [nodes, edges, uses] = std::array::from_fn(|figure| self.counts[6 + figure] as usize);
+        let [nodes, edges, uses, unfiltered_patterns, unselective] =
+            std::array::from_fn(|figure| self.counts[6 + figure] as usize);
         let predicates = self.attribute_predicates.iter().enumerate();
         let predicates = predicates.filter_map(|(attribute, &count)| {
             self.names.get(attribute).map(|name| (name.into(), count as usize))
         });
-        Shape { nodes, edges, uses, predicates: predicates.collect() }
+        Shape { nodes, edges, uses, predicates: predicates.collect(), unfiltered_patterns, unselective }
     }
 
     /// Lays the matcher down in a file.
@@ -155,11 +155,9 @@ impl Compiled {
         }
     }
 
-    fn words(&self) -> [&Column<u32>; 14] {
+    fn words(&self) -> [&Column<u32>; 12] {
         [
             &self.runs,
-            &self.pattern_starts,
-            &self.attribute_patterns,
             &self.starts,
             &self.program,
             &self.key_set_starts,
@@ -183,7 +181,7 @@ impl Compiled {
         expression: impl Fn(Slot) -> Result<Expression>,
     ) -> Result<Compiled> {
         let counts: Column<u64> = reader.next()?;
-        if counts.len() != 9 || counts[0] != slots as u64 {
+        if counts.len() != 11 || counts[0] != slots as u64 {
             return Err(reader.damaged("the counts are wrong"));
         }
         let names = Strings::read(reader)?;
@@ -207,8 +205,6 @@ impl Compiled {
             stabbing: Stabbing::read(reader)?,
             bits: Bits::read(reader, key_count)?,
             runs: reader.next()?,
-            pattern_starts: reader.next()?,
-            attribute_patterns: reader.next()?,
             starts: reader.next()?,
             program: reader.next()?,
             key_set_starts: reader.next()?,
@@ -253,7 +249,7 @@ impl Compiled {
 
     /// Writes down what the event has, and which sources that makes true.
     fn load(&self, event: &Event, working: &mut Working) {
-        let [sets, patterns, attributes, always, _] = self.sources();
+        let [sets, _, attributes, always, _] = self.sources();
         working.sources.push(always);
         // Often nothing waits for the mere presence of an attribute.
         let presence_matters = self.starts[attributes as usize] < self.starts[always as usize];
@@ -302,11 +298,7 @@ impl Compiled {
             let key = working.values.get(first as usize).map_or(NO_KEY, |value| value.key);
             working.fields[attribute as usize] = Field { first, values, key, global, present: true };
             if values > 0 {
-                for &pattern in group(&self.pattern_starts, &self.attribute_patterns, attribute) {
-                    if self.evaluate(pattern, event, working) {
-                        working.sources.push(patterns + pattern);
-                    }
-                }
+                self.find_patterns(attribute, global, event, working);
             }
         }
     }
@@ -322,18 +314,6 @@ impl Compiled {
     /// The sets that are sources and have a key.
     fn sets_of(&self, key: u32) -> &[u32] {
         if self.key_sets.is_empty() { &[] } else { group(&self.key_set_starts, &self.key_sets, key) }
-    }
-
-    /// The truth of a pattern, evaluated once per event.
-    fn evaluate(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
-        if let Some(truth) = working.recall(working.patterns[pattern as usize]) {
-            return truth;
-        }
-        let (attribute, check) = self.patterns.get(pattern as usize);
-        let global = working.fields[attribute as usize].global;
-        let truth = check.truth(event.get(global), Missing::False) == Truth::True;
-        working.patterns[pattern as usize] = working.remember(truth);
-        truth
     }
 
     /// Looks at the entries of all sources that wait.
@@ -391,7 +371,7 @@ impl Context for Matching<'_> {
     }
 
     fn pattern(&self, pattern: u32, working: &mut Working) -> bool {
-        self.compiled.evaluate(pattern, self.event, working)
+        self.compiled.pattern_holds(pattern, self.event, working)
     }
 
     fn node(&self, node: u32, depth: u32, working: &mut Working) -> bool {

@@ -1,47 +1,143 @@
-//! Which tests are neither equality nor range, and does a value satisfy one?
+//! Which patterns does a text satisfy, without trying all of them?
 //!
-//! They are kept as text and compiled when they are first needed, so that opening a file compiles
-//! nothing.
+//! A pattern is a `starts with`, `ends with`, `contains`, `like` or `matches` on an attribute. Each has
+//! literals one of which a text must hold ([`required`]). One pass per attribute finds the literals that
+//! a text holds ([`Literals`]), and with them the patterns: those that their literals *decide* are true,
+//! the others are *candidates*, which are tried on the text. Patterns without a literal are *unfiltered*:
+//! every text is a candidate for them.
+//!
+//! Patterns are kept as text. Those that are tried are compiled when they are first needed, so opening
+//! a file compiles nothing.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::column::Column;
-use crate::error::Result;
-use crate::expression::{Operand, Operator, Predicate, Test, parse};
+use crate::error::{Error, Result};
+use crate::expression::{Operand, Operator, Predicate, Test};
 use crate::limits::Limits;
-use crate::predicate::Check;
+use crate::literals::{LiteralId, Literals, LiteralsBuilder, MOST_WORDS};
+use crate::predicate::{Check, required};
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::value::Value;
 
-/// The tests, by their number.
+/// The operators of patterns, by the number that stands for them in a file.
+const OPERATORS: [Operator; 5] =
+    [Operator::Like, Operator::StartsWith, Operator::EndsWith, Operator::Contains, Operator::Matches];
+/// Not the position of any check.
+const NO_CHECK: u32 = u32::MAX;
+
+/// The patterns of a set of expressions, by their number.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     attributes: Column<u32>,
-    /// Each as the text of a predicate on an attribute `x`.
+    operators: Column<u8>,
+    /// What stands right of the operators.
     texts: Strings,
+    literals: Literals,
+    /// For every literal the patterns that need it: a pattern's number doubled, plus one for a candidate.
+    users: Lists,
+    /// By attribute the patterns that need no literal.
+    unfiltered: Lists,
+    /// For every pattern that is tried the position of its check in `checks`.
+    tried: Column<u32>,
     checks: Vec<OnceLock<Check>>,
 }
 
+/// Lists of numbers, one behind the other.
+#[derive(Debug, Default)]
+struct Lists {
+    starts: Column<u32>,
+    items: Column<u32>,
+}
+
+impl Lists {
+    fn new(lists: usize, mut pairs: Vec<(u32, u32)>) -> Lists {
+        let (starts, items) = super::assemble::group(lists, &mut pairs);
+        Lists { starts: starts.into(), items: items.into() }
+    }
+
+    fn get(&self, list: u32) -> &[u32] {
+        match self.starts.get(list as usize..) {
+            Some(&[start, end, ..]) => &self.items[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        4 * (self.starts.len() + self.items.len())
+    }
+
+    fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.starts);
+        sections.push(&self.items);
+    }
+
+    /// Finds lists in a file; where it was verified, their bounds and items are checked too.
+    fn read(reader: &mut SectionReader, is_item: impl Fn(u32) -> bool) -> Result<Lists> {
+        let lists = Lists { starts: reader.next()?, items: reader.next()? };
+        let sound = || {
+            lists.starts.is_sorted()
+                && lists.starts.last().is_none_or(|&end| end as usize == lists.items.len())
+                && lists.items.iter().all(|&item| is_item(item))
+        };
+        if reader.verified() && !sound() {
+            return Err(reader.damaged("the patterns are damaged"));
+        }
+        Ok(lists)
+    }
+}
+
+/// Working memory of a search for patterns, and what the last search found.
+#[derive(Debug, Default)]
+pub(super) struct TextScratch {
+    /// For every literal the number of the text it was last found in.
+    literals: Vec<u32>,
+    text: u32,
+    found: Vec<LiteralId>,
+    /// The patterns that are true of the text, those with several literals perhaps repeated.
+    pub decided: Vec<u32>,
+    /// The patterns that must be tried on the text, ascending.
+    pub candidates: Vec<u32>,
+}
+
 impl Patterns {
-    pub fn new(patterns: &[(u32, Test)]) -> Patterns {
-        let text = |test: &Test| {
-            let (operator, text) = match test {
-                Test::Like(text) => (Operator::Like, text),
-                Test::StartsWith(text) => (Operator::StartsWith, text),
-                Test::EndsWith(text) => (Operator::EndsWith, text),
-                Test::Contains(text) => (Operator::Contains, text),
-                Test::Matches(pattern) => (Operator::Matches, pattern.text()),
-                other => unreachable!("{other:?} is no pattern"),
-            };
-            let operand = Operand::One(Value::String(text.clone()));
-            Predicate::new("x", operator, false, operand, &[], &Limits::none())
-                .map(|predicate| predicate.to_string())
+    /// The patterns of attributes below `attributes`.
+    pub fn new(patterns: &[(u32, Test)], attributes: usize) -> Patterns {
+        let mut builder = LiteralsBuilder::default();
+        let mut wanted: Vec<u32> = Vec::new();
+        let (mut unfiltered, mut tried, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+        for ((attribute, test), pattern) in patterns.iter().zip(0..) {
+            let required = required(test);
+            let decides = required.as_ref().is_some_and(|required| required.decides);
+            tried.push(if decides { NO_CHECK } else { checks.len() as u32 });
+            if !decides {
+                checks.push(OnceLock::from(Check::new(test)));
+            }
+            match required {
+                None => unfiltered.push((*attribute, pattern)),
+                Some(required) => {
+                    for (anchor, literal) in required.literals {
+                        builder.push(*attribute, anchor, &literal);
+                        wanted.push(pattern << 1 | u32::from(!decides));
+                    }
+                }
+            }
+        }
+        let (literals, numbers) = builder.build(attributes);
+        let operator = |(_, test): &(u32, Test)| {
+            let operator = parts(test).0;
+            OPERATORS.iter().position(|&known| known == operator).unwrap_or(0) as u8
         };
         Patterns {
             attributes: patterns.iter().map(|(attribute, _)| *attribute).collect(),
-            texts: patterns.iter().map(|(_, test)| text(test).unwrap_or_default()).collect(),
-            checks: patterns.iter().map(|(_, test)| OnceLock::from(Check::new(test))).collect(),
+            operators: patterns.iter().map(operator).collect(),
+            texts: patterns.iter().map(|(_, test)| parts(test).1.as_bytes()).collect(),
+            users: Lists::new(literals.len(), numbers.into_iter().zip(wanted).collect()),
+            literals,
+            unfiltered: Lists::new(attributes, unfiltered),
+            tried: tried.into(),
+            checks,
         }
     }
 
@@ -49,36 +145,148 @@ impl Patterns {
         self.attributes.len()
     }
 
-    /// The attribute and the test of a pattern.
-    pub fn get(&self, pattern: usize) -> (u32, &Check) {
-        let check = self.checks[pattern].get_or_init(|| {
-            // A file that cannot be read as it was written ends the match; see `Segment::matches`.
-            let expression = self.texts.get(pattern).map(|text| parse(text, &Limits::none()));
-            let Some(Ok(expression)) = expression else { panic!("a damaged pattern") };
-            match expression.predicates().next() {
-                Some(predicate) => Check::new(predicate.test()),
-                None => panic!("a damaged pattern"),
+    /// How many need no literal, and so have every text as a candidate.
+    pub fn unfiltered(&self) -> usize {
+        self.unfiltered.items.len()
+    }
+
+    /// The patterns of an attribute that need no literal.
+    pub fn unfiltered_of(&self, attribute: u32) -> &[u32] {
+        self.unfiltered.get(attribute)
+    }
+
+    /// Whether a pattern needs no literal.
+    pub fn is_unfiltered(&self, pattern: u32) -> bool {
+        self.unfiltered_of(self.attributes[pattern as usize]).binary_search(&pattern).is_ok()
+    }
+
+    /// Whether literals do not decide a pattern.
+    pub fn is_tried(&self, pattern: u32) -> bool {
+        self.tried[pattern as usize] != NO_CHECK
+    }
+
+    pub fn attribute(&self, pattern: u32) -> u32 {
+        self.attributes[pattern as usize]
+    }
+
+    /// The length of a pattern's text, which tells how rare it may be.
+    pub fn text_length(&self, pattern: u32) -> usize {
+        self.texts.bytes_of(pattern as usize).map_or(0, <[u8]>::len)
+    }
+
+    /// Whether a text of an attribute may satisfy some pattern for what it holds.
+    pub fn has_literals(&self, attribute: u32) -> bool {
+        self.literals.has(attribute)
+    }
+
+    /// Finds the patterns of an attribute that a text satisfies or may satisfy, except unfiltered ones.
+    pub fn find(&self, attribute: u32, text: &str, scratch: &mut TextScratch) {
+        let TextScratch { literals, text: number, found, decided, candidates } = scratch;
+        if *number == u32::MAX {
+            literals.clear();
+            *number = 0;
+        }
+        *number += 1;
+        if literals.len() < self.literals.len() {
+            literals.resize(self.literals.len(), 0);
+        }
+        found.clear();
+        self.literals.find(attribute, text.as_bytes(), |literal| {
+            let last = &mut literals[literal as usize];
+            let fresh = *last != *number;
+            if fresh {
+                *last = *number;
+                found.push(literal);
             }
+            fresh
         });
-        (self.attributes[pattern], check)
+        decided.clear();
+        candidates.clear();
+        for &literal in &*found {
+            for &user in self.users.get(literal) {
+                if user & 1 == 0 { &mut *decided } else { &mut *candidates }.push(user >> 1);
+            }
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+    }
+
+    /// The attribute of a pattern, and the check that tries it.
+    pub fn get(&self, pattern: u32) -> (u32, &Check) {
+        let check = self.checks[self.tried[pattern as usize] as usize].get_or_init(|| {
+            // A file that cannot be read as it was written ends the match; see `Segment::matches`.
+            let test = self.test(pattern);
+            test.map_or_else(|| panic!("a damaged pattern"), |predicate| Check::new(predicate.test()))
+        });
+        (self.attributes[pattern as usize], check)
+    }
+
+    fn test(&self, pattern: u32) -> Option<Predicate> {
+        let operator = *OPERATORS.get(usize::from(self.operators[pattern as usize]))?;
+        let text = self.texts.get(pattern as usize)?;
+        let operand = Operand::One(Value::String(text.into()));
+        Predicate::new("x", operator, false, operand, &[], &Limits::none()).ok()
     }
 
     pub fn bytes(&self) -> usize {
-        4 * self.attributes.len() + self.texts.bytes() + size_of::<OnceLock<Check>>() * self.checks.len()
+        let columns = 4 * (self.attributes.len() + self.tried.len()) + self.operators.len();
+        columns
+            + self.texts.bytes()
+            + self.literals.bytes()
+            + self.users.bytes()
+            + self.unfiltered.bytes()
+            + size_of::<OnceLock<Check>>() * self.checks.len()
+    }
+
+    /// Fails where there are more literals than a file can hold.
+    pub fn check(&self) -> Result<()> {
+        if self.literals.bytes() / 4 > MOST_WORDS || self.len() > i32::MAX as usize {
+            let message = "there are too many patterns at once; add them in several calls";
+            return Err(Error::expression(message));
+        }
+        Ok(())
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.attributes);
+        sections.push(&self.operators);
+        sections.push(&self.tried);
         self.texts.write(sections);
+        self.literals.write(sections);
+        self.users.write(sections);
+        self.unfiltered.write(sections);
     }
 
+    /// Finds patterns in a file; where it was verified, every number in it is checked to be one of something.
     pub fn read(reader: &mut SectionReader) -> Result<Patterns> {
         let attributes: Column<u32> = reader.next()?;
+        let operators: Column<u8> = reader.next()?;
+        let tried: Column<u32> = reader.next()?;
         let texts = Strings::read(reader)?;
-        if texts.len() != attributes.len() {
+        let literals = Literals::read(reader)?;
+        let count = attributes.len();
+        let is_pattern = |pattern: u32| (pattern as usize) < count;
+        let users = Lists::read(reader, |user| is_pattern(user >> 1))?;
+        let unfiltered = Lists::read(reader, is_pattern)?;
+        let checks = tried.iter().filter(|&&check| check != NO_CHECK).count();
+        let numbered =
+            tried.iter().filter(|&&check| check != NO_CHECK).zip(0..).all(|(&check, at)| check == at);
+        if [operators.len(), tried.len(), texts.len()] != [count; 3] || !numbered {
             return Err(reader.damaged("the patterns are incomplete"));
         }
-        let checks = (0..attributes.len()).map(|_| OnceLock::new()).collect();
-        Ok(Patterns { attributes, texts, checks })
+        let checks = (0..checks).map(|_| OnceLock::new()).collect();
+        Ok(Patterns { attributes, operators, texts, literals, users, unfiltered, tried, checks })
+    }
+}
+
+/// The operator and the text of a pattern.
+fn parts(test: &Test) -> (Operator, &Arc<str>) {
+    match test {
+        Test::Like(text) => (Operator::Like, text),
+        Test::StartsWith(text) => (Operator::StartsWith, text),
+        Test::EndsWith(text) => (Operator::EndsWith, text),
+        Test::Contains(text) => (Operator::Contains, text),
+        Test::Matches(pattern) => (Operator::Matches, pattern.text()),
+        other => unreachable!("{other:?} is no pattern"),
     }
 }

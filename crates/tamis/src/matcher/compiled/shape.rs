@@ -16,6 +16,11 @@ pub struct Shape {
     pub uses: usize,
     /// By attribute: its predicates, those in both signs twice.
     pub predicates: BTreeMap<Arc<str>, usize>,
+    /// Patterns without a literal that an automaton could look for: they are tried wherever they are asked for.
+    pub unfiltered_patterns: usize,
+    /// Expressions and shared parts of expressions that are checked on every event, or on every event with a
+    /// certain attribute, because all that they ask for is negated or an unfiltered pattern.
+    pub unselective: usize,
 }
 
 impl Shape {
@@ -29,6 +34,8 @@ impl Shape {
         self.nodes += other.nodes;
         self.edges += other.edges;
         self.uses += other.uses;
+        self.unfiltered_patterns += other.unfiltered_patterns;
+        self.unselective += other.unselective;
         for (attribute, predicates) in other.predicates {
             *self.predicates.entry(attribute).or_default() += predicates;
         }

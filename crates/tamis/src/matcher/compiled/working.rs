@@ -4,6 +4,7 @@
 //! no event costs work proportional to the number of expressions.
 
 use super::keys::Probe;
+use super::patterns::TextScratch;
 use super::run::Stages;
 use crate::matcher::Counters;
 
@@ -31,6 +32,15 @@ pub(super) struct Known {
     pub rank: u32,
 }
 
+/// What is known of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guess {
+    /// It may be true and must be tried.
+    Candidate,
+    True,
+    False,
+}
+
 /// Working memory of one match.
 #[derive(Debug, Default)]
 pub(crate) struct Working {
@@ -47,8 +57,10 @@ pub(crate) struct Working {
     /// Sources that are true and wait for their entries to be looked at.
     pub(super) sources: Vec<u32>,
     pub(super) stages: Stages,
-    /// Truths of patterns and nodes: twice the stamp, plus one where true.
-    pub(super) patterns: Vec<u32>,
+    pub(super) texts: TextScratch,
+    /// What is known of patterns: four times the stamp, plus a [`Guess`].
+    patterns: Vec<u32>,
+    /// Truths of nodes: twice the stamp, plus one where true.
     pub(super) nodes: Vec<u32>,
     pub(super) fired: Vec<u32>,
     pub(super) sets: Vec<u32>,
@@ -68,7 +80,7 @@ impl Working {
         sets: usize,
         slots: usize,
     ) {
-        if self.stamp >= u32::MAX / 2 - 1 {
+        if self.stamp >= u32::MAX / 4 - 1 {
             for truths in [&mut self.patterns, &mut self.nodes, &mut self.fired, &mut self.sets] {
                 truths.clear();
             }
@@ -107,7 +119,22 @@ impl Working {
         &self.values[field.first as usize..(field.first + field.values) as usize]
     }
 
-    /// What is remembered of an entry of `truths`, one of the four lists above.
+    /// What is known of a pattern on this event.
+    pub(super) fn guess(&self, pattern: u32) -> Option<Guess> {
+        let noted = self.patterns[pattern as usize];
+        let guess = match noted & 3 {
+            0 => Guess::Candidate,
+            1 => Guess::True,
+            _ => Guess::False,
+        };
+        (noted >> 2 == self.stamp).then_some(guess)
+    }
+
+    pub(super) fn note(&mut self, pattern: u32, guess: Guess) {
+        self.patterns[pattern as usize] = self.stamp << 2 | guess as u32;
+    }
+
+    /// What is remembered of an entry of `truths`, one of the three lists above.
     pub(super) fn recall(&self, remembered: u32) -> Option<bool> {
         (remembered >> 1 == self.stamp).then_some(remembered & 1 == 1)
     }

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use super::ranges::{Number, Range, Ranges};
-use super::required;
 use super::scratch::PredicateScratch;
 use super::substrings::Substrings;
 use super::trie::{End, Trie};
 use crate::expression::Test;
-use crate::predicate::glob::Glob;
-use crate::predicate::{Check, PredicateId};
+use crate::predicate::{Check, PredicateId, required};
 use crate::value::{Value, ValueRef};
 
 /// The predicates of one attribute.
@@ -132,11 +130,9 @@ impl AttributeIndex {
 
     /// Adds a `like` or `matches`; returns what tries it and what it requires of a string.
     pub fn insert_pattern(&mut self, test: &Test, id: PredicateId) -> (Check, Option<Vec<Vec<u8>>>) {
-        let required = match test {
-            Test::Like(pattern) => required::of_glob(&Glob::new(pattern)),
-            Test::Matches(pattern) => required::of_regex(pattern.text()),
-            _ => None,
-        };
+        let required = required(test).map(|required| required.literals);
+        let required: Option<Vec<Vec<u8>>> =
+            required.map(|literals| literals.into_iter().map(|(_, literal)| literal).collect());
         let texts = self.texts.get_or_insert_default();
         texts.substrings.insert_candidate(required.as_deref(), id);
         (Check::new(test), required)

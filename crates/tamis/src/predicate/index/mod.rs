@@ -10,7 +10,7 @@
 //! | `<` `<=` `>` `>=` `between` | a search that costs the logarithm plus the answers (`ranges`, `stabbing`) |
 //! | `starts with`, `ends with` | one walk of a trie along the text (`trie`) |
 //! | `contains` | one pass of an automaton (`substrings`) |
-//! | `like`, `matches` | tried where that pass finds a literal the pattern requires (`required`); tried on every string if it requires none |
+//! | `like`, `matches` | tried where that pass finds a literal the pattern requires ([`required`](super::required)); tried on every string if it requires none |
 //! | `exists`, `is null` | the presence of the attribute |
 //!
 //! A predicate here has no sign. A negated one is not searched for but asked about
@@ -18,7 +18,6 @@
 
 mod attribute;
 mod ranges;
-mod required;
 mod scratch;
 mod sets;
 mod stabbing;

@@ -1,0 +1,179 @@
+//! Which patterns does an event, or each of a batch of events, satisfy?
+//!
+//! The texts of an event are searched before anything is triggered. What [`Patterns`] finds is noted
+//! pattern by pattern: those that literals decide are true; candidates that are triggers are tried at
+//! once; other candidates are tried when a residual check asks for them, which may be never.
+//!
+//! [`Patterns`]: super::patterns::Patterns
+
+use super::Compiled;
+use super::lanes::Lanes;
+use super::many::Many;
+use super::working::{Guess, Working};
+use crate::event::{Event, Presence};
+use crate::truth::{Missing, Truth};
+use crate::value::ValueRef;
+
+/// The texts among an event's values of an attribute.
+fn texts<'e>(event: &'e Event, global: u32) -> impl Iterator<Item = &'e str> {
+    let values = match event.get(global) {
+        Presence::Values(values) => Some(values),
+        _ => None,
+    };
+    values.into_iter().flatten().filter_map(|value| match value {
+        ValueRef::String(text) => Some(text),
+        _ => None,
+    })
+}
+
+impl Compiled {
+    /// Whether some entry is indexed under a pattern.
+    fn is_trigger(&self, pattern: u32) -> bool {
+        let source = (self.sources()[1] + pattern) as usize;
+        self.starts[source] < self.starts[source + 1]
+    }
+
+    /// Finds the patterns of an attribute that the event satisfies, and triggers what waits for them.
+    pub(super) fn find_patterns(&self, attribute: u32, global: u32, event: &Event, working: &mut Working) {
+        let first = self.sources()[1];
+        if self.patterns.has_literals(attribute) {
+            let mut scratch = std::mem::take(&mut working.texts);
+            for text in texts(event, global) {
+                self.patterns.find(attribute, text, &mut scratch);
+                for &pattern in &scratch.decided {
+                    if working.guess(pattern) != Some(Guess::True) {
+                        working.note(pattern, Guess::True);
+                        working.sources.push(first + pattern);
+                    }
+                }
+                for &pattern in &scratch.candidates {
+                    if working.guess(pattern) == Some(Guess::True) {
+                        continue;
+                    }
+                    if !self.is_trigger(pattern) {
+                        working.note(pattern, Guess::Candidate);
+                        continue;
+                    }
+                    working.counters.tried += 1;
+                    if self.patterns.get(pattern).1.holds(ValueRef::String(text)) {
+                        working.note(pattern, Guess::True);
+                        working.sources.push(first + pattern);
+                    } else {
+                        working.note(pattern, Guess::False);
+                    }
+                }
+            }
+            working.texts = scratch;
+        }
+        for &pattern in self.patterns.unfiltered_of(attribute) {
+            if self.is_trigger(pattern) && self.try_pattern(pattern, event, working) {
+                working.sources.push(first + pattern);
+            }
+        }
+    }
+
+    /// The truth of a pattern on an event whose texts were searched.
+    pub(super) fn pattern_holds(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+        match working.guess(pattern) {
+            Some(Guess::True) => true,
+            Some(Guess::False) => false,
+            Some(Guess::Candidate) => self.try_pattern(pattern, event, working),
+            None => self.patterns.is_unfiltered(pattern) && self.try_pattern(pattern, event, working),
+        }
+    }
+
+    fn try_pattern(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+        let (attribute, check) = self.patterns.get(pattern);
+        let global = working.fields[attribute as usize].global;
+        let truth = check.truth(event.get(global), Missing::False) == Truth::True;
+        working.counters.tried += 1;
+        working.note(pattern, if truth { Guess::True } else { Guess::False });
+        truth
+    }
+}
+
+impl Many<'_> {
+    /// Finds the patterns that events satisfy, and looks at what waits for them.
+    pub(super) fn follow_patterns(&mut self) {
+        let compiled = self.compiled;
+        if compiled.patterns.len() == 0 {
+            return;
+        }
+        let mut scratch = std::mem::take(&mut self.block.texts);
+        for (lane, event) in self.events.iter().enumerate() {
+            for (attribute, global, _) in compiled.known(event) {
+                if !compiled.patterns.has_literals(attribute) {
+                    continue;
+                }
+                for text in texts(event, global) {
+                    compiled.patterns.find(attribute, text, &mut scratch);
+                    for &pattern in &scratch.decided {
+                        let truths = self.block.patterns.item(pattern);
+                        truths.truth.insert(lane);
+                        truths.known.insert(lane);
+                    }
+                    for &pattern in &scratch.candidates {
+                        let truths = self.block.patterns.item(pattern);
+                        if truths.truth.contains(lane) {
+                            continue;
+                        }
+                        truths.candidates.insert(lane);
+                        if compiled.is_trigger(pattern) {
+                            self.block.counters.tried += 1;
+                            truths.known.insert(lane);
+                            if compiled.patterns.get(pattern).1.holds(ValueRef::String(text)) {
+                                truths.truth.insert(lane);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        self.block.texts = scratch;
+        let first = compiled.sources()[1];
+        for position in 0..self.block.patterns.items.len() {
+            let pattern = self.block.patterns.numbers()[position];
+            self.follow(first + pattern, self.block.patterns.items[position].truth);
+        }
+        for position in 0..self.block.fields.items.len() {
+            let attribute = self.block.fields.numbers()[position];
+            let valued = self.block.fields.items[position].valued;
+            for &pattern in compiled.patterns.unfiltered_of(attribute) {
+                if compiled.is_trigger(pattern) {
+                    let truth = self.try_pattern(pattern, valued);
+                    self.follow(first + pattern, truth);
+                }
+            }
+        }
+    }
+
+    /// The events of `lanes`, and perhaps others, for which a pattern is true.
+    pub(super) fn pattern(&mut self, pattern: u32, lanes: Lanes) -> Lanes {
+        if self.compiled.patterns.is_unfiltered(pattern) {
+            return self.try_pattern(pattern, lanes);
+        }
+        match self.block.patterns.get(pattern).copied() {
+            None => Lanes::NONE,
+            Some(truths) => self.try_pattern(pattern, lanes & truths.candidates),
+        }
+    }
+
+    fn try_pattern(&mut self, pattern: u32, lanes: Lanes) -> Lanes {
+        let truths = *self.block.patterns.item(pattern);
+        let rest = lanes.without(truths.known);
+        if rest.is_none() {
+            return truths.truth;
+        }
+        let (attribute, check) = self.compiled.patterns.get(pattern);
+        let global = self.block.fields.get(attribute).map_or(0, |field| field.global);
+        let truths = self.block.patterns.item(pattern);
+        truths.known |= rest;
+        rest.each(|lane| {
+            if check.truth(self.events[lane].get(global), Missing::False) == Truth::True {
+                truths.truth.insert(lane);
+            }
+        });
+        self.block.counters.tried += u64::from(rest.count());
+        truths.truth
+    }
+}
