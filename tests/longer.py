@@ -4,4 +4,5 @@ import os
 
 import pytest
 
-long_test = pytest.mark.skipif(not os.environ.get("TAMIS_LONG"), reason="long: make pipeline")
+LONG = bool(os.environ.get("TAMIS_LONG"))
+long_test = pytest.mark.skipif(not LONG, reason="long: make pipeline")

@@ -1,0 +1,219 @@
+"""What an expression means on an event: a function of the tree, the event and the setting.
+
+Written from the description of the language alone. Where that leaves something open it raises
+`Unspecified`.
+"""
+
+import ipaddress
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+from typing import Literal as Choice
+
+from judge import values as v
+from judge.functions import (
+    lower,
+    regular,
+    textual,
+)
+from judge.language import (
+    Among,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    Distinct,
+    Is,
+    It,
+    Joined,
+    Literal,
+    Node,
+    Not,
+    Pattern,
+    Presence,
+    Quantified,
+    Term,
+    Textual,
+)
+from judge.terms import Scope, Setting, Terms, holds_objects, is_null
+from judge.values import Number, Unspecified, Value
+
+Truth: TypeAlias = Choice["true", "false", "unknown"]
+
+
+def evaluate(node: Node, event: Mapping[str, Any], setting: Setting | None = None) -> Truth:
+    return Evaluation(Scope(setting or Setting(), event)).node(node)
+
+
+# Three truth values
+
+
+def truth(value: bool) -> Truth:
+    return "true" if value else "false"
+
+
+def negate(operand: Truth) -> Truth:
+    negations: dict[Truth, Truth] = {"true": "false", "false": "true", "unknown": "unknown"}
+    return negations[operand]
+
+
+def conjunction(operands: list[Truth]) -> Truth:
+    if "false" in operands:
+        return "false"
+    return "unknown" if "unknown" in operands else "true"
+
+
+def exclusive(left: Truth, right: Truth) -> Truth:
+    return "unknown" if "unknown" in (left, right) else truth(left != right)
+
+
+class Evaluation(Terms):
+    """The truth of expressions in one scope."""
+
+    def node(self, node: Node) -> Truth:
+        match node:
+            case Constant(value):
+                return truth(value)
+            case Not(operand):
+                return negate(self.node(operand))
+            case Joined(connective, operands):
+                truths = [self.node(operand) for operand in operands]
+                match connective:
+                    case "and":
+                        return conjunction(truths)
+                    case "or":
+                        return negate(conjunction([negate(operand) for operand in truths]))
+                    case "xor":
+                        return exclusive(*truths)
+                    case _:
+                        return negate(exclusive(*truths))
+            case Is(operand, wanted, negated):
+                return truth((self.node(operand) == wanted) != negated)
+            case Quantified():
+                return self.quantified(node)
+            case Presence(term, operator):
+                return self.presence(term, operator)
+            case Distinct(left, right, negated):
+                same = self.same(left, right)
+                return same if negated else negate(same)
+            case Comparison(left, "<=>", right):
+                return self.same(left, right)
+            case _:
+                return self.predicate(node)
+
+    def some(self, test: Callable[..., bool], *terms: Term) -> Truth:
+        """Whether some values of the terms satisfy a test; without values it is as `missing`."""
+        found = [self.values(term) for term in terms]
+        if not all(found):
+            return self.scope.setting.missing
+        results = [test(*chosen) for chosen in itertools.product(*found)]
+        return truth(any(results))
+
+    def predicate(self, node: Node) -> Truth:
+        match node:
+            case Comparison(left, "!=", right):
+                return negate(self.predicate(Comparison(left, "=", right)))
+            case Comparison(left, operator, right):
+                return self.some(
+                    lambda a, b: self.compare(a, operator, b, left, right), left, right
+                )
+            case Among(term, literals, True):
+                return negate(self.predicate(Among(term, literals)))
+            case Among(term, literals):
+                return self.some(lambda value: self.among(value, literals), term)
+            case Between(term, low, high, True):
+                return negate(self.predicate(Between(term, low, high)))
+            case Between(term, Literal() as low, Literal() as high):
+                (least,), (most,) = self.values(low), self.values(high)
+                return self.some(
+                    lambda value: (
+                        self.compare(value, ">=", least, term, low)
+                        & self.compare(value, "<=", most, term, high)
+                    ),
+                    term,
+                )
+            case Between(term, low, high):
+                ends = [Comparison(term, ">=", low), Comparison(term, "<=", high)]
+                return conjunction([self.predicate(end) for end in ends])
+            case Textual(term, operator, right, True):
+                return negate(self.predicate(Textual(term, operator, right)))
+            case Textual(term, operator, right):
+                return self.some(lambda a, b: textual(a, operator, b), term, right)
+            case Pattern(term, operator, pattern, True):
+                return negate(self.predicate(Pattern(term, operator, pattern)))
+            case Pattern(term, "ilike", pattern):
+                lowered = Pattern(Call("lower", (term,)), "like", lower(pattern))
+                return self.predicate(lowered)
+            case Pattern(term, operator, pattern):
+                wanted = regular(pattern) if operator == "like" else pattern.replace("$", r"\Z")
+                flags = re.DOTALL if operator == "like" else 0
+                try:
+                    expression = re.compile(wanted, flags)
+                except re.error:
+                    raise Unspecified("a regular expression that Python does not read") from None
+                return self.some(
+                    lambda a: isinstance(a, str) and expression.search(a) is not None, term
+                )
+        raise AssertionError(node)
+
+    def compare(self, left: Value, operator: str, right: Value, *terms: Term) -> bool:
+        """One comparison; a string literal against a time of the event is left open."""
+        for term, met in zip(terms, (right, left), strict=True):
+            wordy = isinstance(term, Literal) and term.kind == "string"
+            if wordy and not isinstance(met, str | bool | Number):
+                raise Unspecified("a string literal against a time of the event")
+        return v.holds(left, operator, right, self.zone)
+
+    def among(self, value: Value, literals: tuple[Literal, ...]) -> bool:
+        results = [self.is_one(value, literal) for literal in literals]  # all, for what is open
+        return any(results)
+
+    def is_one(self, value: Value, literal: Literal) -> bool:
+        if literal.kind != "cidr":
+            (wanted,) = self.values(literal)
+            return self.compare(value, "=", wanted, literal, literal)
+        address = v.read_address(value) if isinstance(value, str) else value
+        network = ipaddress.ip_network(literal.text)
+        return isinstance(address, v.Address) and address in network
+
+    def same(self, left: Term, right: Term) -> Truth:
+        first, second = self.values(left), self.values(right)
+        if not first or not second:
+            return truth(not first and not second)
+        return self.predicate(Comparison(left, "=", right))
+
+    # Presence and elements
+
+    def presence(self, term: Term, operator: str) -> Truth:
+        if operator in ("missing", "is not null"):
+            opposite = "exists" if operator == "missing" else "is null"
+            return negate(self.presence(term, opposite))
+        if operator == "is null":
+            if isinstance(term, It) and isinstance(self.scope.raw, dict | list):
+                raise Unspecified("whether an object is null")
+            return truth(not self.values(term))
+        assert isinstance(term, Attribute | It)
+        found, through = self.scope.find(term)
+        if through or any(isinstance(raw, dict) or holds_objects(raw) for raw in found):
+            raise Unspecified("the presence of what is no value")
+        return truth(any(self.scalars(raw) or is_null(raw) for raw in found))
+
+    def quantified(self, node: Quantified) -> Truth:
+        if node.quantifier == "none":
+            return negate(self.quantified(replace(node, quantifier="any")))
+        found, through = self.scope.find(node.list)
+        if through:
+            raise Unspecified("the elements of lists in a list")
+        if not found or is_null(found[0]):
+            return self.scope.setting.missing
+        elements = found[0] if isinstance(found[0], list) else found
+        if any(isinstance(element, list) for element in elements):
+            raise Unspecified("a list in a list")
+        inner = [
+            Evaluation(replace(self.scope, raw=element, inside=True)).node(node.inner) == "true"
+            for element in elements
+        ]
+        return truth(any(inner) if node.quantifier == "any" else all(inner))
