@@ -65,6 +65,9 @@ class Limits:
         patterns: int | None = None,
         index_patterns: int | None = None,
         normal_form: int | None = None,
+        term_depth: int | None = None,
+        terms: int | None = None,
+        term_values: int | None = None,
         event: int | None = None,
         event_depth: int | None = None,
         event_values: int | None = None,
@@ -94,6 +97,15 @@ class Limits:
     @property
     def normal_form(self) -> int:
         """Predicates of an expression in the normal form a matcher needs, where it has another."""
+    @property
+    def term_depth(self) -> int:
+        """Nesting of a term; never more than 200."""
+    @property
+    def terms(self) -> int:
+        """Distinct terms of an index."""
+    @property
+    def term_values(self) -> int:
+        """Values of one term on one event, which are many where its arguments are lists."""
     @property
     def event(self) -> int:
         """Bytes of an event's JSON, or of the text a mapping holds."""

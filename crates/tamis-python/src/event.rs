@@ -97,6 +97,12 @@ impl<'py> Decoder<'_, 'py> {
             return Err(error::raise(py, &limit));
         }
         let base = path.len();
+        if let Some(attribute) = attribute.filter(|attribute| self.attributes.asks_shape(*attribute)) {
+            if object.cast::<PyMapping>().is_ok() {
+                self.event.begin(attribute);
+                self.event.object();
+            }
+        }
         if let Ok(dict) = object.cast::<PyDict>() {
             for (key, value) in dict {
                 self.member(&mut path, base, depth, &key, value)?;
@@ -178,6 +184,7 @@ impl<'py> Decoder<'_, 'py> {
     fn begin_list(&mut self, attribute: Option<AttributeId>) {
         if let Some(attribute) = attribute {
             self.event.begin(attribute);
+            self.event.list();
         }
     }
 
@@ -187,6 +194,9 @@ impl<'py> Decoder<'_, 'py> {
         for item in list.try_iter()? {
             let item = item?;
             if item.is_none() {
+                if wanted {
+                    self.event.other_element();
+                }
                 continue;
             }
             if !is_scalar(&item) && (is_list(&item) || item.cast::<PyMapping>().is_ok()) {
@@ -243,6 +253,6 @@ fn is_list(object: &Bound<'_, PyAny>) -> bool {
 
 /// The names of the attributes that expressions ask about, or have asked about.
 pub fn attribute_names(attributes: &Attributes) -> Vec<String> {
-    let numbers = (0..attributes.len() as u32).filter(|number| attributes.satisfied() != Some(*number));
-    numbers.map(|number| attributes.name(number).to_string()).collect()
+    let names = (0..attributes.len() as u32).map(|number| attributes.name(number));
+    names.filter(|name| attributes.mention(name).is_some()).map(|name| name.to_string()).collect()
 }

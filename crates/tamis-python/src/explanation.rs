@@ -35,8 +35,8 @@ impl Explanation {
             let node = if position == 0 { root.clone() } else { PyDict::new(py) };
             node.set_item("text", &step.text)?;
             node.set_item("truth", step.truth.word())?;
-            if let Some((attribute, seen)) = step.seen {
-                node.set_item("attribute", attribute)?;
+            if let Some((attribute, seen)) = &step.seen {
+                node.set_item("attribute", attribute.as_ref())?;
                 node.set_item("seen", write_seen(py, seen)?)?;
             }
             while open.last().is_some_and(|(_, remaining)| *remaining == 0) {

@@ -125,11 +125,17 @@ impl Expression {
 
     /// The names of the attributes it asks about, each once, in the order of their first mention.
     #[getter]
-    fn attributes(&self) -> Vec<&str> {
+    fn attributes(&self) -> Vec<String> {
         let mut seen = std::collections::HashSet::new();
-        let named = self.0.predicates().filter(|predicate| predicate.as_xpath().is_none());
-        let names = named.map(|predicate| &**predicate.attribute());
-        names.filter(|name| seen.insert(*name)).collect()
+        let mut names = Vec::new();
+        for predicate in self.0.predicates().filter(|predicate| predicate.as_xpath().is_none()) {
+            predicate.term().attributes(&mut |name| {
+                if seen.insert(name.clone()) {
+                    names.push(name.to_string());
+                }
+            });
+        }
+        names
     }
 
     /// Both or neither of the two.

@@ -280,9 +280,12 @@ impl Index {
         dict.set_item("removed", stats.removed)?;
         dict.set_item("segments", stats.segments)?;
         dict.set_item("attributes", stats.attributes)?;
+        dict.set_item("terms", stats.terms)?;
         dict.set_item("predicates", shape.predicates.values().sum::<usize>())?;
-        let predicates: BTreeMap<&str, usize> =
-            shape.predicates.iter().map(|(name, count)| (name.as_ref(), *count)).collect();
+        let mut predicates: BTreeMap<String, usize> = BTreeMap::new();
+        for (name, count) in &shape.predicates {
+            *predicates.entry(written_name(name)).or_default() += count;
+        }
         dict.set_item("attribute_predicates", predicates)?;
         dict.set_item("nodes", shape.nodes)?;
         dict.set_item("edges", shape.edges)?;
@@ -371,6 +374,11 @@ impl Index {
             None => Ok(()),
         }
     }
+}
+
+/// An attribute's name, or a term as it is written.
+fn written_name(name: &str) -> String {
+    if name.starts_with('\u{1}') { tamis::shown(name) } else { name.to_owned() }
 }
 
 fn read_count(n: i64) -> PyResult<usize> {

@@ -12,7 +12,7 @@ pub struct Limits(pub tamis::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, event=None, event_depth=None, event_values=None, xml=None))]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, term_depth=None, terms=None, term_values=None, event=None, event_depth=None, event_values=None, xml=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
     fn new(
         text: Option<usize>,
@@ -23,6 +23,9 @@ impl Limits {
         patterns: Option<usize>,
         index_patterns: Option<usize>,
         normal_form: Option<usize>,
+        term_depth: Option<usize>,
+        terms: Option<usize>,
+        term_values: Option<usize>,
         event: Option<usize>,
         event_depth: Option<usize>,
         event_values: Option<usize>,
@@ -38,6 +41,9 @@ impl Limits {
             patterns: patterns.unwrap_or(default.patterns),
             index_patterns: index_patterns.unwrap_or(default.index_patterns),
             normal_form: normal_form.unwrap_or(default.normal_form),
+            term_depth: term_depth.unwrap_or(default.term_depth),
+            terms: terms.unwrap_or(default.terms),
+            term_values: term_values.unwrap_or(default.term_values),
             event: event.unwrap_or(default.event),
             event_depth: event_depth.unwrap_or(default.event_depth),
             event_values: event_values.unwrap_or(default.event_values),
@@ -93,6 +99,24 @@ impl Limits {
         self.0.normal_form
     }
 
+    /// Nesting of a term; never more than 200.
+    #[getter]
+    fn term_depth(&self) -> usize {
+        self.0.term_depth
+    }
+
+    /// Distinct terms of an index.
+    #[getter]
+    fn terms(&self) -> usize {
+        self.0.terms
+    }
+
+    /// Values of one term on one event, which are many where its arguments are lists.
+    #[getter]
+    fn term_values(&self) -> usize {
+        self.0.term_values
+    }
+
     /// Bytes of an event's JSON, or of the text a mapping holds.
     #[getter]
     fn event(&self) -> usize {
@@ -127,6 +151,9 @@ impl Limits {
             patterns,
             index_patterns,
             normal_form,
+            term_depth,
+            terms,
+            term_values,
             event,
             event_depth,
             event_values,
@@ -135,7 +162,7 @@ impl Limits {
         let xml = XmlLimits(xml.clone()).__repr__();
         format!(
             "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, patterns={patterns}, index_patterns={index_patterns}, \
-             normal_form={normal_form}, event={event}, event_depth={event_depth}, event_values={event_values}, xml={xml})"
+             normal_form={normal_form}, term_depth={term_depth}, terms={terms}, term_values={term_values}, event={event}, event_depth={event_depth}, event_values={event_values}, xml={xml})"
         )
     }
 }

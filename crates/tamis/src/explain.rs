@@ -3,12 +3,13 @@
 //! The explanation mirrors the expression as it was written: every node with its truth, and every
 //! predicate with what the event had for its attribute.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::event::{Attributes, Event, Presence};
-use crate::expression::{Expression, Node};
+use crate::expression::{Expression, Node, is_hidden, shown};
 use crate::predicate::Check;
 use crate::truth::{Missing, Truth};
 use crate::value::{Value, ValueRef};
@@ -45,8 +46,8 @@ pub struct Step<'a> {
     pub text: String,
     /// Whether the event makes it true.
     pub truth: Truth,
-    /// The attribute and what the event had for it, where the node is a predicate.
-    pub seen: Option<(&'a str, &'a Seen)>,
+    /// The attribute or term, as it is written, and what the event had for it, where the node is a predicate.
+    pub seen: Option<(Cow<'a, str>, &'a Seen)>,
 }
 
 /// Evaluates an expression on an event and keeps every step.
@@ -118,8 +119,11 @@ impl Explanation {
             };
             let seen = match (node, &self.seen[index]) {
                 (Node::Predicate(predicate), Some(seen)) => match predicate.as_xpath() {
-                    Some(_) => Some(("document", seen)),
-                    None => Some((&**predicate.attribute(), seen)),
+                    Some(_) => Some((Cow::Borrowed("document"), seen)),
+                    None if is_hidden(predicate.attribute()) => {
+                        Some((Cow::Owned(shown(predicate.attribute())), seen))
+                    }
+                    None => Some((Cow::Borrowed(&**predicate.attribute()), seen)),
                 },
                 _ => None,
             };
@@ -142,7 +146,7 @@ impl fmt::Display for Explanation {
             // Deep nests would make quadratic indentation.
             let indent = "  ".repeat(step.depth.min(40));
             write!(f, "{:<7}  {indent}{}", step.truth.word(), step.text)?;
-            if let Some((attribute, seen)) = step.seen {
+            if let Some((attribute, seen)) = &step.seen {
                 write!(f, "    -- {attribute} is {seen}")?;
             }
         }

@@ -57,8 +57,9 @@ pub use error::{Error, Result, SyntaxError};
 pub use event::{ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, Presence, Values};
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
-    Connective, Expression, Literal, Node, NormalForm, NormalNode, Operand, Operator, Pattern, Predicate,
-    Test, Weight, XPathKey, from_json, normalise, parse, to_json,
+    Comparison, Connective, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand, Operator,
+    Pattern, Predicate, Reading, Term, Test, Type, Weight, XPathKey, from_json, normalise, parse, shown,
+    to_json,
 };
 pub use id::{Id, IdRef};
 pub use index::{

@@ -24,6 +24,12 @@ pub struct Limits {
     pub index_patterns: usize,
     /// Predicates of an expression in the normal form that a matcher needs, where it has another.
     pub normal_form: usize,
+    /// Nesting of a term; never more than 200.
+    pub term_depth: usize,
+    /// Distinct terms of an index.
+    pub terms: usize,
+    /// Values of one term on one event, which are many where its arguments are lists.
+    pub term_values: usize,
     /// Bytes of an event's JSON, or of the text a mapping holds.
     pub event: usize,
     /// Nesting of an event's objects.
@@ -45,6 +51,9 @@ impl Default for Limits {
             patterns: 8 << 20,
             index_patterns: 128 << 20,
             normal_form: 10_000,
+            term_depth: 100,
+            terms: 10_000,
+            term_values: 10_000,
             event: 16 << 20,
             event_depth: 100,
             event_values: 1_000_000,
@@ -65,6 +74,9 @@ impl Limits {
             patterns: usize::MAX,
             index_patterns: usize::MAX,
             normal_form: usize::MAX,
+            term_depth: usize::MAX,
+            terms: usize::MAX,
+            term_values: usize::MAX,
             event: usize::MAX,
             event_depth: usize::MAX,
             event_values: usize::MAX,

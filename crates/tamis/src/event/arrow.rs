@@ -316,6 +316,7 @@ fn read(
         Some(Item::Null) => event.null(),
         Some(Item::Value(value)) => event.push(value, limits)?,
         Some(Item::Range(items, start, end)) => {
+            event.list();
             for position in start..end {
                 match items.get(position) {
                     None => {
@@ -323,7 +324,7 @@ fn read(
                             "a value of the list is NaN, infinite, or an integer beyond 64 bits",
                         ));
                     }
-                    Some(Item::Null) => {}
+                    Some(Item::Null) => event.other_element(),
                     Some(Item::Value(value)) => event.push(value, limits)?,
                     Some(Item::Range(..)) => return Err(wrong("a list inside a list")),
                 }

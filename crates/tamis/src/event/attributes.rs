@@ -10,7 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use arc_swap::{ArcSwapOption, Guard};
 
 use super::hierarchy::Hierarchy;
-use crate::expression::is_satisfied;
+use super::program::{Argument, Computation, Program};
+use crate::expression::{Term, is_hidden, is_satisfied};
+use crate::limits::Limits;
+use crate::truth::Missing;
 
 /// The number of an attribute.
 pub type AttributeId = u32;
@@ -24,13 +27,37 @@ pub struct Mention {
     pub prefix: bool,
 }
 
-/// The attributes that subscriptions mention.
+/// The attributes that subscriptions mention, and the terms that events are to have.
+///
+/// Numbers are shared by all copies; each has terms of its own, so that a snapshot of an index keeps
+/// computing what its subscriptions ask for.
 #[derive(Debug, Default)]
 pub struct Attributes {
+    table: Arc<Table>,
+    /// None where there are no terms.
+    program: ArcSwapOption<Program>,
+    /// The terms that the program was made for, ascending.
+    roots: Box<[AttributeId]>,
+    settings: Settings,
+}
+
+/// What holds for all events of an index.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    pub missing: Missing,
+    pub limits: Limits,
+}
+
+#[derive(Debug, Default)]
+struct Table {
     mentions: papaya::HashMap<Arc<str>, Mention, ahash::RandomState>,
     names: Mutex<Vec<Arc<str>>>,
     /// What a document satisfies, which is an attribute that no event can name.
     satisfied: OnceLock<AttributeId>,
+    /// Attributes that no event can name.
+    hidden: papaya::HashMap<Arc<str>, AttributeId, ahash::RandomState>,
+    /// How terms are computed.
+    computations: papaya::HashMap<AttributeId, Arc<Computation>, ahash::RandomState>,
     /// None where no attribute has one.
     hierarchies: ArcSwapOption<Hierarchies>,
 }
@@ -39,8 +66,69 @@ pub struct Attributes {
 pub(super) type Hierarchies = HashMap<AttributeId, Arc<Hierarchy>, ahash::RandomState>;
 
 impl Attributes {
-    /// The number of an attribute, given to it now if it has none.
+    /// No attributes yet, for an index or a graph.
+    pub(crate) fn new(missing: Missing, limits: &Limits) -> Attributes {
+        Attributes { settings: Settings { missing, limits: limits.clone() }, ..Attributes::default() }
+    }
+
+    /// The same attributes, with these terms and no others; `terms` is ascending.
+    pub(crate) fn with_terms(&self, terms: Vec<AttributeId>) -> Attributes {
+        let program = (!terms.is_empty()).then(|| {
+            let mut program = Program::default();
+            terms.iter().for_each(|term| self.activate(*term, &mut program));
+            Arc::new(program)
+        });
+        let (table, settings) = (Arc::clone(&self.table), self.settings.clone());
+        Attributes { table, program: ArcSwapOption::new(program), roots: terms.into(), settings }
+    }
+
+    /// A copy that can learn new terms without being used to decode events.
+    pub(crate) fn fork(&self) -> Attributes {
+        let (table, settings) = (Arc::clone(&self.table), self.settings.clone());
+        Attributes { table, program: ArcSwapOption::new(self.program()), roots: self.roots.clone(), settings }
+    }
+
+    /// The terms that subscriptions ask for, ascending.
+    pub(crate) fn roots(&self) -> &[AttributeId] {
+        &self.roots
+    }
+
+    /// Adds a term, and the terms it is computed from, to a program.
+    fn activate(&self, term: AttributeId, program: &mut Program) {
+        if program.contains(term) {
+            return;
+        }
+        let Some(computation) = self.table.computations.pin().get(&term).cloned() else { return };
+        // Terms nest only so deep.
+        computation.arguments().for_each(|argument| self.activate(argument, program));
+        program.insert(term, computation);
+    }
+
+    /// The terms that events have, if there are any.
+    pub(super) fn program(&self) -> Option<Arc<Program>> {
+        Guard::into_inner(self.program.load())
+    }
+
+    /// How many terms are computed.
+    pub fn terms(&self) -> usize {
+        self.program.load().as_ref().map_or(0, |program| program.len())
+    }
+
+    /// Whether a term is computed from what an attribute is like, whatever its values are.
+    pub fn asks_shape(&self, attribute: AttributeId) -> bool {
+        self.program.load().as_ref().is_some_and(|program| program.asks_shape(attribute))
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The number of an attribute, given to it now if it has none. Events that are decoded from now on
+    /// have it, if it is a term.
     pub fn intern(&self, name: &Arc<str>) -> AttributeId {
+        if is_hidden(name) {
+            return self.intern_term(name);
+        }
         if let Some(attribute) = self.find(name) {
             return attribute;
         }
@@ -51,9 +139,9 @@ impl Attributes {
         let attribute = names.len() as AttributeId;
         names.push(name.clone());
         if is_satisfied(name) {
-            return *self.satisfied.get_or_init(|| attribute);
+            return *self.table.satisfied.get_or_init(|| attribute);
         }
-        let mentions = self.mentions.pin();
+        let mentions = self.table.mentions.pin();
         for (dot, _) in name.match_indices('.') {
             let above = self.mention(&name[..dot]);
             if above.is_none_or(|mention| !mention.prefix) {
@@ -66,10 +154,49 @@ impl Attributes {
         attribute
     }
 
+    fn intern_term(&self, name: &Arc<str>) -> AttributeId {
+        let term = self.find(name).unwrap_or_else(|| {
+            // The names of terms were written by terms; one that cannot be read is never computed.
+            let computation = Term::from_name(name).ok().and_then(|term| self.computation(&term));
+            let mut names = self.names();
+            if let Some(term) = self.find(name) {
+                return term;
+            }
+            let term = names.len() as AttributeId;
+            names.push(name.clone());
+            if let Some(computation) = computation {
+                self.table.computations.pin().insert(term, Arc::new(computation));
+            }
+            self.table.hidden.pin().insert(name.clone(), term);
+            term
+        });
+        if !self.program.load().as_ref().is_some_and(|program| program.contains(term)) {
+            self.program.rcu(|program| {
+                let mut program = program.as_deref().cloned().unwrap_or_default();
+                self.activate(term, &mut program);
+                (program.len() > 0).then(|| Arc::new(program))
+            });
+        }
+        term
+    }
+
+    /// How a term is computed; its arguments have lower numbers than it is going to have.
+    fn computation(&self, term: &Term) -> Option<Computation> {
+        let Term::Call(function, arguments) = term else { return None };
+        let arguments = arguments.iter().map(|argument| match argument {
+            Term::Constant(value) => Argument::Constant(value.clone()),
+            other => Argument::Attribute(self.intern(&other.name())),
+        });
+        Some(Computation { function: *function, arguments: arguments.collect() })
+    }
+
     /// The number of an attribute, if it has one.
     pub fn find(&self, name: &Arc<str>) -> Option<AttributeId> {
         if is_satisfied(name) {
             return self.satisfied();
+        }
+        if is_hidden(name) {
+            return self.table.hidden.pin().get(name).copied();
         }
         self.mention(name).and_then(|mention| mention.attribute)
     }
@@ -77,19 +204,19 @@ impl Attributes {
     /// The attribute whose values are the XPath expressions that a document satisfies, where a
     /// subscription asks for one.
     pub fn satisfied(&self) -> Option<AttributeId> {
-        self.satisfied.get().copied()
+        self.table.satisfied.get().copied()
     }
 
     /// What is known of a name in an event.
     pub fn mention(&self, name: &str) -> Option<Mention> {
-        self.mentions.pin().get(name).copied()
+        self.table.mentions.pin().get(name).copied()
     }
 
     /// Gives an attribute a hierarchy, or takes it away; events that are decoded from now on have it.
     pub fn set_hierarchy(&self, name: &Arc<str>, hierarchy: Option<Hierarchy>) {
         let attribute = self.intern(name);
         let hierarchy = hierarchy.map(Arc::new);
-        self.hierarchies.rcu(|known| {
+        self.table.hierarchies.rcu(|known| {
             let mut all = known.as_deref().cloned().unwrap_or_default();
             match &hierarchy {
                 Some(hierarchy) => all.insert(attribute, Arc::clone(hierarchy)),
@@ -101,7 +228,7 @@ impl Attributes {
 
     /// The hierarchies by the names of their attributes, in the order of the names.
     pub fn named_hierarchies(&self) -> Vec<(Arc<str>, Arc<Hierarchy>)> {
-        let all = self.hierarchies.load();
+        let all = self.table.hierarchies.load();
         let all = all.iter().flat_map(|all| all.iter());
         let mut named: Vec<_> =
             all.map(|(attribute, hierarchy)| (self.name(*attribute), Arc::clone(hierarchy))).collect();
@@ -111,7 +238,7 @@ impl Attributes {
 
     /// The hierarchies, if there are any.
     pub(super) fn hierarchies(&self) -> Option<Arc<Hierarchies>> {
-        Guard::into_inner(self.hierarchies.load())
+        Guard::into_inner(self.table.hierarchies.load())
     }
 
     /// The attribute's name.
@@ -119,7 +246,13 @@ impl Attributes {
         self.names()[attribute as usize].clone()
     }
 
-    /// How many attributes are mentioned.
+    /// How many attributes are mentioned that events can name.
+    pub fn visible(&self) -> usize {
+        let hidden = self.table.hidden.len() + usize::from(self.satisfied().is_some());
+        self.len() - hidden.min(self.len())
+    }
+
+    /// How many attributes are mentioned, those included that no event can name.
     pub fn len(&self) -> usize {
         self.names().len()
     }
@@ -131,7 +264,7 @@ impl Attributes {
 
     fn names(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
         // The list is only pushed to, so it is sound whatever its last holder did.
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -98,8 +98,16 @@ impl Reader<'_, '_> {
             self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
             return Ok(false);
         };
-        if peek == Peek::Object && mention.prefix {
-            return Ok(true);
+        if peek == Peek::Object {
+            if let Some(attribute) =
+                mention.attribute.filter(|attribute| self.attributes.asks_shape(*attribute))
+            {
+                self.event.begin(attribute);
+                self.event.object();
+            }
+            if mention.prefix {
+                return Ok(true);
+            }
         }
         let Some(attribute) = mention.attribute else {
             if peek == Peek::Array {
@@ -120,6 +128,7 @@ impl Reader<'_, '_> {
             }
             Peek::Array => {
                 self.event.begin(attribute);
+                self.event.list();
                 self.list(true)?;
             }
             _ => {
@@ -136,7 +145,12 @@ impl Reader<'_, '_> {
         let mut next = self.json.known_array().map_err(|error| self.malformed(&error))?;
         while let Some(peek) = next {
             match peek {
-                Peek::Null => self.json.known_null().map_err(|error| self.malformed(&error))?,
+                Peek::Null => {
+                    self.json.known_null().map_err(|error| self.malformed(&error))?;
+                    if wanted {
+                        self.event.other_element();
+                    }
+                }
                 Peek::Array | Peek::Object => {
                     let inner = if peek == Peek::Array { "a list" } else { "an object" };
                     let message = format!(

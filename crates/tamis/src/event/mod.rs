@@ -8,11 +8,15 @@ mod arrow;
 mod attributes;
 mod hierarchy;
 mod json;
+mod program;
 
 pub use arrow::ArrowEvents;
 pub(crate) use arrow::{Item, Items};
 pub use attributes::{AttributeId, Attributes, Mention};
 pub use hierarchy::Hierarchy;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::error::{Error, Result};
 use crate::expression::shorten;
@@ -31,14 +35,31 @@ pub struct Event {
     /// Kept for its memory: the name being decoded, and the parser's own buffer.
     path: String,
     tape: Vec<u8>,
+    /// Whether the terms were computed.
+    computed: bool,
+    /// Kept for its memory: terms that wait to be computed, and the values of one.
+    waiting: BinaryHeap<Reverse<AttributeId>>,
+    results: Vec<Value>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Field {
     attribute: AttributeId,
     null: bool,
+    shape: Shape,
     start: u32,
     end: u32,
+}
+
+/// What kind of thing the event has for an attribute, besides its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Plain,
+    /// A list, with so many elements that are no values.
+    List {
+        others: u32,
+    },
+    Object,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +78,7 @@ impl Clone for Event {
             fields: self.fields.clone(),
             values: self.values.clone(),
             text: self.text.clone(),
+            computed: self.computed,
             ..Event::default()
         }
     }
@@ -102,12 +124,34 @@ impl Event {
         self.fields.clear();
         self.values.clear();
         self.text.clear();
+        self.computed = false;
     }
 
     /// Begins an attribute; the values that follow are its values.
     pub fn begin(&mut self, attribute: AttributeId) {
         let start = self.values.len() as u32;
-        self.fields.push(Field { attribute, null: false, start, end: start });
+        self.fields.push(Field { attribute, null: false, shape: Shape::Plain, start, end: start });
+    }
+
+    /// Makes the attribute begun last a list.
+    pub fn list(&mut self) {
+        if let Some(field) = self.fields.last_mut() {
+            field.shape = Shape::List { others: 0 };
+        }
+    }
+
+    /// Adds an element that is no value, such as a null, to the list begun last.
+    pub fn other_element(&mut self) {
+        if let Some(Field { shape: Shape::List { others }, .. }) = self.fields.last_mut() {
+            *others = others.saturating_add(1);
+        }
+    }
+
+    /// Makes the attribute begun last an object.
+    pub fn object(&mut self) {
+        if let Some(field) = self.fields.last_mut() {
+            field.shape = Shape::Object;
+        }
     }
 
     /// Adds a value to the attribute begun last.
@@ -144,8 +188,8 @@ impl Event {
         }
     }
 
-    /// Completes the event: an attribute given twice is an error. Values of an attribute with a hierarchy
-    /// bring those above them.
+    /// Completes the event: an attribute given twice is an error. Terms are computed; values of an
+    /// attribute with a hierarchy bring those above them.
     pub fn finish(&mut self, attributes: &Attributes) -> Result<()> {
         if !self.fields.is_sorted_by(|a, b| a.attribute < b.attribute) {
             self.fields.sort_unstable_by_key(|field| field.attribute);
@@ -158,6 +202,10 @@ impl Event {
                     )));
                 }
             }
+        }
+        if let Some(program) = attributes.program().filter(|_| !self.computed) {
+            self.compute(&program, attributes.settings())?;
+            self.computed = true;
         }
         if let Some(hierarchies) = attributes.hierarchies() {
             self.expand(&hierarchies);
@@ -229,8 +277,12 @@ impl Event {
         } else if field.start == field.end {
             Presence::Missing
         } else {
-            let stored = self.values[field.start as usize..field.end as usize].iter();
-            Presence::Values(Values { stored, text: &self.text })
+            Presence::Values(self.values_of(field))
         }
+    }
+
+    fn values_of(&self, field: Field) -> Values<'_> {
+        let stored = self.values[field.start as usize..field.end as usize].iter();
+        Values { stored, text: &self.text }
     }
 }

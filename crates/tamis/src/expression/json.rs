@@ -4,6 +4,10 @@
 //! `{"xnor": [x, y]}`; and a predicate as an object with `attribute`, `operator` (spelled as in
 //! text), `value` or `values`, and `weight` or `weights` where they differ from 1. A question to a
 //! document is an object with `xpath`, `namespaces` where it has prefixes, and `weight`.
+//!
+//! A predicate of a term has `term` instead of `attribute`, and one that compares two terms has `right`
+//! instead of `value`. A term is `{"attribute": name}`, `{"value": v}`, or `{"function": name, "arguments":
+//! [..]}`, with `type` for `cast`.
 
 use std::fmt::Write;
 
@@ -11,6 +15,7 @@ use jiter::{Jiter, JiterError, Peek};
 
 use super::parse::number;
 use super::predicate::{Operand, Operator, Predicate, Test, shorten};
+use super::term::{Comparison, DEEPEST, Function, IT, Term, Type, check_name, is_hidden};
 use super::tree::{Assembler, Connective, Expression, Node};
 use super::xpath::XPathKey;
 use crate::error::{Error, Result};
@@ -82,8 +87,25 @@ fn write_predicate(out: &mut String, predicate: &Predicate) {
     if let Some(xpath) = predicate.as_xpath() {
         return write_xpath(out, xpath, predicate.weights());
     }
-    out.push_str(r#"{"attribute":"#);
-    write_string(out, predicate.attribute());
+    out.push('{');
+    if let Some((left, comparison, right)) = predicate.as_comparison() {
+        write_left(out, &left);
+        let operator = Operator::from_spelling(comparison.spelling());
+        let spelling = operator.map_or("", |(operator, _)| operator.spelling(predicate.negated()));
+        let _ = write!(out, r#","operator":"{spelling}","right":"#);
+        write_term(out, &right);
+        return out.push('}');
+    }
+    if let Some(unknown) = predicate.as_unknown() {
+        write_left(out, &unknown);
+        let not = if predicate.negated() { "not " } else { "" };
+        let _ = write!(out, r#","operator":"is {not}unknown"}}"#);
+        return;
+    }
+    match predicate.term() {
+        Term::Call(Function::Read(_), arguments) => write_left(out, &arguments[0]),
+        term => write_left(out, &term),
+    }
     let _ = write!(out, r#","operator":"{}""#, predicate.spelling());
     let (key, values): (_, &[&Value]) = match predicate.test() {
         Test::Exists | Test::IsNull => ("", &[]),
@@ -128,6 +150,51 @@ fn write_predicate(out: &mut String, predicate: &Predicate) {
         }
     }
     out.push('}');
+}
+
+/// Writes what a predicate asks about.
+fn write_left(out: &mut String, term: &Term) {
+    match term {
+        Term::Attribute(name) if !is_hidden(name) => {
+            out.push_str(r#""attribute":"#);
+            write_string(out, name);
+        }
+        other => {
+            out.push_str(r#""term":"#);
+            write_term(out, other);
+        }
+    }
+}
+
+/// Writes a term, which nests only so deep.
+fn write_term(out: &mut String, term: &Term) {
+    match term {
+        Term::Attribute(name) if **name == *IT => out.push_str(r#"{"it":true}"#),
+        Term::Attribute(name) => {
+            out.push_str(r#"{"attribute":"#);
+            write_string(out, name);
+            out.push('}');
+        }
+        Term::Constant(value) => {
+            out.push_str(r#"{"value":"#);
+            write_value(out, value.as_ref());
+            out.push('}');
+        }
+        Term::Call(function, arguments) => {
+            out.push_str(r#"{"function":"#);
+            write_string(out, function.name());
+            out.push_str(r#","arguments":["#);
+            for (position, argument) in arguments.iter().enumerate() {
+                out.push_str(if position > 0 { "," } else { "" });
+                write_term(out, argument);
+            }
+            out.push(']');
+            if let Function::Cast(kind) = function {
+                let _ = write!(out, r#","type":"{}""#, kind.name());
+            }
+            out.push('}');
+        }
+    }
 }
 
 /// Writes a value as JSON.
@@ -192,6 +259,8 @@ struct Reader<'a> {
 #[derive(Default)]
 struct Members {
     attribute: Option<String>,
+    term: Option<Term>,
+    right: Option<Term>,
     operator: Option<String>,
     value: Option<Value>,
     values: Option<Vec<Value>>,
@@ -305,6 +374,14 @@ impl Reader<'_> {
                     let text = self.string("the attribute's name as a string")?;
                     members.attribute.replace(text).is_some()
                 }
+                "term" => {
+                    let term = self.term(1)?;
+                    members.term.replace(term).is_some()
+                }
+                "right" => {
+                    let term = self.term(1)?;
+                    members.right.replace(term).is_some()
+                }
                 "operator" => {
                     let text = self.string("the operator as a string")?;
                     members.operator.replace(text).is_some()
@@ -335,8 +412,8 @@ impl Reader<'_> {
                 }
                 other => {
                     return Err(self.wrong(&format!(
-                        "`attribute`, `operator`, `value`, `values`, `weight`, `weights`, `xpath`, `namespaces` or \
-                         a connective, not `{}`",
+                        "`attribute`, `term`, `operator`, `value`, `values`, `right`, `weight`, `weights`, `xpath`, \
+                         `namespaces` or a connective, not `{}`",
                         shorten(other)
                     )));
                 }
@@ -350,10 +427,7 @@ impl Reader<'_> {
                 .map(|key| key.map(str::to_owned))
                 .map_err(|error| self.malformed(&error))?;
         }
-        let predicate = members.into_predicate(self.limits).map_err(|error| match error {
-            Error::Expression(message) => Error::Expression(format!("{message} (before {})", self.place())),
-            other => other,
-        })?;
+        let predicate = members.into_predicate(self.limits).map_err(|error| self.place_error(error))?;
         self.assembler.predicate(predicate);
         Ok(())
     }
@@ -383,6 +457,78 @@ impl Reader<'_> {
                     .map_err(|reason| Error::expression(format!("{reason} (before {})", self.place())))
             }
             _ => Err(self.wrong("a string, a number, `true` or `false`")),
+        }
+    }
+
+    /// Reads a term at a level of nesting.
+    fn term(&mut self, depth: usize) -> Result<Term> {
+        const EXPECTED: &str = "a term: an object with `attribute`, `value`, or `function` and `arguments`";
+        limits::check("nesting of a term", "term_depth", depth, self.limits.term_depth.min(DEEPEST))?;
+        if self.peek()? != Peek::Object {
+            return Err(self.wrong(EXPECTED));
+        }
+        let (mut plain, mut function, mut arguments, mut kind) = (None, None, None, None);
+        let mut key = self.json.known_object().map(|key| key.map(str::to_owned));
+        while let Some(name) = key.map_err(|error| self.malformed(&error))? {
+            let repeated = match name.as_str() {
+                "attribute" => {
+                    let name = self.string("the attribute's name as a string")?;
+                    check_name(&name).map_err(|error| self.place_error(error))?;
+                    plain.replace(Term::Attribute(name.into())).is_some()
+                }
+                "value" => plain.replace(Term::Constant(self.value()?)).is_some(),
+                "function" => function.replace(self.string("the function's name as a string")?).is_some(),
+                "type" => kind.replace(self.string("the type's name as a string")?).is_some(),
+                "arguments" => {
+                    if self.peek()? != Peek::Array {
+                        return Err(self.wrong("an array of terms"));
+                    }
+                    let mut terms = Vec::new();
+                    let mut next = self.json.known_array().map_err(|error| self.malformed(&error))?;
+                    while next.is_some() {
+                        terms.push(self.term(depth + 1)?);
+                        next = self.json.array_step().map_err(|error| self.malformed(&error))?;
+                    }
+                    arguments.replace(terms).is_some()
+                }
+                _ => return Err(self.wrong(EXPECTED)),
+            };
+            if repeated {
+                return Err(self.wrong(&format!("`{name}` only once")));
+            }
+            key = self.json.next_key().map(|key| key.map(str::to_owned));
+        }
+        let (function, arguments) = match (plain, function, arguments) {
+            (Some(plain), None, None) if kind.is_none() => return Ok(plain),
+            (None, Some(function), Some(arguments)) => (function, arguments),
+            _ => return Err(self.wrong(EXPECTED)),
+        };
+        let known = match (function.as_str(), &kind, arguments.len()) {
+            ("cast", Some(kind), _) => Type::from_name(kind).map(Function::Cast),
+            ("cast", None, _) => None,
+            ("-", None, 1) => Some(Function::Negate),
+            (name, None, _) => Function::from_infix(name).or_else(|| Function::from_name(name)),
+            _ => None,
+        };
+        let Some(known) = known else {
+            let message = match function.as_str() {
+                "cast" => format!("`cast` with a `type`: {}", Type::names()),
+                other => format!(
+                    "a function; there is no function `{}`; known are {}",
+                    shorten(other),
+                    Function::names().join(", ")
+                ),
+            };
+            return Err(self.wrong(&message));
+        };
+        Term::call(known, arguments, self.limits).map_err(|error| self.place_error(error))
+    }
+
+    /// Adds the place to an error about what something means.
+    fn place_error(&self, error: Error) -> Error {
+        match error {
+            Error::Expression(message) => Error::Expression(format!("{message} (before {})", self.place())),
+            other => other,
         }
     }
 
@@ -453,8 +599,23 @@ impl Members {
         if self.xpath.is_some() || self.namespaces.is_some() {
             return self.into_xpath(limits);
         }
-        let attribute = self.attribute.ok_or_else(|| Error::expression("a predicate lacks `attribute`"))?;
+        let term = match (self.attribute, self.term) {
+            (Some(attribute), None) => {
+                check_name(&attribute)?;
+                Term::Attribute(attribute.into())
+            }
+            (None, Some(term)) => term,
+            (None, None) => return Err(Error::expression("a predicate lacks `attribute` or `term`")),
+            (Some(_), Some(_)) => {
+                return Err(Error::expression(
+                    "a predicate has `attribute` and `term`; it takes one of them",
+                ));
+            }
+        };
         let operator = self.operator.ok_or_else(|| Error::expression("a predicate lacks `operator`"))?;
+        if let Some(negated) = ["is unknown", "is not unknown"].iter().position(|known| operator == *known) {
+            return Predicate::unknown(term, negated == 1, limits);
+        }
         let Some((operator, negated)) = Operator::from_spelling(&operator) else {
             let known: Vec<_> = Operator::spellings().collect();
             let operator = shorten(&operator);
@@ -463,6 +624,22 @@ impl Members {
                 known.join(", ")
             )));
         };
+        if let Some(right) = self.right {
+            let comparison = Comparison::from_spelling(operator.spelling(false));
+            let alone = self.value.is_none() && self.values.is_none();
+            let weighted = self.weight.is_some() || self.weights.is_some();
+            return match (comparison, alone, weighted) {
+                (_, false, _) => {
+                    Err(Error::expression("a predicate has `right` and a value; it takes one of them"))
+                }
+                (_, _, true) => Err(Error::expression("a weight follows a constant or a set, never a term")),
+                (None, ..) => {
+                    let spelling = operator.spelling(negated);
+                    Err(Error::expression(format!("`{spelling}` takes a constant, not a term")))
+                }
+                (Some(comparison), ..) => Predicate::comparison(term, comparison, negated, right, limits),
+            };
+        }
         let operand = match (self.value, self.values, operator) {
             (None, None, _) => Operand::Nothing,
             (Some(value), None, _) => Operand::One(value),
@@ -487,12 +664,14 @@ impl Members {
                 ));
             }
         };
-        Predicate::new(attribute, operator, negated, operand, &weights, limits)
+        Predicate::on(&term, operator, negated, operand, &weights, limits)
     }
 
     fn into_xpath(self, limits: &Limits) -> Result<Predicate> {
-        let Members { attribute, operator, value, values, weight, weights, xpath, namespaces } = self;
-        let others = attribute.is_some() || operator.is_some() || value.is_some();
+        let Members { attribute, term, right, operator, value, values, weight, weights, xpath, namespaces } =
+            self;
+        let others =
+            attribute.is_some() || term.is_some() || right.is_some() || operator.is_some() || value.is_some();
         let (Some(xpath), false) = (xpath, others || values.is_some() || weights.is_some()) else {
             let message =
                 "a question to a document has `xpath`, and beside it `namespaces` and `weight` only";

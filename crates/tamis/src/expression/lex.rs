@@ -35,6 +35,14 @@ pub(crate) enum Kind {
     Or,
     /// `!`
     Not,
+    Plus,
+    Minus,
+    Star,
+    Slash,
+    Percent,
+    /// `<=>`
+    Same,
+    Semicolon,
     End,
 }
 
@@ -56,6 +64,7 @@ impl Token {
         let inner = &text[self.start + 1..self.end - 1];
         match self.kind {
             Kind::String if inner.contains('\'') => inner.replace("''", "'").into(),
+            Kind::QuotedName if text.as_bytes()[self.start] == b'`' => inner.replace("``", "`").into(),
             Kind::QuotedName if inner.contains('"') => inner.replace("\"\"", "\"").into(),
             _ => inner.into(),
         }
@@ -112,6 +121,7 @@ impl<'a> Lexer<'a> {
             (b'!', Some(b'=')) => (Kind::NotEqual, 2),
             (b'!', _) => (Kind::Not, 1),
             (b'<', Some(b'>')) => (Kind::NotEqual, 2),
+            (b'<', Some(b'=')) if bytes.get(start + 2) == Some(&b'>') => (Kind::Same, 3),
             (b'<', Some(b'=')) => (Kind::AtMost, 2),
             (b'<', _) => (Kind::Less, 1),
             (b'>', Some(b'=')) => (Kind::AtLeast, 2),
@@ -120,7 +130,16 @@ impl<'a> Lexer<'a> {
             (b'|', Some(b'|')) => (Kind::Or, 2),
             (b'\'', _) => (Kind::String, self.quoted(b'\'')?),
             (b'"', _) => (Kind::QuotedName, self.quoted(b'"')?),
-            (b'0'..=b'9' | b'-' | b'+' | b'.', _) => (Kind::Number, self.number()?),
+            (b'`', _) => (Kind::QuotedName, self.quoted(b'`')?),
+            (b'0'..=b'9' | b'.', _) => (Kind::Number, self.number()?),
+            (b'-' | b'+', Some(b'0'..=b'9' | b'.')) => (Kind::Number, self.number()?),
+            (b'-', _) => (Kind::Minus, 1),
+            (b'+', _) => (Kind::Plus, 1),
+            (b'*', _) => (Kind::Star, 1),
+            (b'/', Some(b'*')) => return Err(self.open_comment()),
+            (b'/', _) => (Kind::Slash, 1),
+            (b'%', _) => (Kind::Percent, 1),
+            (b';', _) => (Kind::Semicolon, 1),
             _ => match self.word() {
                 0 => return Err(self.unknown_character()),
                 length => (Kind::Word, length),
@@ -130,7 +149,23 @@ impl<'a> Lexer<'a> {
         Ok(Token { kind, start, end: self.position })
     }
 
-    /// White space and comments from `--` to the end of the line.
+    /// Goes on reading from a position of the text.
+    pub fn restart(&mut self, position: usize) {
+        self.position = position;
+    }
+
+    /// Where reading goes on.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    fn open_comment(&self) -> Error {
+        let range = self.position..self.position + 2;
+        let expected = "`*/` for the comment that opens here".into();
+        Error::syntax(self.text, range, "the end of the text".into(), expected, None)
+    }
+
+    /// White space, comments from `--` to the end of the line, and from `/*` to `*/`.
     fn skip_blanks(&mut self) {
         let bytes = self.text.as_bytes();
         loop {
@@ -139,6 +174,13 @@ impl<'a> Lexer<'a> {
                 Some(b'-') if bytes.get(self.position + 1) == Some(&b'-') => {
                     let rest = &bytes[self.position..];
                     self.position += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                }
+                Some(b'/') if bytes.get(self.position + 1) == Some(&b'*') => {
+                    // One that is never closed stays, to be an error.
+                    match memchr::memmem::find(&bytes[self.position + 2..], b"*/") {
+                        Some(length) => self.position += length + 4,
+                        None => return,
+                    }
                 }
                 Some(0x80..) => match self.text[self.position..].chars().next() {
                     Some(c) if c.is_whitespace() => self.position += c.len_utf8(),
@@ -214,7 +256,7 @@ impl<'a> Lexer<'a> {
             '&' => ("an expression", Some("and")),
             '|' => ("an expression", Some("or")),
             '~' => ("an expression", Some("not")),
-            '\u{2018}' | '\u{2019}' | '`' => ("a string in straight single quotes", None),
+            '\u{2018}' | '\u{2019}' => ("a string in straight single quotes", None),
             '\u{201c}' | '\u{201d}' => ("a name in straight double quotes", None),
             _ => (
                 "an expression; a name with other characters than letters, digits, `_` and `.` takes double quotes",
@@ -281,6 +323,10 @@ mod tests {
         assert_eq!(kinds("\"x \"\" y\"<>.5e-3"), [QuotedName, NotEqual, Number]);
         assert_eq!(kinds("  -- only a comment"), []);
         assert_eq!(kinds("größe.länge\u{a0}= 1"), [Word, Equal, Number]);
+        assert_eq!(
+            kinds("`a ``b`/* c */ * b - -3 <=> +x;"),
+            [QuotedName, Star, Word, Minus, Number, Same, Plus, Word, Semicolon]
+        );
     }
 
     #[test]
@@ -294,7 +340,9 @@ mod tests {
 
     #[test]
     fn bad_tokens_are_errors() {
-        for text in ["'open", "\"open", "12abc", "1.2.3", "1.", "-", "1e", "#", "\u{1f980}", "&", "."] {
+        for text in
+            ["'open", "\"open", "`open", "12abc", "1.2.3", "1.", "/* open", "1e", "#", "\u{1f980}", "&", "."]
+        {
             assert!(Lexer::new(text).next().is_err(), "{text}");
         }
     }

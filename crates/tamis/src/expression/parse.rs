@@ -7,16 +7,19 @@ use std::sync::Arc;
 
 use super::lex::{Kind, Lexer, Token};
 use super::predicate::{Operand, Operator, Predicate};
+use super::term::{Comparison, Function, Term, Type};
 use super::tree::{Assembler, Connective, Expression};
+use super::truth_test::{Tested, truth_test};
 use crate::error::{Error, Result, SyntaxError};
 use crate::limits::{self, Limits};
 use crate::value::Value;
 
 /// Words that are never attributes unless quoted.
-const RESERVED: [&str; 12] =
+pub(super) const RESERVED: [&str; 12] =
     ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false"];
 /// Words that are keywords only where the grammar asks for them.
-const CONTEXTUAL: [&str; 8] = ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath"];
+const CONTEXTUAL: [&str; 9] =
+    ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath", "it"];
 
 /// Whether a name must be quoted to be read as an attribute everywhere.
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -35,8 +38,7 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Expression> {
     limits::check("bytes of an expression's text", "text", text.len(), limits.text)?;
     let mut lexer = Lexer::new(text);
     let token = lexer.next()?;
-    let mut parser =
-        Parser { text, limits, lexer, token, assembler: Assembler::default(), frames: Vec::new() };
+    let mut parser = Parser::begin(text, limits, lexer, token);
     parser.expression()?;
     let expression = parser.assembler.finish();
     expression.check(limits)?;
@@ -52,14 +54,31 @@ enum Frame {
     Chain(Connective, u32),
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    limits: &'a Limits,
-    lexer: Lexer<'a>,
+/// Operators that are spelled with words.
+#[derive(Clone, Copy)]
+enum Worded {
+    Plain(Operator),
+    /// `ilike`
+    WithoutCase,
+}
+
+/// What stands behind `is` besides `null`.
+const TRUTHS: [&str; 3] = ["true", "false", "unknown"];
+
+pub(super) struct Parser<'a> {
+    pub(super) text: &'a str,
+    pub(super) limits: &'a Limits,
+    pub(super) lexer: Lexer<'a>,
     /// The token to be read next.
-    token: Token,
-    assembler: Assembler,
+    pub(super) token: Token,
+    /// How deep the term being read is nested.
+    pub(super) term_depth: usize,
+    /// Whether `it` is the element of a list.
+    pub(super) in_list: bool,
+    pub(super) assembler: Assembler,
     frames: Vec<Frame>,
+    /// How many lists' elements the expression being read is about.
+    pub(super) lists: usize,
 }
 
 fn precedence(connective: Connective) -> u8 {
@@ -70,11 +89,29 @@ fn precedence(connective: Connective) -> u8 {
     }
 }
 
+impl<'a> Parser<'a> {
+    /// A parser whose first token was read.
+    pub(super) fn begin(text: &'a str, limits: &'a Limits, lexer: Lexer<'a>, token: Token) -> Parser<'a> {
+        let (assembler, frames) = (Assembler::default(), Vec::new());
+        Parser { text, limits, lexer, token, term_depth: 0, in_list: false, assembler, frames, lists: 0 }
+    }
+
+    /// This parser, for what is asked of an element of a list.
+    pub(super) fn inside_list(mut self) -> Parser<'a> {
+        self.in_list = true;
+        self
+    }
+}
+
 impl Parser<'_> {
-    fn expression(&mut self) -> Result<()> {
+    /// Reads an expression up to the end of the text, or up to the `)` that ends one about elements.
+    pub(super) fn expression(&mut self) -> Result<()> {
         loop {
             self.operand()?;
             loop {
+                while self.is_word("is") {
+                    self.truth_test()?;
+                }
                 while let Some(Frame::Not) = self.frames.last() {
                     self.frames.pop();
                     self.assembler.not();
@@ -87,10 +124,21 @@ impl Parser<'_> {
                 match self.token.kind {
                     Kind::Close => {
                         self.close_chains(0);
-                        let Some(Frame::Group(_)) = self.frames.pop() else {
-                            return Err(self.unexpected("`and`, `or`, `xor`, `xnor` or the end of the text"));
-                        };
+                        match self.frames.pop() {
+                            Some(Frame::Group(_)) => self.advance()?,
+                            _ if self.lists > 0 => return Ok(()),
+                            _ => {
+                                return Err(
+                                    self.unexpected("`and`, `or`, `xor`, `xnor` or the end of the text")
+                                );
+                            }
+                        }
+                    }
+                    Kind::Semicolon if self.lists == 0 => {
                         self.advance()?;
+                        if self.token.kind != Kind::End {
+                            return Err(self.unexpected("the end of the text after `;`"));
+                        }
                     }
                     Kind::End => {
                         self.close_chains(0);
@@ -118,9 +166,59 @@ impl Parser<'_> {
                 Kind::Open => self.push(Frame::Group(self.token))?,
                 Kind::Not => self.push(Frame::Not)?,
                 Kind::Word if self.is_word("not") => self.push(Frame::Not)?,
-                _ => return self.predicate(),
+                _ => break,
             }
             self.advance()?;
+        }
+        let start = self.token;
+        let mut bare = self.predicate()?;
+        // A term that is alone in parentheses may be an operand of a longer one: `(a + b) * 2 > 3`.
+        while let Some(term) = bare {
+            let closes =
+                self.token.kind == Kind::Close && matches!(self.frames.last(), Some(Frame::Group(_)));
+            if !closes {
+                return self.bare(start, &term);
+            }
+            let group = self.frames.pop();
+            let after = self.token;
+            self.advance()?;
+            if self.continues_term() {
+                let term = self.term_from(term, 1)?;
+                bare = self.asked(start, term)?;
+            } else if matches!(self.token.kind, Kind::Close) {
+                bare = Some(term);
+            } else {
+                self.frames.extend(group);
+                self.lexer.restart(after.start);
+                self.advance()?;
+                return self.bare(start, &term);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what follows belongs to the term before it.
+    fn continues_term(&self) -> bool {
+        const WORDS: [&str; 10] =
+            ["in", "between", "like", "ilike", "rlike", "regexp", "starts", "ends", "contains", "matches"];
+        match self.token.kind {
+            Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent | Kind::Same => true,
+            Kind::Equal | Kind::NotEqual | Kind::Less | Kind::AtMost | Kind::Greater | Kind::AtLeast => true,
+            Kind::Number => self.text[self.token.range()].starts_with(['-', '+']),
+            Kind::Word => {
+                WORDS.iter().any(|word| self.is_word(word)) || self.is_word("is") || self.is_word("not")
+            }
+            _ => false,
+        }
+    }
+
+    /// A term without an operator, which is true where it has the value `true`.
+    fn bare(&mut self, start: Token, term: &Term) -> Result<()> {
+        match term {
+            Term::Attribute(_) | Term::Call(Function::Coalesce | Function::Cast(Type::Boolean), _) => {
+                self.ask(start, term, Operator::Equal, false, Operand::One(Value::Boolean(true)), &[])
+            }
+            _ => Err(self.unexpected("an operator such as `=`, `in` or `between` after the term")),
         }
     }
 
@@ -179,18 +277,21 @@ impl Parser<'_> {
         }
     }
 
-    fn predicate(&mut self) -> Result<()> {
+    /// Reads a predicate or a constant; returns a term that no operator follows.
+    fn predicate(&mut self) -> Result<Option<Term>> {
         limits::check("operators and predicates", "nodes", self.assembler.len() + 1, self.limits.nodes)?;
         let start = self.token;
-        let attribute: Arc<str> = match start.kind {
-            Kind::QuotedName => start.unquoted(self.text).into(),
+        match start.kind {
             Kind::Word => {
                 let word = self.word();
                 for (name, value) in [("true", true), ("false", false)] {
                     if word.eq_ignore_ascii_case(name) {
                         self.advance()?;
+                        if self.comparison().is_some() {
+                            return self.asked(start, Term::Constant(Value::Boolean(value)));
+                        }
                         self.assembler.constant(value);
-                        return Ok(());
+                        return Ok(None);
                     }
                 }
                 if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
@@ -198,33 +299,69 @@ impl Parser<'_> {
                         "a predicate, `not` or `(` (an attribute named like a keyword takes double quotes)",
                     ));
                 }
-                word.into()
+                if self.question(start)? {
+                    return Ok(None);
+                }
             }
-            Kind::String | Kind::Number => {
-                return Err(
-                    self.unexpected("a predicate, `not` or `(`; a predicate begins with its attribute")
-                );
-            }
+            Kind::QuotedName | Kind::Number | Kind::String | Kind::Minus | Kind::Plus => {}
             Kind::End if self.assembler.len() == 0 && self.frames.is_empty() => {
                 return Err(self.unexpected("an expression"));
             }
             _ => return Err(self.unexpected("a predicate, `not` or `(`")),
-        };
-        self.advance()?;
-        if start.kind == Kind::Word && self.token.kind == Kind::Open {
-            let word = &self.text[start.range()];
-            let negated = word.eq_ignore_ascii_case("missing");
-            if negated || word.eq_ignore_ascii_case("exists") {
-                self.advance()?;
-                let attribute = self.name()?;
-                self.expect(Kind::Close, "`)`")?;
-                return self.emit(start, attribute, Operator::Exists, negated, Operand::Nothing, &[]);
-            }
-            if word.eq_ignore_ascii_case("xpath") {
-                return self.xpath(start);
-            }
         }
-        let comparison = match self.token.kind {
+        let term = self.term()?;
+        self.asked(start, term)
+    }
+
+    /// Reads a predicate that is written as a function, if one stands here.
+    fn question(&mut self, start: Token) -> Result<bool> {
+        const TWO: [(&str, Operator); 4] = [
+            ("startswith", Operator::StartsWith),
+            ("endswith", Operator::EndsWith),
+            ("contains", Operator::Contains),
+            ("array_contains", Operator::Equal),
+        ];
+        let word = &self.text[start.range()];
+        let is = |name: &str| word.eq_ignore_ascii_case(name);
+        let two = TWO.iter().find(|(name, _)| is(name));
+        if two.is_none() && !["exists", "missing", "xpath"].iter().any(|name| is(name)) {
+            return Ok(false);
+        }
+        let before = self.lexer.position();
+        self.advance()?;
+        if self.token.kind != Kind::Open {
+            self.lexer.restart(before);
+            self.token = start;
+            return Ok(false);
+        }
+        if is("xpath") {
+            if self.in_list {
+                return Err(self.error_at(start, "`xpath`".into(), "a question about the element", None));
+            }
+            self.xpath(start)?;
+        } else if let Some((_, operator)) = two {
+            self.advance()?;
+            let left = self.term()?;
+            self.expect(Kind::Comma, "`,` and what to look for")?;
+            let right = self.term()?;
+            self.expect(Kind::Close, "an operator or `)`")?;
+            self.compare(start, left, *operator, false, right)?;
+        } else {
+            self.advance()?;
+            let place = self.token;
+            let term = self.term()?;
+            if term.is_constant() {
+                return Err(self.error_at(place, self.describe(place), "the name of an attribute", None));
+            }
+            self.expect(Kind::Close, "`)`")?;
+            self.ask(start, &term, Operator::Exists, is("missing"), Operand::Nothing, &[])?;
+        }
+        Ok(true)
+    }
+
+    /// The comparison that stands here.
+    fn comparison(&self) -> Option<(Operator, bool)> {
+        match self.token.kind {
             Kind::Equal => Some((Operator::Equal, false)),
             Kind::NotEqual => Some((Operator::Equal, true)),
             Kind::Less => Some((Operator::Less, false)),
@@ -232,34 +369,164 @@ impl Parser<'_> {
             Kind::Greater => Some((Operator::Greater, false)),
             Kind::AtLeast => Some((Operator::AtLeast, false)),
             _ => None,
-        };
-        if let Some((operator, negated)) = comparison {
+        }
+    }
+
+    /// Reads what is asked of a term; returns the term where nothing is.
+    fn asked(&mut self, start: Token, term: Term) -> Result<Option<Term>> {
+        if let Some((operator, negated)) = self.comparison() {
             self.advance()?;
-            let value = self.value()?;
-            return self.weighed(start, attribute, operator, negated, Operand::One(value));
+            let right = self.term()?;
+            return self.compare(start, term, operator, negated, right).map(|()| None);
         }
-        if self.token.kind == Kind::Word {
-            if self.is_word("is") {
-                self.advance()?;
-                let negated = self.take_word("not")?;
-                if !self.take_word("null")? {
-                    let expected = if negated { "`null`" } else { "`null` or `not null`" };
-                    return Err(self.unexpected_word(expected, &["null", "not"]));
-                }
-                return self.emit(start, attribute, Operator::IsNull, negated, Operand::Nothing, &[]);
-            }
+        if self.token.kind == Kind::Same {
+            self.advance()?;
+            return self.same(start, term, false).map(|()| None);
+        }
+        if self.token.kind != Kind::Word {
+            return Ok(Some(term));
+        }
+        if self.is_word("is") {
+            let (token, position) = (self.token, self.lexer.position());
+            self.advance()?;
             let negated = self.take_word("not")?;
-            if let Some(operator) = self.take_operator()? {
-                return self.worded(start, attribute, operator, negated);
+            if self.take_word("null")? {
+                return self
+                    .ask(start, &term, Operator::IsNull, negated, Operand::Nothing, &[])
+                    .map(|()| None);
             }
-            if negated {
-                let words = ["in", "between", "like", "starts", "ends", "contains", "matches"];
-                return Err(
-                    self.unexpected_word("`in`, `between`, `like` or another operator after `not`", &words)
-                );
+            if self.take_word("distinct")? {
+                if !self.take_word("from")? {
+                    return Err(self.unexpected_word("`from`", &["from"]));
+                }
+                return self.same(start, term, !negated).map(|()| None);
+            }
+            if TRUTHS.iter().any(|word| self.is_word(word)) {
+                self.lexer.restart(position);
+                self.token = token;
+                return Ok(Some(term));
+            }
+            return Err(self.after_is(negated));
+        }
+        let negated = self.take_word("not")?;
+        if let Some(operator) = self.take_operator()? {
+            return self.worded(start, term, operator, negated).map(|()| None);
+        }
+        if negated {
+            let words = ["in", "between", "like", "ilike", "starts", "ends", "contains", "matches"];
+            return Err(
+                self.unexpected_word("`in`, `between`, `like` or another operator after `not`", &words)
+            );
+        }
+        Ok(Some(term))
+    }
+
+    fn after_is(&self, negated: bool) -> Error {
+        let not = if negated { "" } else { " or `not`" };
+        let expected = format!("`null`, `true`, `false`, `unknown`, `distinct from`{not}");
+        self.unexpected_word(&expected, &["null", "not", "true", "false", "unknown", "distinct"])
+    }
+
+    /// Reads `is [not] true`, `false` or `unknown` behind a complete operand.
+    fn truth_test(&mut self) -> Result<()> {
+        self.advance()?;
+        let negated = self.take_word("not")?;
+        let Some(word) = TRUTHS.iter().position(|word| self.is_word(word)) else {
+            return Err(self.after_is(negated));
+        };
+        let place = self.token;
+        self.advance()?;
+        let operand = self.assembler.take_last();
+        let tested = [Tested::True, Tested::False, Tested::Unknown][word];
+        let tested =
+            truth_test(&operand, tested, negated, self.limits).map_err(|error| self.locate(place, error))?;
+        self.assembler.append(&tested);
+        limits::check("operators and predicates", "nodes", self.assembler.len(), self.limits.nodes)
+    }
+
+    /// Emits a comparison of two terms, of which one or both may be constants.
+    fn compare(
+        &mut self,
+        start: Token,
+        left: Term,
+        operator: Operator,
+        negated: bool,
+        right: Term,
+    ) -> Result<()> {
+        match (left, right) {
+            (left @ Term::Constant(_), right @ Term::Constant(_)) => {
+                let comparison = Comparison::from_spelling(operator.spelling(false));
+                let compared =
+                    comparison.map(|comparison| Function::Compare(comparison).fold(&[left, right]));
+                let Some(Some(Value::Boolean(holds))) = compared else {
+                    let message = "a predicate asks about a term that is no constant";
+                    return Err(self.locate(start, Error::expression(message)));
+                };
+                self.assembler.constant(holds != negated);
+                Ok(())
+            }
+            (left, Term::Constant(right)) => {
+                self.weighed(start, &left, operator, negated, Operand::One(right))
+            }
+            (Term::Constant(left), right) if operator.flipped().is_some() => {
+                let operator = operator.flipped().unwrap_or(operator);
+                self.refuse_weight()?;
+                self.ask(start, &right, operator, negated, Operand::One(left), &[])
+            }
+            (left, right) => {
+                let Some(comparison) = Comparison::from_spelling(operator.spelling(false)) else {
+                    let message = format!("`{}` takes a constant, not a term", operator.spelling(negated));
+                    return Err(self.locate(start, Error::expression(message)));
+                };
+                self.refuse_weight()?;
+                let predicate = Predicate::comparison(left, comparison, negated, right, self.limits)
+                    .map_err(|error| self.locate(start, error))?;
+                self.assembler.predicate(predicate);
+                Ok(())
             }
         }
-        self.emit(start, attribute, Operator::Equal, false, Operand::One(Value::Boolean(true)), &[])
+    }
+
+    fn refuse_weight(&self) -> Result<()> {
+        match self.token.kind {
+            Kind::Caret => Err(self.unexpected("no weight: it follows a constant or a set, never a term")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the right side of `<=>`, which is true of two nulls, and never unknown.
+    fn same(&mut self, start: Token, left: Term, negated: bool) -> Result<()> {
+        let right = if self.take_word("null")? { None } else { Some(self.term()?) };
+        let (left, right) = match (left, right) {
+            (left @ Term::Constant(_), Some(right)) => (right, Some(left)),
+            (left, right) => (left, right),
+        };
+        self.refuse_weight()?;
+        match right {
+            None => self.ask(start, &left, Operator::IsNull, false, Operand::Nothing, &[])?,
+            Some(right @ Term::Constant(_)) if left.is_constant() => {
+                self.compare(start, left, Operator::Equal, false, right)?;
+            }
+            Some(right @ Term::Constant(_)) => {
+                self.ask(start, &left, Operator::IsNull, true, Operand::Nothing, &[])?;
+                self.compare(start, left, Operator::Equal, false, right)?;
+                self.assembler.connect(Connective::And, 2);
+            }
+            Some(right) => {
+                self.ask(start, &left, Operator::IsNull, false, Operand::Nothing, &[])?;
+                self.ask(start, &right, Operator::IsNull, false, Operand::Nothing, &[])?;
+                self.assembler.connect(Connective::And, 2);
+                self.ask(start, &left, Operator::IsNull, true, Operand::Nothing, &[])?;
+                self.ask(start, &right, Operator::IsNull, true, Operand::Nothing, &[])?;
+                self.compare(start, left, Operator::Equal, false, right)?;
+                self.assembler.connect(Connective::And, 3);
+                self.assembler.connect(Connective::Or, 2);
+            }
+        }
+        if negated {
+            self.assembler.not();
+        }
+        Ok(())
     }
 
     /// Reads what stands behind `xpath`: an expression, and the namespaces of its prefixes.
@@ -306,46 +573,120 @@ impl Parser<'_> {
     }
 
     /// Reads an operator that is spelled with words, if one stands here.
-    fn take_operator(&mut self) -> Result<Option<Operator>> {
-        const WORDS: [(&str, Operator); 7] = [
-            ("in", Operator::In),
-            ("between", Operator::Between),
-            ("like", Operator::Like),
-            ("starts", Operator::StartsWith),
-            ("ends", Operator::EndsWith),
-            ("contains", Operator::Contains),
-            ("matches", Operator::Matches),
+    fn take_operator(&mut self) -> Result<Option<Worded>> {
+        use Worded::{Plain, WithoutCase};
+        const WORDS: [(&str, Worded); 10] = [
+            ("in", Plain(Operator::In)),
+            ("between", Plain(Operator::Between)),
+            ("like", Plain(Operator::Like)),
+            ("ilike", WithoutCase),
+            ("starts", Plain(Operator::StartsWith)),
+            ("ends", Plain(Operator::EndsWith)),
+            ("contains", Plain(Operator::Contains)),
+            ("matches", Plain(Operator::Matches)),
+            ("rlike", Plain(Operator::Matches)),
+            ("regexp", Plain(Operator::Matches)),
         ];
         let Some(&(_, operator)) = WORDS.iter().find(|(word, _)| self.is_word(word)) else {
             return Ok(None);
         };
         self.advance()?;
-        if matches!(operator, Operator::StartsWith | Operator::EndsWith) && !self.take_word("with")? {
+        if matches!(operator, Plain(Operator::StartsWith | Operator::EndsWith)) && !self.take_word("with")? {
             return Err(self.unexpected_word("`with`", &["with"]));
         }
         Ok(Some(operator))
     }
 
-    fn worded(&mut self, start: Token, attribute: Arc<str>, operator: Operator, negated: bool) -> Result<()> {
+    fn worded(&mut self, start: Token, term: Term, worded: Worded, negated: bool) -> Result<()> {
+        let (operator, term) = match worded {
+            Worded::Plain(operator) => (operator, term),
+            Worded::WithoutCase => {
+                let term = Term::call(Function::Lower, vec![term], self.limits);
+                (Operator::Like, term.map_err(|error| self.locate(start, error))?)
+            }
+        };
         match operator {
             Operator::In => {
                 let (values, weights) = self.set()?;
-                self.emit(start, attribute, operator, negated, Operand::Set(values), &weights)
+                self.ask(start, &term, operator, negated, Operand::Set(values), &weights)
             }
             Operator::Between => {
-                let low = self.value()?;
+                let low = self.term()?;
                 if self.token.kind != Kind::And && !self.is_word("and") {
                     return Err(self.unexpected_word("`and` between the two ends", &["and"]));
                 }
                 self.advance()?;
-                let high = self.value()?;
-                self.weighed(start, attribute, operator, negated, Operand::Range(low, high))
+                let high = self.term()?;
+                self.between(start, term, negated, low, high)
+            }
+            Operator::Like | Operator::Matches => {
+                let place = self.token;
+                let Term::Constant(mut value) = self.term()? else {
+                    let expected = "a string in single quotes, not a term";
+                    return Err(self.error_at(place, self.describe(place), expected, None));
+                };
+                if operator == Operator::Like && self.take_word("escape")? {
+                    value = self.escape(place, &value)?;
+                }
+                if let (Worded::WithoutCase, Value::String(pattern)) = (worded, &value) {
+                    value = Value::String(super::term::lower(pattern).into());
+                }
+                self.weighed(start, &term, operator, negated, Operand::One(value))
             }
             _ => {
-                let value = self.value()?;
-                self.weighed(start, attribute, operator, negated, Operand::One(value))
+                let right = self.term()?;
+                self.compare(start, term, operator, negated, right)
             }
         }
+    }
+
+    /// Emits `between`; with a term it is two comparisons.
+    fn between(&mut self, start: Token, term: Term, negated: bool, low: Term, high: Term) -> Result<()> {
+        match (term, low, high) {
+            (term, Term::Constant(low), Term::Constant(high)) if !term.is_constant() => {
+                self.weighed(start, &term, Operator::Between, negated, Operand::Range(low, high))
+            }
+            (term, low, high) => {
+                self.compare(start, term.clone(), Operator::AtLeast, false, low)?;
+                self.compare(start, term, Operator::AtMost, false, high)?;
+                self.assembler.connect(Connective::And, 2);
+                if negated {
+                    self.assembler.not();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads the character behind `escape`, and gives the pattern with backslashes in its place.
+    fn escape(&mut self, place: Token, pattern: &Value) -> Result<Value> {
+        let token = self.token;
+        let escape = self.string("one character in single quotes")?;
+        let mut characters = escape.chars();
+        let (escape, rest) = (characters.next(), characters.next());
+        let (None, Value::String(pattern)) = (rest, pattern) else {
+            return Err(self.error_at(token, self.describe(token), "one character in single quotes", None));
+        };
+        let mut written = String::with_capacity(pattern.len());
+        let mut pattern = pattern.chars();
+        while let Some(character) = pattern.next() {
+            if Some(character) != escape {
+                written.push_str(if character == '\\' { "\\\\" } else { "" });
+                written.extend((character != '\\').then_some(character));
+                continue;
+            }
+            match pattern.next() {
+                Some(next) if matches!(next, '%' | '_' | '\\') || Some(next) == escape => {
+                    written.push_str(if matches!(next, '%' | '_' | '\\') { "\\" } else { "" });
+                    written.push(next);
+                }
+                _ => {
+                    let expected = "`%`, `_` or the escape character itself behind every escape character";
+                    return Err(self.error_at(place, self.describe(place), expected, None));
+                }
+            }
+        }
+        Ok(Value::String(written.into()))
     }
 
     fn set(&mut self) -> Result<(Vec<Value>, Vec<f64>)> {
@@ -356,7 +697,7 @@ impl Parser<'_> {
             return Ok((values, weights));
         }
         loop {
-            values.push(self.value()?);
+            values.push(self.set_value()?);
             limits::check("values of a set", "set", values.len(), self.limits.set)?;
             if let Some(weight) = self.weight()? {
                 weights.resize(values.len() - 1, 1.0);
@@ -375,38 +716,54 @@ impl Parser<'_> {
         Ok((values, weights))
     }
 
+    /// A value of a set: a constant, or a term of constants.
+    fn set_value(&mut self) -> Result<Value> {
+        let place = self.token;
+        match self.term()? {
+            Term::Constant(value) => Ok(value),
+            _ => {
+                let expected = "a value; a set holds no attributes: write `a = b or a = c`";
+                Err(self.error_at(place, self.describe(place), expected, None))
+            }
+        }
+    }
+
+    fn describe(&self, token: Token) -> String {
+        token.describe(self.text)
+    }
+
     /// Emits a predicate whose operand a weight may follow.
     fn weighed(
         &mut self,
         start: Token,
-        attribute: Arc<str>,
+        term: &Term,
         operator: Operator,
         negated: bool,
         operand: Operand,
     ) -> Result<()> {
         match self.weight()? {
-            None => self.emit(start, attribute, operator, negated, operand, &[]),
-            Some(weight) => self.emit(start, attribute, operator, negated, operand, &[weight]),
+            None => self.ask(start, term, operator, negated, operand, &[]),
+            Some(weight) => self.ask(start, term, operator, negated, operand, &[weight]),
         }
     }
 
-    fn emit(
+    fn ask(
         &mut self,
         start: Token,
-        attribute: Arc<str>,
+        term: &Term,
         operator: Operator,
         negated: bool,
         operand: Operand,
         weights: &[f64],
     ) -> Result<()> {
-        let predicate = Predicate::new(attribute, operator, negated, operand, weights, self.limits)
+        let predicate = Predicate::on(term, operator, negated, operand, weights, self.limits)
             .map_err(|error| self.locate(start, error))?;
         self.assembler.predicate(predicate);
         Ok(())
     }
 
     /// Adds the place of the predicate to an error about what it means.
-    fn locate(&self, start: Token, error: Error) -> Error {
+    pub(super) fn locate(&self, start: Token, error: Error) -> Error {
         match error {
             Error::Expression(message) => {
                 let place = self.error_at(start, String::new(), "", None);
@@ -418,7 +775,7 @@ impl Parser<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<Arc<str>> {
+    pub(super) fn name(&mut self) -> Result<Arc<str>> {
         let name: Arc<str> = match self.token.kind {
             Kind::QuotedName => self.token.unquoted(self.text).into(),
             Kind::Word if !RESERVED.iter().any(|keyword| self.is_word(keyword)) => self.word().into(),
@@ -428,9 +785,12 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    fn weight(&mut self) -> Result<Option<f64>> {
+    pub(super) fn weight(&mut self) -> Result<Option<f64>> {
         if self.token.kind != Kind::Caret {
             return Ok(None);
+        }
+        if self.in_list {
+            return Err(self.unexpected("no weight: what is asked of an element has none"));
         }
         self.advance()?;
         if self.token.kind != Kind::Number {
@@ -442,7 +802,12 @@ impl Parser<'_> {
         Ok(Some(weight))
     }
 
-    fn value(&mut self) -> Result<Value> {
+    /// Reads a literal that begins with a word, such as `date '2026-01-02'`, if one stands here.
+    pub(super) fn literal(&mut self) -> Result<Option<Value>> {
+        Ok(None)
+    }
+
+    pub(super) fn value(&mut self) -> Result<Value> {
         let text = &self.text[self.token.range()];
         let value = match self.token.kind {
             Kind::String => Value::String(self.token.unquoted(self.text).into()),
@@ -470,20 +835,20 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    fn advance(&mut self) -> Result<()> {
+    pub(super) fn advance(&mut self) -> Result<()> {
         self.token = self.lexer.next()?;
         Ok(())
     }
 
-    fn word(&self) -> &str {
+    pub(super) fn word(&self) -> &str {
         &self.text[self.token.range()]
     }
 
-    fn is_word(&self, keyword: &str) -> bool {
+    pub(super) fn is_word(&self, keyword: &str) -> bool {
         self.token.kind == Kind::Word && self.word().eq_ignore_ascii_case(keyword)
     }
 
-    fn take_word(&mut self, keyword: &str) -> Result<bool> {
+    pub(super) fn take_word(&mut self, keyword: &str) -> Result<bool> {
         let found = self.is_word(keyword);
         if found {
             self.advance()?;
@@ -491,19 +856,19 @@ impl Parser<'_> {
         Ok(found)
     }
 
-    fn expect(&mut self, kind: Kind, expected: &str) -> Result<()> {
+    pub(super) fn expect(&mut self, kind: Kind, expected: &str) -> Result<()> {
         if self.token.kind != kind {
             return Err(self.unexpected(expected));
         }
         self.advance()
     }
 
-    fn unexpected(&self, expected: &str) -> Error {
+    pub(super) fn unexpected(&self, expected: &str) -> Error {
         self.error_at(self.token, self.token.describe(self.text), expected, None)
     }
 
     /// An error where one of `keywords` may have been meant.
-    fn unexpected_word(&self, expected: &str, keywords: &[&'static str]) -> Error {
+    pub(super) fn unexpected_word(&self, expected: &str, keywords: &[&'static str]) -> Error {
         let suggestion = if self.token.kind == Kind::Word { nearest(self.word(), keywords) } else { None };
         self.error_at(self.token, self.token.describe(self.text), expected, suggestion)
     }
@@ -536,13 +901,19 @@ impl Parser<'_> {
         self.error_at(self.token, self.token.describe(self.text), expected, suggestion)
     }
 
-    fn error_at(&self, token: Token, found: String, expected: &str, suggestion: Option<&str>) -> Error {
+    pub(super) fn error_at(
+        &self,
+        token: Token,
+        found: String,
+        expected: &str,
+        suggestion: Option<&str>,
+    ) -> Error {
         Error::syntax(self.text, token.range(), found, expected.to_owned(), suggestion)
     }
 }
 
 /// The keyword that `word` is most likely a misspelling of.
-fn nearest(word: &str, keywords: &[&'static str]) -> Option<&'static str> {
+pub(super) fn nearest(word: &str, keywords: &[&'static str]) -> Option<&'static str> {
     if word.len() > 16 {
         return None;
     }

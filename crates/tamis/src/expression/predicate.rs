@@ -8,6 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::pattern::Pattern;
+use super::term::{Comparison, Function, Term, check_name, is_hidden};
 use super::xpath::is_satisfied;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
@@ -70,6 +71,18 @@ impl Operator {
     pub fn spelling(self, negated: bool) -> &'static str {
         let (_, positive, negative) = SPELLINGS[self as usize];
         if negated { negative.unwrap_or(positive) } else { positive }
+    }
+
+    /// The comparison that holds where this one does with its sides exchanged.
+    pub(super) fn flipped(self) -> Option<Operator> {
+        match self {
+            Operator::Equal => Some(Operator::Equal),
+            Operator::Less => Some(Operator::Greater),
+            Operator::AtMost => Some(Operator::AtLeast),
+            Operator::Greater => Some(Operator::Less),
+            Operator::AtLeast => Some(Operator::AtMost),
+            _ => None,
+        }
     }
 
     /// Every spelling, for messages.
@@ -155,15 +168,80 @@ impl Predicate {
         limits: &Limits,
     ) -> Result<Predicate> {
         let attribute = attribute.into();
-        if attribute.is_empty() {
-            return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
-        }
+        check_name(&attribute)?;
         if is_satisfied(&attribute) {
             return Err(Error::expression(format!(
                 "the attribute `{attribute}` cannot be named; what a document satisfies is asked as xpath('...')"
             )));
         }
         Predicate::unchecked(attribute, operator, negated, operand, weights, limits)
+    }
+
+    /// A test of a term, checked as [`Predicate::new`] checks it.
+    pub fn on(
+        term: &Term,
+        operator: Operator,
+        negated: bool,
+        operand: Operand,
+        weights: &[f64],
+        limits: &Limits,
+    ) -> Result<Predicate> {
+        match term {
+            Term::Attribute(name) if !is_hidden(name) => {
+                Predicate::new(name.clone(), operator, negated, operand, weights, limits)
+            }
+            Term::Constant(_) => Err(Error::expression("a predicate asks about a term that is no constant")),
+            other => Predicate::unchecked(other.name(), operator, negated, operand, weights, limits),
+        }
+    }
+
+    /// A comparison of two terms, neither of which is a constant.
+    pub fn comparison(
+        left: Term,
+        comparison: Comparison,
+        negated: bool,
+        right: Term,
+        limits: &Limits,
+    ) -> Result<Predicate> {
+        let term = Term::call(Function::Compare(comparison), vec![left, right], limits)?;
+        Predicate::on(&term, Operator::Equal, negated, Operand::One(Value::Boolean(true)), &[], limits)
+    }
+
+    /// Whether what is asked about a term is unknown, because it has no value.
+    pub(super) fn unknown(term: Term, negated: bool, limits: &Limits) -> Result<Predicate> {
+        let term = Term::Call(Function::IsUnknown, vec![term]);
+        Predicate::on(&term, Operator::Equal, negated, Operand::One(Value::Boolean(true)), &[], limits)
+    }
+
+    /// The two terms that the predicate compares, if it does.
+    pub fn as_comparison(&self) -> Option<(Term, Comparison, Term)> {
+        if !is_hidden(&self.attribute) || self.test != Test::Equal(Value::Boolean(true)) {
+            return None;
+        }
+        match Term::from_name(&self.attribute) {
+            Ok(Term::Call(Function::Compare(comparison), arguments)) => {
+                let [left, right] = <[Term; 2]>::try_from(arguments).ok()?;
+                Some((left, comparison, right))
+            }
+            _ => None,
+        }
+    }
+
+    /// The term that the predicate asks to be unknown, if it does.
+    pub fn as_unknown(&self) -> Option<Term> {
+        if !is_hidden(&self.attribute) {
+            return None;
+        }
+        match Term::from_name(&self.attribute) {
+            Ok(Term::Call(Function::IsUnknown, mut arguments)) => arguments.pop(),
+            _ => None,
+        }
+    }
+
+    /// The term that the predicate asks about.
+    pub fn term(&self) -> Term {
+        // The names of terms are written by terms.
+        Term::from_name(&self.attribute).unwrap_or_else(|_| Term::Attribute(self.attribute.clone()))
     }
 
     /// As [`Predicate::new`], whatever the attribute.

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::lex::word_length;
 use super::parse::is_keyword;
-use super::predicate::{Predicate, Test};
+use super::predicate::{Operator, Predicate, Test};
+use super::term::{is_hidden, shown};
 use super::tree::{Expression, Node};
 use crate::value::{Value, write_quoted};
 
@@ -92,6 +93,15 @@ impl fmt::Display for Predicate {
             }
             return write!(f, "){}", weight(0));
         }
+        if let Some((left, comparison, right)) = self.as_comparison() {
+            let operator = Operator::from_spelling(comparison.spelling());
+            let spelling = operator.map_or("", |(operator, _)| operator.spelling(self.negated()));
+            return write!(f, "{left} {spelling} {right}");
+        }
+        if let Some(unknown) = self.as_unknown() {
+            let not = if self.negated() { "not " } else { "" };
+            return write!(f, "{unknown} is {not}unknown");
+        }
         let name = Name(self.attribute());
         match self.test() {
             Test::Exists => write!(f, "{spelling}({name})"),
@@ -122,12 +132,14 @@ impl fmt::Display for Predicate {
     }
 }
 
-/// An attribute's name, quoted where it must be.
-struct Name<'a>(&'a str);
+/// An attribute's name, quoted where it must be; of a term, its text.
+pub(super) struct Name<'a>(pub &'a str);
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if word_length(self.0) == self.0.len() && !is_keyword(self.0) {
+        if is_hidden(self.0) {
+            f.write_str(&shown(self.0))
+        } else if word_length(self.0) == self.0.len() && !is_keyword(self.0) {
             f.write_str(self.0)
         } else {
             write_quoted(f, self.0, '"')

@@ -268,6 +268,16 @@ impl Assembler {
         self.nodes.extend_from_slice(&expression.nodes);
     }
 
+    /// Takes the operand completed last away.
+    pub fn take_last(&mut self) -> Expression {
+        let (mut start, mut open) = (self.nodes.len(), 1);
+        while open > 0 {
+            start -= 1;
+            open = open - 1 + self.nodes[start].operands();
+        }
+        Expression { nodes: self.nodes.split_off(start) }
+    }
+
     pub fn not(&mut self) {
         self.nodes.push(Node::Not);
     }

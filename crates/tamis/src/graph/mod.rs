@@ -108,7 +108,7 @@ struct Writer {
 impl Graph {
     /// An empty graph.
     pub fn new(missing: Missing, limits: Limits) -> Graph {
-        let attributes = Arc::new(Attributes::default());
+        let attributes = Arc::new(Attributes::new(missing, &limits));
         let segment = Segment::new(&Draft::default(), &attributes, missing, &[]);
         Graph::from_segment(segment, attributes, missing, limits, None)
     }

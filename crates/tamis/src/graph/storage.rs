@@ -62,7 +62,7 @@ impl Graph {
             if format!("{:016x}", reader.checksum()) != checksum {
                 return Err(Error::storage(&path, "this is not the file that the manifest names"));
             }
-            let attributes = Arc::new(Attributes::default());
+            let attributes = Arc::new(Attributes::new(missing, &limits));
             let segment = Segment::read(&mut reader, &attributes, missing, verify)?;
             Ok(Graph::from_segment(segment, attributes, missing, limits.clone(), Some(path)))
         })

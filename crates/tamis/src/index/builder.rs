@@ -198,7 +198,7 @@ impl Builder {
             (Id::Integer(_), Id::String(_)) => Ordering::Less,
             (Id::String(_), Id::Integer(_)) => Ordering::Greater,
         });
-        let attributes = Arc::new(Attributes::default());
+        let attributes = Arc::new(Attributes::new(self.missing, &self.limits));
         let algorithm = Algorithm::Auto;
         let (missing, normal_form) = (self.missing, self.limits.normal_form);
         // A task of many has one core.

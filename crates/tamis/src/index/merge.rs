@@ -31,7 +31,8 @@ impl Shared {
         if live.is_empty() {
             return Ok(None);
         }
-        let segment = Segment::new(&live, self.settings(&self.load().attributes, sample))?;
+        let attributes = Arc::new(self.load().attributes.fork());
+        let segment = Segment::new(&live, self.settings(&attributes, sample))?;
         Ok(Some(Arc::new(segment)))
     }
 

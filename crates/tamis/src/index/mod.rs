@@ -19,6 +19,7 @@ mod segment;
 mod snapshot;
 mod storage;
 mod subscription;
+mod terms;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -46,6 +47,7 @@ use documents::Documents;
 use draft::{Draft, Written, may_ask_documents, name_of};
 use merge::{Turn, next_run};
 use segment::{Segment, Settings};
+use terms::attributes_for;
 
 /// Up to so many subscriptions are merged by the writer itself, which takes milliseconds.
 const AT_ONCE: usize = 512;
@@ -91,7 +93,8 @@ impl Index {
     /// An empty index that uses one algorithm.
     pub fn with_algorithm(missing: Missing, limits: Limits, algorithm: Algorithm) -> Index {
         let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
-        let empty = Snapshot::new(0, Vec::new(), 0, Arc::default(), documents);
+        let attributes = Arc::new(Attributes::new(missing, &limits));
+        let empty = Snapshot::new(0, Vec::new(), 0, attributes, documents);
         Index::from_snapshot(missing, limits, algorithm, empty)
     }
 
@@ -198,13 +201,16 @@ impl Index {
         let shared = &self.shared;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
-        let added = draft::compile(drafts, shared.settings(&shared.load().attributes, &sample))?;
+        // New terms become known to those who decode events when their subscriptions do.
+        let attributes = Arc::new(shared.load().attributes.fork());
+        let added = draft::compile(drafts, shared.settings(&attributes, &sample))?;
         // What has to be found out about files is found out before the turn comes.
         shared.check_patterns(&shared.load().segments, &added)?;
         {
             let _writer = shared.writer();
             let current = shared.load();
             shared.check_patterns(&current.segments, &added)?;
+            shared.check_terms(&current, &added)?;
             let version = current.version + 1;
             let mut live = current.live + drafts.len();
             for segment in added.iter().filter(|_| current.live > 0) {
@@ -355,11 +361,12 @@ impl Shared {
             let Ok(merged) = self.merge(parts, version, &[]) else { break };
             segments.splice(run, merged);
         }
+        let attributes = attributes_for(&current.attributes, segments.iter());
         self.snapshot.store(Arc::new(Snapshot {
             version,
             segments,
             live,
-            attributes: Arc::clone(&current.attributes),
+            attributes,
             sample: Arc::clone(&current.sample),
             filters: current.documents.snapshot(),
             documents: Arc::clone(&current.documents),

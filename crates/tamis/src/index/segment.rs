@@ -13,8 +13,9 @@ use super::AT_ONCE as MERGED_AT_ONCE;
 use super::draft::{Draft, contains_word};
 use super::records::{Records, RecordsBuilder};
 use super::subscription::Subscription;
+use super::terms::SegmentTerms;
 use crate::error::{Error, Result};
-use crate::event::{Attributes, Event};
+use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{Expression, Outer, Pattern, check_size, normalise, parse};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
@@ -151,6 +152,8 @@ pub(super) struct Segment {
     /// The distinct regular expressions of its expressions; of a file, found when someone asks.
     patterns: OnceLock<Box<[Pattern]>>,
     names: Arc<Attributes>,
+    /// The terms that its expressions ask about.
+    terms: SegmentTerms,
     missing: Missing,
     /// For every slot the version that removed it, 0 while none did; made for the first removal.
     removed: OnceLock<Box<[AtomicU64]>>,
@@ -168,6 +171,7 @@ impl Segment {
     pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
         let many = drafts.len() >= COMPILED;
         let mut patterns = DistinctPatterns::default();
+        let mut terms = SegmentTerms::default();
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
                 let (mut records, mut builder) = (RecordsBuilder::default(), CompiledBuilder::default());
@@ -176,6 +180,7 @@ impl Segment {
                     records.push(&subscription, draft.text().as_deref());
                     builder.push(&subscription.expression);
                     patterns.add(&subscription.expression);
+                    terms.learn(&subscription.expression);
                 }
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
@@ -188,6 +193,7 @@ impl Segment {
                 for (subscription, draft) in subscriptions.iter().zip(drafts) {
                     records.push(subscription, draft.text().as_deref());
                     patterns.add(&subscription.expression);
+                    terms.learn(&subscription.expression);
                 }
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
@@ -201,6 +207,7 @@ impl Segment {
             scores: OnceLock::new(),
             patterns: OnceLock::from(patterns.finish()),
             names: settings.attributes.clone(),
+            terms,
             missing: settings.missing,
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
@@ -429,7 +436,15 @@ impl Segment {
         (removed > 0).then_some(removed)
     }
 
+    /// The terms that its live subscriptions ask about.
+    pub fn terms(&self) -> Vec<AttributeId> {
+        self.terms.live(&self.names)
+    }
+
     pub fn remove(&self, slot: Slot, version: u64) {
+        // Of a damaged file, terms are computed that nobody asks for.
+        let live = (0..self.len() as Slot).filter(|&other| self.removed_at(other).is_none());
+        self.terms.release(slot, live, |slot| self.expression(slot).ok());
         let removed = self.removed.get_or_init(|| (0..self.len()).map(|_| AtomicU64::new(0)).collect());
         removed[slot as usize].store(version, Ordering::Release);
         self.removals.fetch_add(1, Ordering::AcqRel);
@@ -471,6 +486,7 @@ impl Segment {
             scores: OnceLock::new(),
             patterns: OnceLock::new(),
             names: attributes.clone(),
+            terms: SegmentTerms::default(),
             missing,
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
@@ -483,10 +499,16 @@ impl Segment {
             let read = Compiled::read(&mut reader, attributes, missing, segment.len(), |slot| {
                 segment.expression(slot)
             })?;
+            read.names().for_each(|name| segment.terms.learn_name(name));
+            for slot in read.deep() {
+                let expression = segment.expression(*slot)?;
+                segment.terms.learn(&expression);
+            }
             Engine::Compiled(Box::new(read))
         } else {
             let slots = 0..segment.len() as Slot;
             let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
+            expressions.iter().for_each(|expression| segment.terms.learn(expression));
             Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)
         };
         Ok((segment, checksum))

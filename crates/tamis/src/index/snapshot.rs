@@ -11,6 +11,7 @@ use super::documents::Documents;
 use super::sample::Sample;
 use super::segment::Segment;
 use super::subscription::Subscription;
+use super::terms::attributes_for;
 use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::id::{Id, IdRef};
@@ -64,6 +65,7 @@ impl Snapshot {
         documents: Arc<Documents>,
     ) -> Snapshot {
         let filters = documents.snapshot();
+        let attributes = attributes_for(&attributes, segments.iter());
         Snapshot { version, segments, live, attributes, sample: Arc::default(), documents, filters }
     }
 
@@ -239,7 +241,8 @@ impl Snapshot {
             subscriptions: self.live,
             removed: slots - self.live,
             segments: self.segments.len(),
-            attributes: self.attributes.len(),
+            attributes: self.attributes.visible(),
+            terms: self.attributes.terms(),
             matching_bytes: matching,
             subscription_bytes: subscriptions,
             matcher: largest.map_or("scan", |segment| segment.matcher().name()),
@@ -272,6 +275,8 @@ pub struct Stats {
     pub segments: usize,
     /// Attributes that subscriptions mention or have mentioned.
     pub attributes: usize,
+    /// Terms that are computed for events that have their arguments.
+    pub terms: usize,
     /// Bytes that matching reads.
     pub matching_bytes: usize,
     /// Bytes of ids, expressions' texts and metadata.

@@ -105,7 +105,7 @@ impl Index {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
-        let attributes = Arc::new(Attributes::default());
+        let attributes = Arc::new(Attributes::new(missing, &limits));
         let hierarchies = manifest.json("hierarchies").and_then(hierarchies::read);
         for (name, hierarchy) in hierarchies.ok_or_else(|| manifest.damaged())? {
             attributes.set_hierarchy(&name, Some(hierarchy));

@@ -226,6 +226,16 @@ impl Compiled {
         Ok(compiled)
     }
 
+    /// The names of the attributes that the expressions ask about, but for those that are scanned.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        (0..self.names.len()).filter_map(|position| self.names.get(position))
+    }
+
+    /// The slots of the expressions that are scanned.
+    pub(crate) fn deep(&self) -> &[Slot] {
+        &self.deep
+    }
+
     /// Whether to find out if so many events are better looked at together: not where that was found
     /// to be no better a short while ago.
     fn is_worth_asking(&self, events: usize, evaluation: Evaluation) -> bool {

@@ -1,0 +1,245 @@
+//! Which terms does an event have, and what are their values?
+//!
+//! A term is an attribute whose values are computed from those of others. Arguments have lower numbers
+//! than what is computed from them, so terms are computed in the order of their numbers: each at most
+//! once per event, and only where the event has an argument.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use super::attributes::Settings;
+use super::{AttributeId, Event, Field, Shape};
+use crate::error::Result;
+use crate::expression::{Context, Function};
+use crate::limits;
+use crate::truth::Missing;
+use crate::value::{Value, ValueRef};
+
+/// The terms of an index or graph, made ready to be computed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Program {
+    terms: HashMap<AttributeId, Arc<Computation>, ahash::RandomState>,
+    /// The terms that are computed from an attribute, where it is what they need to begin with.
+    dependents: HashMap<AttributeId, Vec<AttributeId>, ahash::RandomState>,
+    /// Terms that every event has.
+    always: Vec<AttributeId>,
+}
+
+/// How a term is computed.
+#[derive(Debug)]
+pub(super) struct Computation {
+    pub function: Function,
+    pub arguments: Box<[Argument]>,
+}
+
+#[derive(Debug)]
+pub(super) enum Argument {
+    Attribute(AttributeId),
+    Constant(Value),
+}
+
+impl Computation {
+    /// The attributes that it reads.
+    pub fn arguments(&self) -> impl Iterator<Item = AttributeId> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Attribute(attribute) => Some(*attribute),
+            Argument::Constant(_) => None,
+        })
+    }
+}
+
+impl Program {
+    pub fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    pub fn contains(&self, term: AttributeId) -> bool {
+        self.terms.contains_key(&term)
+    }
+
+    /// Whether what kind of thing an attribute is matters, whatever its values are.
+    pub fn asks_shape(&self, attribute: AttributeId) -> bool {
+        self.dependents.contains_key(&attribute)
+    }
+
+    /// Adds a term whose arguments were added before.
+    pub fn insert(&mut self, term: AttributeId, computation: Arc<Computation>) {
+        let any = matches!(computation.function, Function::Coalesce);
+        // What needs all of its arguments waits for the first.
+        let needed = computation.arguments().take(if any { usize::MAX } else { 1 });
+        let mut waits = false;
+        for argument in needed {
+            let dependents = self.dependents.entry(argument).or_default();
+            if !dependents.contains(&term) {
+                dependents.push(term);
+            }
+            waits = true;
+        }
+        if !waits || computation.function == Function::IsUnknown {
+            self.always.push(term);
+        }
+        self.terms.insert(term, computation);
+    }
+}
+
+impl Event {
+    /// Computes the terms that the event's attributes give a value.
+    pub(super) fn compute(&mut self, program: &Program, settings: &Settings) -> Result<()> {
+        let mut waiting: BinaryHeap<Reverse<AttributeId>> = std::mem::take(&mut self.waiting);
+        waiting.clear();
+        waiting.extend(program.always.iter().copied().map(Reverse));
+        for field in &self.fields {
+            if let Some(dependents) = program.dependents.get(&field.attribute) {
+                waiting.extend(dependents.iter().copied().map(Reverse));
+            }
+        }
+        let given = self.fields.len();
+        let mut last = None;
+        while let Some(Reverse(term)) = waiting.pop() {
+            if last == Some(term) {
+                continue;
+            }
+            last = Some(term);
+            let Some(computation) = program.terms.get(&term) else { continue };
+            self.results.clear();
+            self.evaluate(computation, given, settings)?;
+            if self.results.is_empty() {
+                continue;
+            }
+            self.begin(term);
+            let mut results = std::mem::take(&mut self.results);
+            let pushed = results.drain(..).try_for_each(|value| self.push(value.as_ref(), &settings.limits));
+            self.results = results;
+            pushed?;
+            if let Some(dependents) = program.dependents.get(&term) {
+                waiting.extend(dependents.iter().copied().map(Reverse));
+            }
+        }
+        self.waiting = waiting;
+        if self.fields.len() > given {
+            self.fields.sort_unstable_by_key(|field| field.attribute);
+        }
+        Ok(())
+    }
+
+    /// The field of an attribute, while computed ones stand behind the first `given`.
+    fn field(&self, attribute: AttributeId, given: usize) -> Option<Field> {
+        let (first, computed) = self.fields.split_at(given);
+        let find = |fields: &[Field]| {
+            let found = fields.binary_search_by_key(&attribute, |field| field.attribute);
+            found.ok().map(|position| fields[position])
+        };
+        find(first).or_else(|| find(computed))
+    }
+
+    /// Writes the values of a term into `results`.
+    fn evaluate(&mut self, computation: &Computation, given: usize, settings: &Settings) -> Result<()> {
+        let mut results = std::mem::take(&mut self.results);
+        let evaluated = self.results_of(computation, given, settings, &mut results);
+        self.results = results;
+        evaluated
+    }
+
+    fn results_of(
+        &self,
+        computation: &Computation,
+        given: usize,
+        settings: &Settings,
+        results: &mut Vec<Value>,
+    ) -> Result<()> {
+        let Computation { function, arguments } = computation;
+        let field = |argument: &Argument| match argument {
+            Argument::Attribute(attribute) => self.field(*attribute, given),
+            Argument::Constant(_) => None,
+        };
+        match (function, &**arguments) {
+            (Function::Size, [argument]) => results.extend(field(argument).and_then(Field::size)),
+            (Function::Type, [argument]) => {
+                results.extend(field(argument).and_then(|field| self.type_of(field)));
+            }
+            (Function::IsUnknown, [argument]) => {
+                let known = field(argument).is_some_and(|field| !field.null && field.start < field.end);
+                results.push(Value::Boolean(!known && settings.missing == Missing::Unknown));
+            }
+            (Function::Coalesce, arguments) => {
+                for argument in arguments {
+                    if let Argument::Constant(value) = argument {
+                        results.push(value.clone());
+                        break;
+                    }
+                    if let Some(field) =
+                        field(argument).filter(|field| !field.null && field.start < field.end)
+                    {
+                        results.extend(self.values_of(field).map(ValueRef::to_value));
+                        break;
+                    }
+                }
+            }
+            _ => return self.combine(*function, arguments, given, settings, results),
+        }
+        Ok(())
+    }
+
+    /// Applies a function to all combinations of its arguments' values.
+    fn combine(
+        &self,
+        function: Function,
+        arguments: &[Argument],
+        given: usize,
+        settings: &Settings,
+        results: &mut Vec<Value>,
+    ) -> Result<()> {
+        let context = Context::default();
+        let mut lists: Vec<Vec<ValueRef<'_>>> = Vec::with_capacity(arguments.len());
+        let mut count = 1usize;
+        for argument in arguments {
+            let values = match argument {
+                Argument::Constant(value) => vec![value.as_ref()],
+                Argument::Attribute(attribute) => match self.field(*attribute, given) {
+                    Some(field) if !field.null => self.values_of(field).collect(),
+                    _ => Vec::new(),
+                },
+            };
+            if values.is_empty() {
+                return Ok(());
+            }
+            count = count.saturating_mul(values.len());
+            lists.push(values);
+        }
+        limits::check("values of a term", "term_values", count, settings.limits.term_values)?;
+        let mut chosen: Vec<ValueRef<'_>> = lists.iter().map(|values| values[0]).collect();
+        for mut combination in 0..count {
+            for (chosen, values) in chosen.iter_mut().zip(&lists).rev() {
+                *chosen = values[combination % values.len()];
+                combination /= values.len();
+            }
+            results.extend(function.apply(&chosen, &context));
+        }
+        Ok(())
+    }
+
+    /// The word for what an attribute is.
+    fn type_of(&self, field: Field) -> Option<Value> {
+        let word = match field.shape {
+            Shape::List { .. } => "list",
+            Shape::Object => "object",
+            Shape::Plain if field.null => "null",
+            Shape::Plain => self.values_of(field).next()?.type_name(),
+        };
+        Some(Value::from(word))
+    }
+}
+
+impl Field {
+    /// How many elements a list has; anything else is a list of one.
+    fn size(self) -> Option<Value> {
+        match self.shape {
+            _ if self.null => None,
+            Shape::List { others } => Some(Value::Integer(i64::from(self.end - self.start + others))),
+            Shape::Object => Some(Value::Integer(1)),
+            Shape::Plain if self.start == self.end => None,
+            Shape::Plain => Some(Value::Integer(i64::from(self.end - self.start))),
+        }
+    }
+}

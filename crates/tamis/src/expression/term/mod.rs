@@ -1,0 +1,107 @@
+//! What stands left or right of an operator?
+//!
+//! A term is an attribute, a constant, or a function of terms. Behind the parser a term *is* an
+//! attribute: its name is [`MARK`], which no user can write in a name, and its canonical text. So names,
+//! files, interning and every matcher stay as they are, and reading the name gives the term again.
+
+mod apply;
+mod function;
+mod number;
+mod parse;
+mod print;
+
+use std::sync::Arc;
+
+pub(crate) use apply::{Context, lower};
+pub use function::{Comparison, Function, Reading, Type};
+pub use print::shown;
+
+use crate::error::{Error, Result};
+use crate::limits::{self, Limits};
+use crate::value::Value;
+
+/// What the name of a term begins with.
+pub(crate) const MARK: char = '\u{1}';
+/// Terms nest no deeper than this, whatever the limits say: they are read and computed recursively.
+pub(crate) const DEEPEST: usize = 200;
+/// The element of a list inside `any`, `all` and `none`.
+pub(crate) const IT: &str = "\u{1}it";
+
+/// An attribute, a constant, or a function of terms.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Term {
+    /// An attribute by its name.
+    Attribute(Arc<str>),
+    /// A constant.
+    Constant(Value),
+    /// A function and its arguments.
+    Call(Function, Vec<Term>),
+}
+
+impl Term {
+    /// A function of arguments, checked. What depends on constants only is a constant.
+    pub fn call(function: Function, arguments: Vec<Term>, limits: &Limits) -> Result<Term> {
+        function.check(&arguments)?;
+        if let Some(value) = function.fold(&arguments) {
+            return Ok(Term::Constant(value));
+        }
+        let term = Term::Call(function, arguments);
+        limits::check("nesting of a term", "term_depth", term.depth(), limits.term_depth.min(DEEPEST))?;
+        Ok(term)
+    }
+
+    /// The term with a certain name: an attribute's, or one that [`Term::name`] gave.
+    pub(crate) fn from_name(name: &Arc<str>) -> Result<Term> {
+        match name.strip_prefix(MARK) {
+            Some(_) if **name == *IT => Ok(Term::Attribute(name.clone())),
+            Some(text) => parse::read(text),
+            None => Ok(Term::Attribute(name.clone())),
+        }
+    }
+
+    /// The name of the attribute that the term is.
+    pub(crate) fn name(&self) -> Arc<str> {
+        match self {
+            Term::Attribute(name) => name.clone(),
+            other => format!("{MARK}{}", print::Whole(other)).into(),
+        }
+    }
+
+    /// Longest path to an argument, counted in terms.
+    fn depth(&self) -> usize {
+        match self {
+            Term::Call(_, arguments) => 1 + arguments.iter().map(Term::depth).max().unwrap_or(0),
+            _ => 1,
+        }
+    }
+
+    /// Whether it is a constant.
+    pub(crate) fn is_constant(&self) -> bool {
+        matches!(self, Term::Constant(_))
+    }
+
+    /// Calls `found` with the name of every attribute that the term reads.
+    pub fn attributes<'a>(&'a self, found: &mut impl FnMut(&'a Arc<str>)) {
+        match self {
+            Term::Attribute(name) => found(name),
+            Term::Constant(_) => {}
+            Term::Call(_, arguments) => arguments.iter().for_each(|argument| argument.attributes(found)),
+        }
+    }
+}
+
+/// Whether a name is that of a term, or of another attribute that nobody can write.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    name.starts_with(MARK)
+}
+
+/// Refuses names that are not for users.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
+    }
+    if is_hidden(name) {
+        return Err(Error::expression("an attribute's name must not begin with the character U+0001"));
+    }
+    Ok(())
+}

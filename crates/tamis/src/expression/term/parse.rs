@@ -1,0 +1,260 @@
+//! Which term does a text write down?
+//!
+//! Precedence climbing; terms nest only as deep as [`DEEPEST`], so recursion is safe.
+
+use std::sync::Arc;
+
+use super::function::{Comparison, Function, Reading, Type};
+use super::print::READING;
+use super::{DEEPEST, IT, Term};
+use crate::error::{Error, Result};
+use crate::expression::lex::{Kind, Lexer, Token};
+use crate::expression::parse::{Parser, RESERVED};
+use crate::limits::{self, Limits};
+
+/// Reads the text behind the mark of a term's name.
+pub(super) fn read(text: &str) -> Result<Term> {
+    if let Some(rest) = text.strip_prefix(READING) {
+        let mut characters = rest.chars();
+        let reading = characters.next().and_then(Reading::from_letter);
+        let reading = reading.ok_or_else(|| Error::expression("a term's name is damaged"))?;
+        let argument = read(characters.as_str())?;
+        return Ok(Term::Call(Function::Read(reading), vec![argument]));
+    }
+    let mut lexer = Lexer::new(text);
+    let token = lexer.next()?;
+    let limits = Limits::none();
+    let mut parser = Parser::begin(text, &limits, lexer, token).inside_list();
+    let left = parser.term()?;
+    let comparison = match parser.token.kind {
+        Kind::Equal => Some(Comparison::Equal),
+        Kind::Less => Some(Comparison::Less),
+        Kind::AtMost => Some(Comparison::AtMost),
+        Kind::Greater => Some(Comparison::Greater),
+        Kind::AtLeast => Some(Comparison::AtLeast),
+        _ if parser.is_word("starts") => Some(Comparison::StartsWith),
+        _ if parser.is_word("ends") => Some(Comparison::EndsWith),
+        _ if parser.is_word("contains") => Some(Comparison::Contains),
+        _ => None,
+    };
+    if matches!(comparison, Some(Comparison::StartsWith | Comparison::EndsWith)) {
+        parser.advance()?;
+    }
+    let mut term = match comparison {
+        Some(comparison) => {
+            parser.advance()?;
+            let right = parser.term()?;
+            Term::Call(Function::Compare(comparison), vec![left, right])
+        }
+        None => left,
+    };
+    if parser.take_word("is")? {
+        parser.advance()?;
+        term = Term::Call(Function::IsUnknown, vec![term]);
+    }
+    parser.expect(Kind::End, "the end of the text")?;
+    Ok(term)
+}
+
+impl Parser<'_> {
+    /// Reads a term.
+    pub(in crate::expression) fn term(&mut self) -> Result<Term> {
+        let first = self.unary()?;
+        self.term_from(first, 1)
+    }
+
+    /// Reads what follows the first operand of a term, as far as it binds tightly enough.
+    pub(in crate::expression) fn term_from(&mut self, mut left: Term, least: u8) -> Result<Term> {
+        while let Some((function, binds)) = self.infix()? {
+            if binds < least {
+                break;
+            }
+            let place = self.token;
+            self.advance()?;
+            self.deeper()?;
+            let first = self.unary()?;
+            let right = self.term_from(first, binds + 1)?;
+            self.term_depth -= 1;
+            left = self.call(place, function, vec![left, right])?;
+        }
+        Ok(left)
+    }
+
+    /// The operator that stands here. A sign that was read as part of a number is taken apart.
+    fn infix(&mut self) -> Result<Option<(Function, u8)>> {
+        let operator = match self.token.kind {
+            Kind::Plus => "+",
+            Kind::Minus => "-",
+            Kind::Star => "*",
+            Kind::Slash => "/",
+            Kind::Percent => "%",
+            Kind::Number if self.text[self.token.range()].starts_with(['-', '+']) => {
+                let Token { start, .. } = self.token;
+                let kind = if self.text.as_bytes()[start] == b'-' { Kind::Minus } else { Kind::Plus };
+                self.token = Token { kind, start, end: start + 1 };
+                self.lexer.restart(start + 1);
+                if kind == Kind::Minus { "-" } else { "+" }
+            }
+            _ => return Ok(None),
+        };
+        if operator == "-" {
+            self.check_spaces()?;
+        }
+        let function = Function::from_infix(operator);
+        Ok(function.and_then(|function| function.infix().map(|(_, binds)| (function, binds))))
+    }
+
+    /// Refuses `user-agent`, which is no subtraction.
+    fn check_spaces(&self) -> Result<()> {
+        let Token { start, end, .. } = self.token;
+        let part_of_name =
+            |character: char| character.is_alphanumeric() || matches!(character, '_' | '.' | '-');
+        let name_before: usize =
+            self.text[..start].chars().rev().take_while(|c| part_of_name(*c)).map(char::len_utf8).sum();
+        let name_after: usize =
+            self.text[end..].chars().take_while(|c| part_of_name(*c)).map(char::len_utf8).sum();
+        let before = &self.text[start - name_before..start];
+        // `)-x` and `3-x` are no names.
+        if name_after == 0 || before.is_empty() || before.starts_with(|c: char| c.is_ascii_digit()) {
+            return Ok(());
+        }
+        let name = &self.text[start - name_before..end + name_after];
+        let quoted = format!("\"{}\"", crate::expression::shorten(name));
+        let expected = "spaces around a minus sign, or double quotes around a name that contains one";
+        let place = Token { start: start - name_before, end: end + name_after, ..self.token };
+        Err(self.error_at(place, format!("`{}`", crate::expression::shorten(name)), expected, Some(&quoted)))
+    }
+
+    fn deeper(&mut self) -> Result<()> {
+        self.term_depth += 1;
+        let allowed = self.limits.term_depth.min(DEEPEST);
+        limits::check("nesting of a term", "term_depth", self.term_depth, allowed)
+    }
+
+    /// Reads signs, then one operand.
+    fn unary(&mut self) -> Result<Term> {
+        let place = self.token;
+        match self.token.kind {
+            Kind::Minus => {
+                self.advance()?;
+                self.deeper()?;
+                let term = self.unary()?;
+                self.term_depth -= 1;
+                self.call(place, Function::Negate, vec![term])
+            }
+            Kind::Plus => {
+                self.advance()?;
+                self.deeper()?;
+                let term = self.unary()?;
+                self.term_depth -= 1;
+                Ok(term)
+            }
+            Kind::Open => {
+                self.advance()?;
+                self.deeper()?;
+                let term = self.term()?;
+                self.term_depth -= 1;
+                self.expect(Kind::Close, "an operator or `)`")?;
+                Ok(term)
+            }
+            _ => self.primary(),
+        }
+    }
+
+    fn primary(&mut self) -> Result<Term> {
+        let place = self.token;
+        match place.kind {
+            Kind::QuotedName => {
+                let name: Arc<str> = place.unquoted(self.text).into();
+                super::check_name(&name).map_err(|error| self.locate(place, error))?;
+                self.advance()?;
+                Ok(Term::Attribute(name))
+            }
+            Kind::Word => {
+                let word = self.word();
+                let constant = ["true", "false", "null"].iter().any(|name| word.eq_ignore_ascii_case(name));
+                if constant {
+                    return self.value().map(Term::Constant);
+                }
+                if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
+                    return Err(self.unexpected(
+                        "a value, an attribute or a function (an attribute named like a keyword takes double quotes)",
+                    ));
+                }
+                if let Some(value) = self.literal()? {
+                    return Ok(Term::Constant(value));
+                }
+                self.advance()?;
+                if self.token.kind == Kind::Open {
+                    return self.function(place);
+                }
+                let word = &self.text[place.range()];
+                if self.in_list && word.eq_ignore_ascii_case("it") {
+                    return Ok(Term::Attribute(IT.into()));
+                }
+                Ok(Term::Attribute(word.into()))
+            }
+            _ => self.value().map(Term::Constant),
+        }
+    }
+
+    /// Reads the arguments of the function whose name was just read.
+    fn function(&mut self, place: Token) -> Result<Term> {
+        let name = &self.text[place.range()];
+        if name.eq_ignore_ascii_case("cast") || name.eq_ignore_ascii_case("try_cast") {
+            return self.cast(place);
+        }
+        let Some(function) = Function::from_name(name) else {
+            return Err(self.no_function(place));
+        };
+        self.advance()?;
+        self.deeper()?;
+        let mut arguments = Vec::new();
+        if self.token.kind != Kind::Close {
+            loop {
+                arguments.push(self.term()?);
+                match self.token.kind {
+                    Kind::Comma => self.advance()?,
+                    Kind::Close => break,
+                    _ => return Err(self.unexpected("an operator, `,` or `)`")),
+                }
+            }
+        }
+        self.advance()?;
+        self.term_depth -= 1;
+        self.call(place, function, arguments)
+    }
+
+    /// Reads `(term as type)`.
+    fn cast(&mut self, place: Token) -> Result<Term> {
+        self.advance()?;
+        self.deeper()?;
+        let term = self.term()?;
+        self.term_depth -= 1;
+        if !self.take_word("as")? {
+            return Err(self.unexpected("`as` and a type"));
+        }
+        let kind = if self.token.kind == Kind::Word { Type::from_name(self.word()) } else { None };
+        let Some(kind) = kind else {
+            return Err(self.unexpected(&format!("a type: {}", Type::names())));
+        };
+        self.advance()?;
+        self.expect(Kind::Close, "`)`")?;
+        self.call(place, Function::Cast(kind), vec![term])
+    }
+
+    fn call(&self, place: Token, function: Function, arguments: Vec<Term>) -> Result<Term> {
+        Term::call(function, arguments, self.limits).map_err(|error| self.locate(place, error))
+    }
+
+    /// An error for a name with parentheses that is no function.
+    pub(in crate::expression) fn no_function(&self, place: Token) -> Error {
+        let name = &self.text[place.range()];
+        let shown = crate::expression::shorten(name);
+        let names = Function::names();
+        let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let suggestion = super::super::parse::nearest(name, &names);
+        let expected = format!("a function; there is no function `{shown}`; known are {}", known.join(", "));
+        self.error_at(place, format!("`{shown}`"), &expected, suggestion)
+    }
+}

@@ -1,0 +1,111 @@
+//! Which terms do the live subscriptions of an index ask about?
+//!
+//! Events are given the terms that some segment asks about. A segment counts how many of its live
+//! subscriptions ask about each once the first of them is removed, and no longer asks about a term when
+//! the last is.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Shared;
+use super::segment::Segment;
+use super::snapshot::Snapshot;
+use crate::error::Result;
+use crate::event::{AttributeId, Attributes};
+use crate::expression::{Expression, is_hidden};
+use crate::limits;
+use crate::matcher::Slot;
+
+/// The terms of a segment's expressions.
+#[derive(Debug, Default)]
+pub(super) struct SegmentTerms {
+    names: BTreeSet<Arc<str>>,
+    /// How many live subscriptions ask about each, counted at the first removal.
+    counts: Mutex<Option<HashMap<Arc<str>, usize, ahash::RandomState>>>,
+}
+
+impl SegmentTerms {
+    pub fn learn(&mut self, expression: &Expression) {
+        for name in terms_of(expression) {
+            if !self.names.contains(name) {
+                self.names.insert(name.clone());
+            }
+        }
+    }
+
+    pub fn learn_name(&mut self, name: &str) {
+        if is_hidden(name) {
+            self.names.insert(name.into());
+        }
+    }
+
+    /// The terms that live subscriptions ask about.
+    pub fn live(&self, attributes: &Attributes) -> Vec<AttributeId> {
+        if self.names.is_empty() {
+            return Vec::new();
+        }
+        let counts = self.counts();
+        let asked = |name: &&Arc<str>| counts.as_ref().is_none_or(|counts| counts.contains_key(*name));
+        self.names.iter().filter(asked).filter_map(|name| attributes.find(name)).collect()
+    }
+
+    /// Takes note that a slot, one of the live ones, is removed.
+    pub fn release(
+        &self,
+        slot: Slot,
+        live: impl Iterator<Item = Slot>,
+        expression: impl Fn(Slot) -> Option<Expression>,
+    ) {
+        if self.names.is_empty() {
+            return;
+        }
+        let mut counts = self.counts();
+        let counts = counts.get_or_insert_with(|| {
+            let mut counts: HashMap<Arc<str>, usize, _> = HashMap::default();
+            for expression in live.filter_map(&expression) {
+                terms_of(&expression).for_each(|name| *counts.entry(name.clone()).or_default() += 1);
+            }
+            counts
+        });
+        for name in expression(slot).iter().flat_map(|expression| terms_of(expression)) {
+            match counts.get_mut(name) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => drop(counts.remove(name)),
+            }
+        }
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Option<HashMap<Arc<str>, usize, ahash::RandomState>>> {
+        // Counts are changed one by one; a count that is too high keeps a term, no more.
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn terms_of(expression: &Expression) -> impl Iterator<Item = &Arc<str>> {
+    expression.predicates().map(|predicate| predicate.attribute()).filter(|name| is_hidden(name))
+}
+
+/// The attributes that events are decoded by once these are the segments.
+pub(super) fn attributes_for<'a>(
+    current: &Arc<Attributes>,
+    segments: impl Iterator<Item = &'a Arc<Segment>>,
+) -> Arc<Attributes> {
+    let mut terms: Vec<AttributeId> = segments.flat_map(|segment| segment.terms()).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    if terms == current.roots() {
+        return Arc::clone(current);
+    }
+    Arc::new(current.with_terms(terms))
+}
+
+impl Shared {
+    /// Fails where there would be too many terms.
+    pub(super) fn check_terms(&self, current: &Snapshot, added: &[Arc<Segment>]) -> Result<()> {
+        if added.iter().all(|segment| segment.terms().is_empty()) {
+            return Ok(());
+        }
+        let attributes = attributes_for(&current.attributes, current.segments.iter().chain(added));
+        limits::check("distinct terms of an index", "terms", attributes.terms(), self.limits.terms)
+    }
+}
