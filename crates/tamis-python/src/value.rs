@@ -4,7 +4,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
-use tamis::{Value, ValueRef};
+use tamis::{LocalTime, Value, ValueRef};
 
 use crate::error::{shorten, type_name};
 
@@ -64,6 +64,44 @@ pub fn write<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
         Value::Boolean(value) => value.into_bound_py_any(py),
         Value::Integer(value) => value.into_bound_py_any(py),
         Value::Float(value) => value.get().into_bound_py_any(py),
-        Value::String(text) => text.into_bound_py_any(py),
+        Value::String(text) | Value::Version(text) => text.into_bound_py_any(py),
+        Value::Decimal(value) => py.import("decimal")?.getattr("Decimal")?.call1((value.to_string(),)),
+        Value::Timestamp(moment) => match moment.local(0) {
+            Some(local) => write_time(py, local, true, value),
+            None => value.to_string().into_bound_py_any(py),
+        },
+        Value::Local(local) => write_time(py, *local, false, value),
+        Value::Date(date) => {
+            let tamis::Civil { year, month, day } = date.civil();
+            py.import("datetime")?.getattr("date")?.call1((year, month, day))
+        }
+        Value::Duration(span) => {
+            let (seconds, nanoseconds) = span.parts();
+            // What Python's own class cannot hold is shown as it is written.
+            if nanoseconds % 1000 != 0 || !(-86_399_999_913_600..86_400_000_000_000).contains(&seconds) {
+                return value.to_string().into_bound_py_any(py);
+            }
+            py.import("datetime")?.getattr("timedelta")?.call1((0, seconds, nanoseconds / 1000))
+        }
+        Value::Address(address) => py.import("ipaddress")?.call_method1("ip_address", (address.to_string(),)),
+        Value::Network(network) => py.import("ipaddress")?.call_method1("ip_network", (network.to_string(),)),
     }
+}
+
+/// A `datetime`, in UTC where it is `aware`; the literal itself where nanoseconds would be lost.
+fn write_time<'py>(
+    py: Python<'py>,
+    local: LocalTime,
+    aware: bool,
+    value: &Value,
+) -> PyResult<Bound<'py, PyAny>> {
+    let nanoseconds = local.parts().1;
+    if nanoseconds % 1000 != 0 {
+        return value.to_string().into_bound_py_any(py);
+    }
+    let module = py.import("datetime")?;
+    let zone = if aware { Some(module.getattr("timezone")?.getattr("utc")?) } else { None };
+    let tamis::Civil { year, month, day } = local.date().civil();
+    let (hour, minute, second) = local.clock();
+    module.getattr("datetime")?.call1((year, month, day, hour, minute, second, nanoseconds / 1000, zone))
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::event::{Attributes, Event, Presence};
-use crate::expression::{Expression, Node, is_hidden, shown};
+use crate::expression::{Expression, Node, is_hidden, resolve_predicate, shown};
 use crate::predicate::Check;
 use crate::truth::{Missing, Truth};
 use crate::value::{Value, ValueRef};
@@ -81,8 +81,20 @@ pub fn explain(
                 // All that a document satisfies says nothing about one question to it.
                 let told = predicate.as_xpath().is_none() || *known == Seen::Missing;
                 witness = told.then(|| known.clone());
-                let truth = Check::new(predicate.test()).truth(presence, missing);
-                if predicate.negated() { !truth } else { truth }
+                let mut parts: Vec<Truth> = Vec::new();
+                for part in resolve_predicate(predicate, attributes.time_zone()) {
+                    let first = parts.len() - part.operands();
+                    let truth = match &part {
+                        Node::Predicate(predicate) => {
+                            let truth = Check::new(predicate.test()).truth(presence.clone(), missing);
+                            if predicate.negated() { !truth } else { truth }
+                        }
+                        other => other.combine(&parts[first..]),
+                    };
+                    parts.truncate(first);
+                    parts.push(truth);
+                }
+                parts.pop().unwrap_or(Truth::Unknown)
             }
             other => other.combine(&stack[from..]),
         };

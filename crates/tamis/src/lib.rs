@@ -58,7 +58,7 @@ pub use event::{ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention,
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
     Comparison, Connective, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand, Operator,
-    Pattern, Predicate, Reading, Term, Test, Type, Weight, XPathKey, from_json, normalise, parse, shown,
+    Pattern, Predicate, Reading, Term, Test, Type, Weight, XPathKey, from_json, normalise, parse, resolve, shown,
     to_json,
 };
 pub use id::{Id, IdRef};
@@ -74,4 +74,7 @@ pub use matcher::{
 pub use predicate::Check;
 pub use rank::{EventWeights, ScoreScratch, Scores};
 pub use truth::{Missing, Truth};
-pub use value::{Float, Value, ValueRef};
+pub use value::{
+    Address, Civil, Date, Decimal, Duration, Family, Float, LITERAL_WORDS, LiteralKind, LocalTime, Network,
+    TimeZone, Timestamp, Value, ValueRef, Written, read_interval, read_number, read_version,
+};

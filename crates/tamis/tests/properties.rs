@@ -2,12 +2,13 @@
 
 mod common;
 
+use common::decode;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::{
     ATree, ATreeOptions, Attributes, Check, Cnf, Compiled, Evaluation, Event, Expression, Id, Index, KIndex,
-    KIndexOptions, Limits, Matcher, Missing, NormalForm, NormalNode, Scan, Scratch, Truth, explain,
-    from_json, normalise, parse, to_json,
+    KIndexOptions, Limits, Matcher, Missing, NormalForm, NormalNode, Scan, Scratch, TimeZone, Truth, explain,
+    from_json, normalise, parse, resolve, to_json,
 };
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
@@ -21,12 +22,6 @@ fn mentioned<'a>(expressions: impl IntoIterator<Item = &'a Expression>) -> Attri
         });
     }
     attributes
-}
-
-fn decode(json: &str, attributes: &Attributes) -> Event {
-    let mut event = Event::default();
-    event.decode_json(json.as_bytes(), attributes, &Limits::default()).unwrap();
-    event
 }
 
 fn truth(expression: &Expression, json: &str, missing: Missing) -> Truth {
@@ -64,9 +59,9 @@ proptest! {
     }
 
     #[test]
-    fn normalisation_preserves_the_truth(expression in common::expression(), event in common::event()) {
+    fn normalisation_preserves_the_truth(expression in common::expression(), event in common::typed_event()) {
         for missing in MODES {
-            let form = normalise(&expression);
+            let form = normalise(&resolve(&expression, &TimeZone::default()));
             prop_assert_eq!(normal_truth(&form, &event, missing), truth(&expression, &event, missing));
         }
     }
@@ -113,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn kleene_laws(a in common::expression(), b in common::expression(), c in common::expression(), event in common::event()) {
+    fn kleene_laws(a in common::expression(), b in common::expression(), c in common::expression(), event in common::typed_event()) {
         for missing in MODES {
             let truth = |expression: &Expression| truth(expression, &event, missing);
             let not = Expression::negate;
@@ -130,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn scan_agrees_with_explain(expressions in vec(common::expression(), 1..12), events in vec(common::event(), 1..4)) {
+    fn scan_agrees_with_explain(expressions in vec(common::expression(), 1..12), events in vec(common::typed_event(), 1..4)) {
         for missing in MODES {
             let attributes = mentioned(&expressions);
             let scan = Scan::new(&expressions, &attributes, missing);
@@ -152,8 +147,8 @@ proptest! {
     fn every_matcher_agrees_with_scan(
         expressions in vec(common::expression(), 1..20),
         repeated in vec((any::<prop::sample::Index>(), common::expression()), 0..6),
-        sampled in vec(common::event(), 0..3),
-        events in vec(common::event(), 1..5),
+        sampled in vec(common::typed_event(), 0..3),
+        events in vec(common::typed_event(), 1..5),
     ) {
         // Some expressions stand inside others, so that there is something to share.
         let mut expressions = expressions;
@@ -199,7 +194,7 @@ proptest! {
     fn batches_agree_with_scan_however_they_are_looked_at(
         expressions in vec(common::expression(), 1..20),
         repeated in vec((any::<prop::sample::Index>(), common::expression()), 0..6),
-        distinct in vec(common::event(), 1..12),
+        distinct in vec(common::typed_event(), 1..12),
         picks in vec(any::<prop::sample::Index>(), 1..700),
     ) {
         let mut expressions = expressions;
@@ -274,7 +269,7 @@ proptest! {
     #[test]
     fn any_soup_of_tokens_is_an_expression_or_an_error(tokens in vec(prop::sample::select(vec![
         "a", "b.c", "\"q\"", "(", ")", "and", "or", "not", "xor", "in", "between", "like", "=", "!=", "<", "^", ",",
-        "1", "-2.5", "'s'", "true", "null", "is", "exists", "starts", "with", "--", "!", "&&", "matches",
+        "1", "-2.5", "'s'", "date", "timestamp", "interval", "day", "cidr", "'2026-01-02'", "'10.0.0.0/8'", "true", "null", "is", "exists", "starts", "with", "--", "!", "&&", "matches",
     ]), 0..16)) {
         let text = tokens.join(" ");
         if let Ok(expression) = parse(&text, &Limits::default()) {

@@ -42,11 +42,12 @@ enum Question {
     HasValue,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Plain {
     Boolean(bool),
     Integer(i64),
     Float(u64),
+    Other(Value),
 }
 
 /// What is asked of one attribute.
@@ -182,6 +183,7 @@ impl Asked {
                 Value::Float(value) => {
                     self.others.entry(Plain::Float(value.get().to_bits())).or_default().push(number);
                 }
+                other => self.others.entry(Plain::Other(other.clone())).or_default().push(number),
             }
         }
         values.len()
@@ -193,6 +195,7 @@ impl Asked {
             ValueRef::Boolean(value) => self.others.get(&Plain::Boolean(value)),
             ValueRef::Integer(value) => self.others.get(&Plain::Integer(value)),
             ValueRef::Float(value) => self.others.get(&Plain::Float(value.get().to_bits())),
+            other => self.others.get(&Plain::Other(other.to_value())),
         };
         found.into_iter().flatten().for_each(|&number| {
             held.insert(number);

@@ -14,6 +14,7 @@ use super::program::{Argument, Computation, Program};
 use crate::expression::{Term, is_hidden, is_satisfied};
 use crate::limits::Limits;
 use crate::truth::Missing;
+use crate::value::TimeZone;
 
 /// The number of an attribute.
 pub type AttributeId = u32;
@@ -46,6 +47,7 @@ pub struct Attributes {
 pub(crate) struct Settings {
     pub missing: Missing,
     pub limits: Limits,
+    pub time_zone: TimeZone,
 }
 
 #[derive(Debug, Default)]
@@ -67,8 +69,20 @@ pub(super) type Hierarchies = HashMap<AttributeId, Arc<Hierarchy>, ahash::Random
 
 impl Attributes {
     /// No attributes yet, for an index or a graph.
-    pub(crate) fn new(missing: Missing, limits: &Limits) -> Attributes {
-        Attributes { settings: Settings { missing, limits: limits.clone() }, ..Attributes::default() }
+    pub(crate) fn new(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
+        let settings = Settings { missing, limits: limits.clone(), time_zone };
+        Attributes { settings, ..Attributes::default() }
+    }
+
+    /// No attributes yet, in a time zone.
+    pub fn in_zone(time_zone: TimeZone) -> Attributes {
+        let settings = Settings { time_zone, ..Settings::default() };
+        Attributes { settings, ..Attributes::default() }
+    }
+
+    /// Where times without an offset are at home, in expressions and in events.
+    pub fn time_zone(&self) -> &TimeZone {
+        &self.settings.time_zone
     }
 
     /// The same attributes, with these terms and no others; `terms` is ascending.

@@ -9,7 +9,7 @@ use super::{Attributes, Event};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::{self, Limits};
-use crate::value::ValueRef;
+use crate::value::{Float, ValueRef, read_number};
 
 impl Event {
     /// Reads one JSON object, replacing what the event held.
@@ -26,7 +26,7 @@ impl Event {
         }
         self.clear();
         let mut reader = Reader {
-            json: Jiter::with_tape(json, std::mem::take(&mut self.tape)),
+            json: Jiter::with_tape(json, std::mem::take(&mut self.tape)).with_allow_inf_nan(),
             path: std::mem::take(&mut self.path),
             event: self,
             attributes,
@@ -133,7 +133,9 @@ impl Reader<'_, '_> {
             }
             _ => {
                 self.event.begin(attribute);
-                self.scalar(peek)?;
+                if !self.scalar(peek)? {
+                    self.event.null();
+                }
             }
         }
         Ok(false)
@@ -159,7 +161,9 @@ impl Reader<'_, '_> {
                     );
                     return Err(self.wrong(&message));
                 }
-                _ if wanted => self.scalar(peek)?,
+                _ if wanted => {
+                    self.scalar(peek)?;
+                }
                 _ => self.json.known_skip(peek).map_err(|error| self.malformed(&error))?,
             }
             next = self.json.array_step().map_err(|error| self.malformed(&error))?;
@@ -167,33 +171,34 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn scalar(&mut self, peek: Peek) -> Result<()> {
+    /// Reads one value; false where it is NaN, which is a null.
+    fn scalar(&mut self, peek: Peek) -> Result<bool> {
         match peek {
             Peek::String => match self.json.known_str() {
-                Ok(text) => self.event.push(ValueRef::String(text), self.limits),
-                Err(error) => Err(self.malformed(&error)),
+                Ok(text) => self.event.push(ValueRef::String(text), self.limits)?,
+                Err(error) => return Err(self.malformed(&error)),
             },
             Peek::True | Peek::False => {
                 let value = self.json.known_bool(peek).map_err(|error| self.malformed(&error))?;
-                self.event.push(ValueRef::Boolean(value), self.limits)
+                self.event.push(ValueRef::Boolean(value), self.limits)?;
             }
-            Peek::NaN | Peek::Infinity => Err(self.wrong(&format!(
-                "the attribute `{}` is NaN or infinite, which is no value",
-                shorten(&self.path)
-            ))),
             _ => {
                 let value = match self.json.known_number_bytes(peek) {
-                    Ok(bytes) => number(bytes),
+                    Ok(b"NaN") => return Ok(false),
+                    Ok(b"Infinity") => Ok(ValueRef::Float(Float::INFINITY)),
+                    Ok(b"-Infinity") => Ok(ValueRef::Float(Float::NEGATIVE_INFINITY)),
+                    Ok(bytes) => read_number(std::str::from_utf8(bytes).unwrap_or_default()),
                     Err(error) => return Err(self.malformed(&error)),
                 };
                 match value {
-                    Ok(value) => self.event.push(value, self.limits),
+                    Ok(value) => self.event.push(value, self.limits)?,
                     Err(reason) => {
-                        Err(self.wrong(&format!("the attribute `{}`: {reason}", shorten(&self.path))))
+                        return Err(self.wrong(&format!("the attribute `{}`: {reason}", shorten(&self.path))));
                     }
                 }
             }
         }
+        Ok(true)
     }
 
     fn peek(&mut self) -> Result<Peek> {
@@ -220,19 +225,4 @@ impl Reader<'_, '_> {
         let (line, column, reason) = (place.line, place.column, &error.error_type);
         Error::event(format!("the event is no JSON: line {line}, column {column}: {reason}"))
     }
-}
-
-/// The value of a number's JSON text.
-fn number(bytes: &[u8]) -> std::result::Result<ValueRef<'static>, String> {
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
-    if !bytes.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
-        return text
-            .parse()
-            .map(ValueRef::Integer)
-            .map_err(|_| format!("the integer {} does not fit 64 bits; send it as a string", shorten(text)));
-    }
-    text.parse::<f64>()
-        .ok()
-        .and_then(ValueRef::number)
-        .ok_or_else(|| format!("the number {} is too large for a 64-bit float", shorten(text)))
 }

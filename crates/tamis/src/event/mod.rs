@@ -21,7 +21,7 @@ use std::collections::BinaryHeap;
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::{self, Limits};
-use crate::value::{Float, Value, ValueRef};
+use crate::value::{Address, Date, Decimal, Duration, Float, Timestamp, Value, ValueRef};
 use attributes::Hierarchies;
 
 /// The pairs of one event.
@@ -32,6 +32,9 @@ pub struct Event {
     values: Vec<Stored>,
     /// The text of all string values, one behind the other.
     text: String,
+    /// Values that take more room than others.
+    decimals: Vec<Decimal>,
+    addresses: Vec<Address>,
     /// Kept for its memory: the name being decoded, and the parser's own buffer.
     path: String,
     tape: Vec<u8>,
@@ -69,6 +72,15 @@ enum Stored {
     Float(Float),
     /// Where the string stands in the event's text.
     String(u32, u32),
+    Timestamp(Timestamp),
+    Date(Date),
+    Duration(Duration),
+    /// Where the version stands in the event's text.
+    Version(u32, u32),
+    /// Which of the event's decimals it is.
+    Decimal(u32),
+    /// Which of the event's addresses it is.
+    Address(u32),
 }
 
 /// A copy of what the event says, without the memory it works with.
@@ -79,6 +91,8 @@ impl Clone for Event {
             values: self.values.clone(),
             text: self.text.clone(),
             computed: self.computed,
+            decimals: self.decimals.clone(),
+            addresses: self.addresses.clone(),
             ..Event::default()
         }
     }
@@ -99,7 +113,7 @@ pub enum Presence<'a> {
 #[derive(Debug, Clone)]
 pub struct Values<'a> {
     stored: std::slice::Iter<'a, Stored>,
-    text: &'a str,
+    event: &'a Event,
 }
 
 impl<'a> Iterator for Values<'a> {
@@ -110,7 +124,13 @@ impl<'a> Iterator for Values<'a> {
             Stored::Boolean(value) => ValueRef::Boolean(value),
             Stored::Integer(value) => ValueRef::Integer(value),
             Stored::Float(value) => ValueRef::Float(value),
-            Stored::String(start, end) => ValueRef::String(&self.text[start as usize..end as usize]),
+            Stored::String(start, end) => ValueRef::String(&self.event.text[start as usize..end as usize]),
+            Stored::Timestamp(value) => ValueRef::Timestamp(value),
+            Stored::Date(value) => ValueRef::Date(value),
+            Stored::Duration(value) => ValueRef::Duration(value),
+            Stored::Version(start, end) => ValueRef::Version(&self.event.text[start as usize..end as usize]),
+            Stored::Decimal(number) => ValueRef::Decimal(self.event.decimals[number as usize]),
+            Stored::Address(number) => ValueRef::Address(self.event.addresses[number as usize]),
         })
     }
 }
@@ -125,6 +145,8 @@ impl Event {
         self.values.clear();
         self.text.clear();
         self.computed = false;
+        self.decimals.clear();
+        self.addresses.clear();
     }
 
     /// Begins an attribute; the values that follow are its values.
@@ -164,21 +186,48 @@ impl Event {
             self.values.len() + 1,
             limits.event_values.min(MOST),
         )?;
-        self.values.push(match value {
-            ValueRef::Boolean(value) => Stored::Boolean(value),
-            ValueRef::Integer(value) => Stored::Integer(value),
-            ValueRef::Float(value) => Stored::Float(value),
-            ValueRef::String(text) => {
-                let start = self.text.len();
-                limits::check("bytes of an event", "event", start + text.len(), limits.event.min(MOST))?;
-                self.text.push_str(text);
-                Stored::String(start as u32, self.text.len() as u32)
-            }
-        });
+        if let ValueRef::String(text) | ValueRef::Version(text) = value {
+            let bytes = self.text.len() + text.len();
+            limits::check("bytes of an event", "event", bytes, limits.event.min(MOST))?;
+        }
+        let stored = self.store(value);
+        self.values.push(stored);
         if let Some(field) = self.fields.last_mut() {
             field.end = self.values.len() as u32;
         }
         Ok(())
+    }
+
+    /// Keeps what does not fit the list of values beside it.
+    fn store(&mut self, value: ValueRef<'_>) -> Stored {
+        match value {
+            ValueRef::Boolean(value) => Stored::Boolean(value),
+            ValueRef::Integer(value) => Stored::Integer(value),
+            ValueRef::Float(value) => Stored::Float(value),
+            ValueRef::String(text) | ValueRef::Version(text) => {
+                let start = self.text.len() as u32;
+                self.text.push_str(text);
+                let end = self.text.len() as u32;
+                match value {
+                    ValueRef::String(_) => Stored::String(start, end),
+                    _ => Stored::Version(start, end),
+                }
+            }
+            ValueRef::Timestamp(value) => Stored::Timestamp(value),
+            ValueRef::Date(value) => Stored::Date(value),
+            ValueRef::Duration(value) => Stored::Duration(value),
+            ValueRef::Decimal(value) => {
+                self.decimals.push(value);
+                Stored::Decimal(self.decimals.len() as u32 - 1)
+            }
+            ValueRef::Address(value) => {
+                self.addresses.push(value);
+                Stored::Address(self.addresses.len() as u32 - 1)
+            }
+            // These stand in expressions only; what an event has is known by then.
+            ValueRef::Local(value) => Stored::Timestamp(value.at(0)),
+            ValueRef::Network(value) => self.store(ValueRef::Address(value.ends().0)),
+        }
     }
 
     /// Makes the attribute begun last null.
@@ -221,7 +270,7 @@ impl Event {
             // The values of an attribute stand together, so they move behind all others.
             let first = self.values.len();
             let mut all: Vec<Value> = Vec::new();
-            let given = Values { stored: self.values[start as usize..end as usize].iter(), text: &self.text };
+            let given = Values { stored: self.values[start as usize..end as usize].iter(), event: self };
             for value in given.clone() {
                 hierarchy.above(value, |above| {
                     let known =
@@ -236,16 +285,7 @@ impl Event {
             }
             self.values.extend_from_within(start as usize..end as usize);
             for value in all {
-                let stored = match value {
-                    Value::Boolean(value) => Stored::Boolean(value),
-                    Value::Integer(value) => Stored::Integer(value),
-                    Value::Float(value) => Stored::Float(value),
-                    Value::String(text) => {
-                        let begin = self.text.len() as u32;
-                        self.text.push_str(&text);
-                        Stored::String(begin, self.text.len() as u32)
-                    }
-                };
+                let stored = self.store(value.as_ref());
                 self.values.push(stored);
             }
             self.fields[position].start = first as u32;
@@ -283,6 +323,6 @@ impl Event {
 
     fn values_of(&self, field: Field) -> Values<'_> {
         let stored = self.values[field.start as usize..field.end as usize].iter();
-        Values { stored, text: &self.text }
+        Values { stored, event: self }
     }
 }

@@ -20,7 +20,7 @@ use super::tree::{Assembler, Connective, Expression, Node};
 use super::xpath::XPathKey;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
-use crate::value::{Value, ValueRef};
+use crate::value::{LITERAL_WORDS, LiteralKind, Value, ValueRef};
 
 /// Writes the JSON form of an expression.
 pub fn to_json(expression: &Expression) -> String {
@@ -202,7 +202,10 @@ pub(crate) fn write_value(out: &mut String, value: ValueRef<'_>) {
     match value {
         ValueRef::String(text) => write_string(out, text),
         other => {
-            let _ = write!(out, "{other}");
+            let _ = match other.worded() {
+                Some((word, text)) => write!(out, r#"{{"{word}":"{text}"}}"#),
+                None => write!(out, "{other}"),
+            };
         }
     }
 }
@@ -456,7 +459,27 @@ impl Reader<'_> {
                 number(&text)
                     .map_err(|reason| Error::expression(format!("{reason} (before {})", self.place())))
             }
-            _ => Err(self.wrong("a string, a number, `true` or `false`")),
+            Peek::Object => self.typed_value(),
+            _ => Err(self.wrong("a string, a number, `true`, `false` or a typed literal")),
+        }
+    }
+
+    /// A literal such as `{"date": "2026-01-02"}`.
+    fn typed_value(&mut self) -> Result<Value> {
+        let expected = || format!("an object of one member, which is one of {}", LITERAL_WORDS.join(", "));
+        let word = self.json.known_object().map(|word| word.map(str::to_owned));
+        let word = word.map_err(|error| self.malformed(&error))?;
+        let Some(kind) = word.as_deref().and_then(LiteralKind::from_word) else {
+            return Err(self.wrong(&expected()));
+        };
+        let text = self.string("the literal's text as a string")?;
+        let value = kind.read(&text);
+        let value =
+            value.map_err(|reason| Error::expression(format!("{reason} (before {})", self.place())))?;
+        let next = self.json.next_key().map(|key| key.is_some());
+        match next.map_err(|error| self.malformed(&error))? {
+            true => Err(self.wrong(&expected())),
+            false => Ok(value),
         }
     }
 

@@ -103,6 +103,11 @@ impl<'a> Lexer<'a> {
         Lexer { text, position: 0 }
     }
 
+    /// A lexer that goes on at a position.
+    pub fn at(text: &'a str, position: usize) -> Self {
+        Lexer { text, position }
+    }
+
     pub fn next(&mut self) -> Result<Token> {
         self.skip_blanks();
         let bytes = self.text.as_bytes();

@@ -12,7 +12,7 @@ use super::tree::{Assembler, Connective, Expression};
 use super::truth_test::{Tested, truth_test};
 use crate::error::{Error, Result, SyntaxError};
 use crate::limits::{self, Limits};
-use crate::value::Value;
+use crate::value::{LiteralKind, Value, ValueRef, read_number};
 
 /// Words that are never attributes unless quoted.
 pub(super) const RESERVED: [&str; 12] =
@@ -690,8 +690,14 @@ impl Parser<'_> {
     }
 
     fn set(&mut self) -> Result<(Vec<Value>, Vec<f64>)> {
-        self.expect(Kind::Open, "`(` and the values of the set")?;
         let (mut values, mut weights) = (Vec::new(), Vec::new());
+        if let Some(kind @ LiteralKind::Cidr) = self.literal_kind() {
+            // `a in cidr '10.0.0.0/8'` needs no parentheses.
+            values.push(self.typed_value(kind)?);
+            weights.extend(self.weight()?);
+            return Ok((values, weights));
+        }
+        self.expect(Kind::Open, "`(` and the values of the set")?;
         if self.token.kind == Kind::Close {
             self.advance()?;
             return Ok((values, weights));
@@ -804,7 +810,10 @@ impl Parser<'_> {
 
     /// Reads a literal that begins with a word, such as `date '2026-01-02'`, if one stands here.
     pub(super) fn literal(&mut self) -> Result<Option<Value>> {
-        Ok(None)
+        match self.literal_kind() {
+            Some(kind) => self.typed_value(kind).map(Some),
+            None => Ok(None),
+        }
     }
 
     pub(super) fn value(&mut self) -> Result<Value> {
@@ -822,6 +831,9 @@ impl Parser<'_> {
                 ));
             }
             Kind::Word => {
+                if let Some(kind) = self.literal_kind() {
+                    return self.typed_value(kind);
+                }
                 return Err(self.unexpected_word("a value; a string takes single quotes", &["true", "false"]));
             }
             Kind::QuotedName => {
@@ -833,6 +845,32 @@ impl Parser<'_> {
         };
         self.advance()?;
         Ok(value)
+    }
+
+    /// The kind of the typed literal that begins here, which is a word and a string.
+    fn literal_kind(&self) -> Option<LiteralKind> {
+        if self.token.kind != Kind::Word {
+            return None;
+        }
+        let kind = LiteralKind::from_word(self.word())?;
+        let next = Lexer::at(self.text, self.token.end).next();
+        next.is_ok_and(|token| token.kind == Kind::String).then_some(kind)
+    }
+
+    /// Reads a literal such as `date '2026-01-02'` or `interval '7' day`, whose word stands here.
+    fn typed_value(&mut self, kind: LiteralKind) -> Result<Value> {
+        let start = self.token;
+        self.advance()?;
+        let mut text = self.token.unquoted(self.text).into_owned();
+        self.advance()?;
+        if kind == LiteralKind::Interval && !text.trim().contains([' ', '\t']) {
+            if self.token.kind != Kind::Word {
+                return Err(self.unexpected("a unit such as `day`, `hour`, `minute` or `second`"));
+            }
+            text = format!("{text} {}", self.word());
+            self.advance()?;
+        }
+        kind.read(&text).map_err(|reason| self.locate(start, Error::expression(reason)))
     }
 
     pub(super) fn advance(&mut self) -> Result<()> {
@@ -928,17 +966,5 @@ pub(super) fn nearest(word: &str, keywords: &[&'static str]) -> Option<&'static 
 
 /// The value of a number's text.
 pub(crate) fn number(text: &str) -> std::result::Result<Value, String> {
-    if !text.contains(['.', 'e', 'E']) {
-        return text.parse().map(Value::Integer).map_err(|_| {
-            format!(
-                "the integer {} does not fit 64 bits (from {} to {})",
-                super::predicate::shorten(text),
-                i64::MIN,
-                i64::MAX
-            )
-        });
-    }
-    text.parse::<f64>().ok().and_then(Value::number).ok_or_else(|| {
-        format!("the number {} is too large for a 64-bit float", super::predicate::shorten(text))
-    })
+    read_number(text).map(ValueRef::to_value)
 }

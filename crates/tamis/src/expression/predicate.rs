@@ -267,15 +267,22 @@ impl Predicate {
         let test = match (operator, operand) {
             (Operator::Exists, Operand::Nothing) => Test::Exists,
             (Operator::IsNull, Operand::Nothing) => Test::IsNull,
+            (Operator::Equal, Operand::One(Value::Network(network))) => {
+                return Err(Error::expression(format!(
+                    "a network has many addresses; write `in (cidr '{network}')` instead of `{spelling}`"
+                )));
+            }
             (Operator::Equal, Operand::One(value)) => Test::Equal(value),
             (Operator::Less, Operand::One(value)) => Test::Less(ordered(value, spelling)?),
             (Operator::AtMost, Operand::One(value)) => Test::AtMost(ordered(value, spelling)?),
             (Operator::Greater, Operand::One(value)) => Test::Greater(ordered(value, spelling)?),
             (Operator::AtLeast, Operand::One(value)) => Test::AtLeast(ordered(value, spelling)?),
             (Operator::Between, Operand::Range(low, high)) => {
-                if low.as_ref().order(high.as_ref()).is_none() {
+                let times = low.family().is_time() && high.family().is_time();
+                if !times && low.as_ref().order(high.as_ref()).is_none() {
                     return Err(Error::expression(format!(
-                        "`{spelling}` needs two numbers or two strings, not {low} and {high}"
+                        "`{spelling}` needs two numbers, two strings or two other values of one ordered type, \
+                         not {low} and {high}"
                     )));
                 }
                 Test::Between(low, high)
@@ -332,6 +339,11 @@ impl Predicate {
         Predicate { weights, ..self.clone() }
     }
 
+    /// A predicate on the same attribute, whose parts are in canonical form.
+    pub(super) fn with_test(&self, test: Test, negated: bool, weights: Option<Box<[f64]>>) -> Predicate {
+        Predicate { attribute: self.attribute.clone(), test, negated, weights }
+    }
+
     /// The operator in its positive form.
     pub fn operator(&self) -> Operator {
         match self.test {
@@ -385,6 +397,9 @@ fn ordered(value: Value, spelling: &str) -> Result<Value> {
     match value {
         Value::Boolean(value) => Err(Error::expression(format!(
             "`{spelling}` needs a number or a string, not {value}: booleans have no order"
+        ))),
+        Value::Network(network) => Err(Error::expression(format!(
+            "a network has many addresses; write `in (cidr '{network}')` instead of `{spelling}`"
         ))),
         value => Ok(value),
     }

@@ -84,6 +84,11 @@ impl Expression {
         Expression { nodes: vec![Node::Constant(value)] }
     }
 
+    /// An expression of these nodes, which are in postfix order.
+    pub(super) fn from_nodes(nodes: Vec<Node>) -> Expression {
+        Expression { nodes }
+    }
+
     /// The nodes in postfix order; the last is the root.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

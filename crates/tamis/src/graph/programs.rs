@@ -12,7 +12,7 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{
-    Expression, NormalForm, NormalNode, Operand, Operator, Predicate, Test, normalise, parse,
+    Expression, NormalForm, NormalNode, Operand, Operator, Predicate, Test, normalise, parse, resolve,
 };
 use crate::limits::Limits;
 use crate::predicate::Check;
@@ -94,7 +94,7 @@ impl Programs {
                     names.insert(predicate.attribute().clone());
                 }
             }
-            compiler.compile(&normalise(expression));
+            compiler.compile(&normalise(&resolve(expression, attributes.time_zone())));
         }
         Programs {
             missing,

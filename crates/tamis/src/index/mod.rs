@@ -183,7 +183,9 @@ impl Index {
     fn check(&self, subscription: &Subscription) -> Result<()> {
         subscription.expression.check(&self.shared.limits)?;
         check_weight("the boost", subscription.boost)?;
-        self.shared.algorithm.check(&subscription.expression, &self.shared.limits)
+        let snapshot = self.shared.load();
+        let zone = snapshot.attributes.time_zone();
+        self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
     }
 
     fn insert(&self, subscriptions: &[Subscription]) -> Result<()> {

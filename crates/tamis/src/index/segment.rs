@@ -16,7 +16,7 @@ use super::subscription::Subscription;
 use super::terms::SegmentTerms;
 use crate::error::{Error, Result};
 use crate::event::{AttributeId, Attributes, Event};
-use crate::expression::{Expression, Outer, Pattern, check_size, normalise, parse};
+use crate::expression::{Expression, Outer, Pattern, check_size, normalise, parse, resolve};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::matcher::{
@@ -26,6 +26,7 @@ use crate::matcher::{
 use crate::rank::{Scores, is_coarse};
 use crate::sections::{SectionReader, Sections};
 use crate::truth::Missing;
+use crate::value::TimeZone;
 
 /// Fewer subscriptions are scanned if they are small: compiling them would cost more than it saves.
 const COMPILED: usize = 32;
@@ -67,13 +68,13 @@ impl Algorithm {
     }
 
     /// Fails where the algorithm needs a normal form that would explode.
-    pub(super) fn check(self, expression: &Expression, limits: &Limits) -> Result<()> {
+    pub(super) fn check(self, expression: &Expression, zone: &TimeZone, limits: &Limits) -> Result<()> {
         let outer = match self {
             Algorithm::KIndex => Outer::Or,
             Algorithm::Cnf => Outer::And,
             _ => return Ok(()),
         };
-        check_size(&normalise(expression), outer, limits.normal_form)
+        check_size(&normalise(&resolve(expression, zone)), outer, limits.normal_form)
     }
 }
 
@@ -174,7 +175,10 @@ impl Segment {
         let mut terms = SegmentTerms::default();
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
-                let (mut records, mut builder) = (RecordsBuilder::default(), CompiledBuilder::default());
+                let (mut records, mut builder) = (
+                    RecordsBuilder::default(),
+                    CompiledBuilder::new(settings.attributes.time_zone().clone()),
+                );
                 for draft in drafts {
                     let subscription = draft.read()?;
                     records.push(&subscription, draft.text().as_deref());

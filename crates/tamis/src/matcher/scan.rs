@@ -1,11 +1,12 @@
-//! The oracle: every expression is evaluated on every event, as it was written.
+//! The oracle: every expression is evaluated on every event, as it was written, once the time zone is
+//! known.
 //!
 //! Nothing is skipped, reordered or normalised, so that this matcher depends on as little as
 //! possible of what it judges. A predicate that several expressions share is evaluated once.
 
 use super::{Matcher, Scratch, Slot};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Node};
+use crate::expression::{Expression, Node, resolve};
 use crate::predicate::{PredicateId, Predicates};
 use crate::truth::{Missing, Truth};
 
@@ -40,6 +41,7 @@ impl Scan {
         let mut predicates = Predicates::default();
         let (mut steps, mut ends) = (Vec::new(), Vec::new());
         for expression in expressions {
+            let expression = resolve(expression, attributes.time_zone());
             steps.extend(expression.nodes().iter().map(|node| match node {
                 Node::Predicate(predicate) => {
                     let attribute = attributes.intern(predicate.attribute());

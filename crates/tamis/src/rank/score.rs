@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::weights::EventWeights;
 use super::{COARSE_SUM, is_coarse};
 use crate::event::{AttributeId, Attributes, Event, Presence};
-use crate::expression::{Expression, Literal, NormalNode, Test, normalise};
+use crate::expression::{Expression, Literal, NormalNode, Test, normalise, resolve};
 use crate::predicate::Check;
 use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;
@@ -77,7 +77,7 @@ impl Scores {
         let mut nodes: Vec<f64> = Vec::new();
         for expression in expressions {
             nodes.clear();
-            for node in normalise(expression).nodes() {
+            for node in normalise(&resolve(expression, attributes.time_zone())).nodes() {
                 let bound = match node {
                     NormalNode::Constant(value) => {
                         words.push(CONSTANT | u32::from(*value) << 2);

@@ -45,7 +45,7 @@ use hashbrown::HashTable;
 
 use super::{Matcher, Scratch, Slot};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, NormalForm, normalise};
+use crate::expression::{Expression, NormalForm, normalise, resolve};
 use crate::predicate::PredicateIndex;
 use crate::truth::Missing;
 use frequency::Frequency;
@@ -170,7 +170,7 @@ impl ATree {
     ) -> ATree {
         let mut atree = ATree::new(missing, options);
         for (slot, expression) in (0..).zip(expressions) {
-            atree.insert(slot, &normalise(expression), attributes);
+            atree.insert(slot, &normalise(&resolve(expression, attributes.time_zone())), attributes);
         }
         atree
     }

@@ -17,7 +17,7 @@ use super::postings::{Kind, PostingScratch, Postings, PostingsBuilder, Role, Sen
 use super::ranked::{Pruning, Ranked, Visit};
 use super::{Matcher, Scan, Scratch, Slot};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Outer, distribute, is_in_form, normalise};
+use crate::expression::{Expression, Outer, distribute, is_in_form, normalise, resolve};
 use crate::rank::{COARSE_SUM, EventWeights, is_coarse, with_slack};
 use crate::truth::Missing;
 
@@ -88,7 +88,7 @@ impl Cnf {
         let (mut clauses, mut starts, mut negations) = (Vec::new(), vec![0], Vec::new());
         let (mut scanned, mut refused) = (Vec::new(), Vec::new());
         for (slot, expression) in (0..).zip(expressions) {
-            let form = normalise(expression);
+            let form = normalise(&resolve(expression, attributes.time_zone()));
             match distribute(&form, Outer::And, normal_form) {
                 Err(_) => {
                     scanned.push(slot);

@@ -16,9 +16,10 @@ use super::term::{Tag, Term, TermId, Terms};
 use super::{Compiled, NO_BLOCK, TARGET_NODE};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Normaliser};
+use crate::expression::{Expression, Normaliser, resolve};
 use crate::matcher::{Scan, Slot};
 use crate::truth::Missing;
+use crate::value::TimeZone;
 
 /// Expressions with more levels than this are evaluated by a scan, which needs no recursion.
 const MOST_LEVELS: u32 = 64;
@@ -34,12 +35,17 @@ pub(crate) struct CompiledBuilder {
     /// The term of each expression.
     roots: Vec<TermId>,
     normaliser: Normaliser,
+    time_zone: TimeZone,
 }
 
 impl CompiledBuilder {
+    pub fn new(time_zone: TimeZone) -> CompiledBuilder {
+        CompiledBuilder { time_zone, ..CompiledBuilder::default() }
+    }
+
     /// Takes an expression apart; its slot is the number of those before it.
     pub fn push(&mut self, expression: &Expression) {
-        self.roots.push(self.normaliser.build(expression, &mut self.terms));
+        self.roots.push(self.normaliser.build(&resolve(expression, &self.time_zone), &mut self.terms));
     }
 
     /// What the expressions consist of.

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::values::{Record, text_of};
+use super::values::{Buffer, Record, text_of};
 use crate::column::Column;
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
@@ -50,7 +50,8 @@ impl Keys {
             let (attribute, value) = &pairs[number as usize];
             numbers[number as usize] = next_key - 1;
             firsts[*attribute as usize + 1] += 1;
-            let text = text_of(value.as_ref());
+            let mut buffer = Buffer::default();
+            let text = text_of(value.as_ref(), &mut buffer);
             let mut pair = Record::new(*attribute, value.as_ref(), texts.len());
             pair.note = next_key;
             pair.write_text(text, &mut texts);
@@ -73,19 +74,24 @@ impl Keys {
         if self.of(attribute).is_empty() || self.slots.is_empty() {
             return Probe { pair, slot: 0, note: 0 };
         }
-        let slot = pair.hash(text_of(value)) as usize & (self.slots.len() - 1);
+        let slot = pair.hash(text_of(value, &mut Buffer::default())) as usize & (self.slots.len() - 1);
         Probe { pair, slot: slot as u32, note: self.slots[slot].note }
     }
 
     /// The key of a value, or [`NO_KEY`].
     pub fn find(&self, probe: Probe, value: ValueRef<'_>) -> u32 {
         let Probe { pair, mut slot, mut note } = probe;
+        if note == 0 {
+            return NO_KEY;
+        }
+        let mut buffer = Buffer::default();
+        let text = text_of(value, &mut buffer);
         // Some slots are free; the bound is for a damaged file.
         for _ in 0..self.slots.len() {
             if note == 0 {
                 return NO_KEY;
             }
-            if self.slots[slot as usize].is(pair, &self.texts, text_of(value)) {
+            if self.slots[slot as usize].is(pair, &self.texts, text) {
                 return note - 1;
             }
             slot = (slot + 1) & (self.slots.len() - 1) as u32;

@@ -112,7 +112,7 @@ impl Compiled {
         missing: Missing,
         sample: &[Event],
     ) -> Compiled {
-        let mut builder = CompiledBuilder::default();
+        let mut builder = CompiledBuilder::new(attributes.time_zone().clone());
         let mut all = Vec::new();
         for expression in expressions {
             builder.push(expression);

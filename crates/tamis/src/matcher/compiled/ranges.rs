@@ -2,8 +2,8 @@
 //!
 //! The ends of all ranges of an attribute are sorted once; a value is then known by its rank among
 //! them, and a range is an interval of ranks. Numbers come before strings, and the empty string
-//! always stands between them, so that `a > 5` ends where the strings begin. The intervals that a
-//! value lies in are found by an implicit tree over the intervals sorted by their low end, each
+//! always stands between them, so that `a > 5` ends where the strings begin; where ranges ask about
+//! times or other types, the first value of each stands there, too. The intervals that a value lies in are found by an implicit tree over the intervals sorted by their low end, each
 //! subtree with its highest high end: the logarithm of their number, plus the answers.
 
 use std::cmp::Ordering;
@@ -14,9 +14,9 @@ use super::values::ValueColumns;
 use crate::column::Column;
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
-use crate::value::{Value, ValueRef};
+use crate::value::{Family, Value, ValueRef};
 
-/// No rank: a boolean, which lies in no range.
+/// No rank: a boolean, or a value of a type that no range asks about.
 pub(super) const NO_RANK: u32 = u32::MAX;
 
 /// The ends of the ranges of every attribute.
@@ -35,6 +35,12 @@ impl Bounds {
         ranged.sort_unstable();
         ranged.dedup();
         sorted.extend(ranged.into_iter().map(|attribute| (attribute, Value::from(""))));
+        let typed = |(_, value): &&(u32, Value)| value.family() > Family::String;
+        let mut typed: Vec<u32> = bounds.iter().filter(typed).map(|(attribute, _)| *attribute).collect();
+        typed.sort_unstable();
+        typed.dedup();
+        let firsts = |attribute: u32| Family::TYPED.map(|family| (attribute, family.first()));
+        sorted.extend(typed.into_iter().flat_map(firsts));
         sorted.sort_unstable();
         sorted.dedup();
         let mut starts = vec![0u32; attributes + 2];
@@ -63,8 +69,15 @@ impl Bounds {
     /// The rank of a value: odd where it is an end itself, even between two ends.
     pub fn rank(&self, attribute: u32, value: ValueRef<'_>) -> u32 {
         let ends = self.of(attribute);
-        if ends.is_empty() || matches!(value, ValueRef::Boolean(_)) {
+        if ends.is_empty() {
             return NO_RANK;
+        }
+        match value {
+            ValueRef::Integer(_) | ValueRef::Float(_) | ValueRef::Decimal(_) | ValueRef::String(_) => {}
+            ValueRef::Boolean(_) | ValueRef::Network(_) | ValueRef::Local(_) => return NO_RANK,
+            // The ends of an attribute that is asked about one type have the first values of all.
+            _ if self.values.is_typed(ends.end - 1) => {}
+            _ => return NO_RANK,
         }
         let (mut low, mut high) = (ends.start, ends.end);
         while low < high {
@@ -80,10 +93,13 @@ impl Bounds {
 
     /// The first and last rank of a range; the last is the lesser where nothing lies in it.
     pub fn interval(&self, attribute: u32, comparison: u32, low: &Value, high: &Value) -> (u32, u32) {
-        let strings = self.rank(attribute, ValueRef::String(""));
-        let is_string = matches!(low, Value::String(_));
-        let (first, last) =
-            if is_string { (strings, 2 * self.of(attribute).len() as u32) } else { (0, strings - 1) };
+        let family = low.family();
+        let begin = |family: Family| self.rank(attribute, family.first().as_ref());
+        let first = if family == Family::Number { 0 } else { begin(family) };
+        let last = match Family::RANGED.iter().find(|next| **next > family).map(|next| begin(*next)) {
+            None | Some(NO_RANK) => 2 * self.of(attribute).len() as u32,
+            Some(next) => next - 1,
+        };
         let (low, high) = (self.rank(attribute, low.as_ref()), self.rank(attribute, high.as_ref()));
         match comparison {
             LESS => (first, low - 1),

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::column::Column;
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
-use crate::value::{Value, ValueRef};
+use crate::value::{Address, Date, Decimal, Duration, Family, Float, Timestamp, Value, ValueRef};
 
 const FALSE: u32 = 0;
 const TRUE: u32 = 1;
@@ -17,9 +17,20 @@ const FLOAT: u32 = 3;
 const LONG: u32 = 4;
 /// A text short enough for the record itself, plus its length, up to eight bytes.
 const SHORT: u32 = 5;
+const LONGEST_SHORT: u32 = SHORT + 8;
+/// A timestamp or a duration of whole microseconds.
+const TIMESTAMP: u32 = 14;
+const DURATION: u32 = 15;
+const DATE: u32 = 16;
+/// Kinds whose bytes stand elsewhere, as those of a long text do.
+const FINE_TIMESTAMP: u32 = 17;
+const FINE_DURATION: u32 = 18;
+const DECIMAL: u32 = 19;
+const ADDRESS: u32 = 20;
+const VERSION: u32 = 21;
 
 /// The low bits of a record's label, which hold the kind.
-const KIND: u32 = 15;
+const KIND: u32 = 31;
 
 /// An attribute and its value, but for a long text.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -44,6 +55,19 @@ impl Record {
                 Some(bytes) => (SHORT + text.len() as u32, bytes),
                 None => (LONG, start as u64),
             },
+            ValueRef::Timestamp(value) => match microseconds(value.parts()) {
+                Some(whole) => (TIMESTAMP, whole),
+                None => (FINE_TIMESTAMP, start as u64),
+            },
+            ValueRef::Duration(value) => match microseconds(value.parts()) {
+                Some(whole) => (DURATION, whole),
+                None => (FINE_DURATION, start as u64),
+            },
+            ValueRef::Date(value) => (DATE, i64::from(value.days()) as u64),
+            ValueRef::Decimal(_) => (DECIMAL, start as u64),
+            ValueRef::Address(_) => (ADDRESS, start as u64),
+            ValueRef::Version(_) => (VERSION, start as u64),
+            ValueRef::Local(_) | ValueRef::Network(_) => unreachable!("expressions are resolved"),
         };
         Record { payload, label: attribute << KIND.count_ones() | kind, note: 0 }
     }
@@ -56,7 +80,7 @@ impl Record {
     pub fn hash(self, text: &[u8]) -> u64 {
         let label = mix(u64::from(self.label) ^ 0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93);
         match self.kind() {
-            LONG => xxh3_64_with_seed(text, label),
+            LONG | FINE_TIMESTAMP.. => xxh3_64_with_seed(text, label),
             _ => mix(self.payload ^ label, 0xa076_1d64_78bd_642f),
         }
     }
@@ -65,21 +89,21 @@ impl Record {
     pub fn is(self, other: Record, texts: &[u8], text: &[u8]) -> bool {
         self.label == other.label
             && match self.kind() {
-                LONG => self.text(texts) == text,
+                LONG | FINE_TIMESTAMP.. => self.text(texts) == text,
                 _ => self.payload == other.payload,
             }
     }
 
-    /// The text of a long record, among all texts.
+    /// The bytes of a record that has them elsewhere, among all texts.
     fn text(self, texts: &[u8]) -> &[u8] {
         let start = self.payload as usize + 4;
         let length = texts[start - 4..start].try_into().map_or(0, u32::from_le_bytes);
         &texts[start..start + length as usize]
     }
 
-    /// Appends the text, if it is long, to all texts.
+    /// Appends the bytes, if they stand elsewhere, to all texts.
     pub fn write_text(self, text: &[u8], texts: &mut Vec<u8>) {
-        if self.kind() == LONG {
+        if matches!(self.kind(), LONG | FINE_TIMESTAMP..) {
             texts.extend((text.len() as u32).to_le_bytes());
             texts.extend_from_slice(text);
         }
@@ -114,11 +138,75 @@ fn spell(number: u64, length: usize) -> [u8; 8] {
     text
 }
 
-/// The bytes of a value that is a text.
-pub(super) fn text_of(value: ValueRef<'_>) -> &[u8] {
+/// Seconds and nanoseconds as microseconds, where they are a whole number of 64 bits.
+fn microseconds((seconds, nanoseconds): (i64, u32)) -> Option<u64> {
+    if nanoseconds % 1000 != 0 {
+        return None;
+    }
+    let whole = seconds.checked_mul(1_000_000)?.checked_add(i64::from(nanoseconds / 1000))?;
+    Some(whole as u64)
+}
+
+/// Seconds, and nanoseconds forward, of microseconds.
+fn parts(microseconds: u64) -> (i64, i64) {
+    let microseconds = microseconds as i64;
+    (microseconds.div_euclid(1_000_000), microseconds.rem_euclid(1_000_000) * 1000)
+}
+
+/// The bytes of a value that do not fit its record: those of a text, or of a wide value, which are
+/// written to `buffer`.
+pub(super) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u8] {
+    let seconds = |(seconds, nanoseconds): (i64, u32), buffer: &'a mut Buffer| {
+        buffer[..8].copy_from_slice(&seconds.to_le_bytes());
+        buffer[8..12].copy_from_slice(&nanoseconds.to_le_bytes());
+        &buffer[..12]
+    };
     match value {
-        ValueRef::String(text) => text.as_bytes(),
+        ValueRef::String(text) | ValueRef::Version(text) => text.as_bytes(),
+        ValueRef::Timestamp(value) => seconds(value.parts(), buffer),
+        ValueRef::Duration(value) => seconds(value.parts(), buffer),
+        ValueRef::Decimal(value) => {
+            let (coefficient, exponent) = value.parts();
+            buffer[..16].copy_from_slice(&coefficient.to_le_bytes());
+            buffer[16..18].copy_from_slice(&(exponent as i16).to_le_bytes());
+            &buffer[..18]
+        }
+        ValueRef::Address(value) => {
+            let bytes = value.bytes();
+            buffer[..bytes.len()].copy_from_slice(bytes);
+            &buffer[..bytes.len()]
+        }
         _ => &[],
+    }
+}
+
+/// Room for the bytes of a wide value.
+pub(super) type Buffer = [u8; 18];
+
+/// The value that [`text_of`] made bytes from; `None` where a file is damaged.
+fn wide(kind: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
+    let seconds = || {
+        let (seconds, nanoseconds) = bytes.split_at_checked(8)?;
+        let seconds = i64::from_le_bytes(seconds.try_into().ok()?);
+        Some((seconds, i64::from(u32::from_le_bytes(nanoseconds.try_into().ok()?))))
+    };
+    match kind {
+        FINE_TIMESTAMP => {
+            let (seconds, nanoseconds) = seconds()?;
+            Timestamp::new(seconds, nanoseconds).map(ValueRef::Timestamp)
+        }
+        FINE_DURATION => {
+            let (seconds, nanoseconds) = seconds()?;
+            Duration::new(seconds, nanoseconds).map(ValueRef::Duration)
+        }
+        DECIMAL => {
+            let (coefficient, exponent) = bytes.split_at_checked(16)?;
+            let coefficient = i128::from_le_bytes(coefficient.try_into().ok()?);
+            let exponent = i16::from_le_bytes(exponent.try_into().ok()?);
+            Some(ValueRef::Decimal(Decimal::kept(coefficient, exponent)))
+        }
+        ADDRESS => Address::from_bytes(bytes).map(ValueRef::Address),
+        _ => std::str::from_utf8(bytes).ok().map(ValueRef::Version),
     }
 }
 
@@ -140,7 +228,7 @@ impl<'a> FromIterator<&'a (u32, Value)> for ValueColumns {
         let mut texts = Vec::new();
         let record = |(attribute, value): &(u32, Value)| {
             let record = Record::new(*attribute, value.as_ref(), texts.len());
-            record.write_text(text_of(value.as_ref()), &mut texts);
+            record.write_text(text_of(value.as_ref(), &mut Buffer::default()), &mut texts);
             record
         };
         let records = values.into_iter().map(record).collect();
@@ -154,20 +242,37 @@ impl ValueColumns {
         let record = self.records[position];
         let text = |bytes: &[u8]| match value {
             ValueRef::String(text) => bytes.cmp(text.as_bytes()),
-            _ => Ordering::Greater,
+            _ => Family::String.cmp(&value.family()),
         };
-        let number = match record.kind() {
+        // What a damaged file says is some value or other.
+        let damaged = ValueRef::Integer(0);
+        let mine = match record.kind() {
+            INTEGER => ValueRef::Integer(record.payload as i64),
+            TIMESTAMP => {
+                let (seconds, nanoseconds) = parts(record.payload);
+                Timestamp::new(seconds, nanoseconds).map_or(damaged, ValueRef::Timestamp)
+            }
             LONG => return text(record.text(&self.texts)),
-            kind @ SHORT.. => {
-                let length = (kind - SHORT).min(8) as usize;
+            kind @ SHORT..=LONGEST_SHORT => {
+                let length = (kind - SHORT) as usize;
                 return text(&spell(record.payload, length)[..length]);
             }
             FALSE => ValueRef::Boolean(false),
             TRUE => ValueRef::Boolean(true),
-            INTEGER => ValueRef::Integer(record.payload as i64),
-            _ => ValueRef::number(f64::from_bits(record.payload)).unwrap_or(ValueRef::Integer(0)),
+            FLOAT => Float::kept(f64::from_bits(record.payload)).map_or(damaged, ValueRef::Float),
+            DATE => Date::from_days(record.payload as i64).map_or(damaged, ValueRef::Date),
+            DURATION => {
+                let (seconds, nanoseconds) = parts(record.payload);
+                Duration::new(seconds, nanoseconds).map_or(damaged, ValueRef::Duration)
+            }
+            kind => wide(kind, record.text(&self.texts)).unwrap_or(damaged),
         };
-        number.canonical_order(value)
+        mine.canonical_order(value)
+    }
+
+    /// Whether the value at `position` is of a family behind the strings.
+    pub fn is_typed(&self, position: usize) -> bool {
+        self.records[position].kind() > LONGEST_SHORT
     }
 
     pub fn bytes(&self) -> usize {

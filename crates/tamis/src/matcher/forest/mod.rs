@@ -14,7 +14,7 @@ pub(super) use bits::Bits;
 use super::conjunction::{ConjunctionBuilder, ConjunctionId, ConjunctionIndex};
 use super::{Matcher, Scan, Scratch, Slot};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, normalise};
+use crate::expression::{Expression, normalise, resolve};
 use crate::truth::Missing;
 use graph::Graph;
 
@@ -103,7 +103,7 @@ impl<'a> Planting<'a> {
         let (mut slot, mut shared, mut leaves) = (0, 0, 0usize);
         let (mut scanned, mut refused) = (Vec::new(), Vec::new());
         for expression in expressions {
-            let form = normalise(expression);
+            let form = normalise(&resolve(expression, self.attributes.time_zone()));
             leaves += Graph::most_leaves(&form);
             if leaves > self.most_leaves {
                 leaves -= Graph::most_leaves(&form);

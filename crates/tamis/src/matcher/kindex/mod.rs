@@ -15,7 +15,7 @@ use super::conjunction::{ConjunctionBuilder, ConjunctionIndex};
 use super::ranked::{Pruning, Ranked, Visit};
 use super::{Matcher, Scan, Scratch, Slot};
 use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Outer, distribute, is_in_form, normalise};
+use crate::expression::{Expression, Outer, distribute, is_in_form, normalise, resolve};
 use crate::limits::Limits;
 use crate::rank::{EventWeights, is_coarse, with_slack};
 use crate::truth::Missing;
@@ -83,7 +83,7 @@ impl KIndex {
         let (mut conjunctions, mut native) = (0, true);
         for (slot, expression) in (0..).zip(expressions) {
             firsts.push(conjunctions);
-            let form = normalise(expression);
+            let form = normalise(&resolve(expression, attributes.time_zone()));
             let Ok(parts) = distribute(&form, Outer::Or, options.normal_form) else {
                 scanned.push(slot);
                 refused.push(expression);

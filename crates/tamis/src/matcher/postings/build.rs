@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::keys::{Key, Keys};
-use super::ladder::{is_range, is_text};
+use super::ladder::{family, is_range};
 use super::{Entry, List, Postings};
 use crate::event::{AttributeId, Attributes};
 use crate::expression::{Literal, NormalForm, NormalNode, Test};
@@ -230,7 +230,7 @@ impl<'a> PostingsBuilder<'a> {
     fn cover_ranges(&mut self) -> Vec<Box<[Key]>> {
         let mut covers: Vec<Box<[Key]>> = vec![Box::default(); self.ranges.len()];
         let mut order: Vec<usize> = (0..self.ranges.len()).collect();
-        let kind = |number: usize| (self.ranges[number].0, is_text(&self.ranges[number].1));
+        let kind = |number: usize| (self.ranges[number].0, family(&self.ranges[number].1));
         order.sort_by_key(|&number| kind(number));
         for group in order.chunk_by(|&a, &b| kind(a) == kind(b)) {
             let attribute = self.ranges[group[0]].0;

@@ -31,7 +31,7 @@ pub(super) struct Keys {
     /// The attributes with a key for having a value, by the number of that key.
     valued: Vec<AttributeId>,
     values: HashMap<AttributeId, u32, ahash::RandomState>,
-    /// Of numbers and of strings, for attributes with many ranges.
+    /// One per family, for attributes with many ranges.
     ladders: HashMap<AttributeId, Vec<Ladder>, ahash::RandomState>,
     /// The attributes of spans, by the number of their key.
     spans: Vec<AttributeId>,
@@ -50,7 +50,7 @@ impl Keys {
         }))
     }
 
-    /// The keys of each of these ranges on one attribute, which are all over numbers or all over strings.
+    /// The keys of each of these ranges on one attribute, which are all over one family.
     pub fn ladder(&mut self, attribute: AttributeId, ranges: &[&Test]) -> Vec<Box<[Key]>> {
         let mut ladder = Ladder::new(ranges.iter().copied());
         let spans = &mut self.spans;

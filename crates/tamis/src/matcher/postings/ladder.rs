@@ -7,12 +7,12 @@
 //! holds would be a key of its own otherwise.
 
 use crate::expression::Test;
-use crate::value::{Value, ValueRef};
+use crate::value::{Family, Value, ValueRef};
 
 /// The number of a key where there is none.
 const NO_KEY: u32 = u32::MAX;
 
-/// The ranges on one attribute whose operands are all numbers, or all strings.
+/// The ranges on one attribute whose operands are of one family.
 #[derive(Debug)]
 pub(super) struct Ladder {
     /// The ends of the ranges, ascending. Steps are before, at and between them.
@@ -28,19 +28,19 @@ pub(super) fn is_range(test: &Test) -> bool {
     matches!(test, Test::Less(_) | Test::AtMost(_) | Test::Greater(_) | Test::AtLeast(_) | Test::Between(..))
 }
 
-/// Whether the operands of a range are strings.
-pub(super) fn is_text(test: &Test) -> bool {
+/// The family of the operands of a range.
+pub(super) fn family(test: &Test) -> Family {
     match test {
         Test::Less(value) | Test::AtMost(value) | Test::Greater(value) | Test::AtLeast(value) => {
-            matches!(value, Value::String(_))
+            value.family()
         }
-        Test::Between(low, _) => matches!(low, Value::String(_)),
-        _ => false,
+        Test::Between(low, _) => low.family(),
+        _ => Family::Boolean,
     }
 }
 
 impl Ladder {
-    /// A ladder for ranges, all over numbers or all over strings.
+    /// A ladder for ranges over one family.
     pub fn new<'a>(ranges: impl Iterator<Item = &'a Test>) -> Ladder {
         let mut ends: Vec<Value> = Vec::new();
         for test in ranges {
@@ -95,8 +95,7 @@ impl Ladder {
     /// Calls `found` with the keys of the ranges that hold on a value; values of another kind than the
     /// operands have none.
     pub fn find(&self, value: ValueRef<'_>, mut found: impl FnMut(u32)) {
-        let text = matches!(self.ends.first(), Some(Value::String(_)));
-        if matches!(value, ValueRef::Boolean(_)) || matches!(value, ValueRef::String(_)) != text {
+        if self.ends.first().is_none_or(|end| end.family() != value.family()) {
             return;
         }
         let mut node = self.step(value) + self.width;

@@ -8,7 +8,7 @@ use super::substrings::Substrings;
 use super::trie::{End, Trie};
 use crate::expression::Test;
 use crate::predicate::{Check, PredicateId, required};
-use crate::value::{Value, ValueRef};
+use crate::value::{Family, Value, ValueRef};
 
 /// The predicates of one attribute.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(super) struct AttributeIndex {
     pub sets: u32,
     numbers: Option<Box<Ranges<Number>>>,
     strings: Option<Box<Ranges<Arc<str>>>>,
+    /// Ranges over times, addresses and versions, by family.
+    others: Vec<(Family, Ranges<Value>)>,
     texts: Option<Box<Texts>>,
 }
 
@@ -43,10 +45,11 @@ impl Default for Texts {
     }
 }
 
-/// An ordering or range over numbers or over strings.
+/// An ordering or range over one family.
 enum Typed {
     Numbers(Range<Number>),
     Strings(Range<Arc<str>>),
+    Others(Family, Range<Value>),
 }
 
 /// The ordering or range that a test asks for, `None` for other tests.
@@ -55,27 +58,36 @@ fn range(test: &Test) -> Option<Typed> {
         value: &Value,
         number: fn(Number) -> Range<Number>,
         text: fn(Arc<str>) -> Range<Arc<str>>,
+        other: fn(Value) -> Range<Value>,
     ) -> Option<Typed> {
         match value {
-            Value::Boolean(_) => None,
+            Value::Boolean(_) | Value::Network(_) | Value::Local(_) => None,
+            Value::Decimal(decimal) => Some(Typed::Numbers(number(Number::Decimal(*decimal)))),
             Value::Integer(integer) => Some(Typed::Numbers(number(Number::Integer(*integer)))),
             Value::Float(float) => Some(Typed::Numbers(number(Number::Float(*float)))),
             Value::String(string) => Some(Typed::Strings(text(string.clone()))),
+            value => Some(Typed::Others(value.family(), other(value.clone()))),
         }
     }
     match test {
-        Test::Less(value) => one(value, Range::Less, Range::Less),
-        Test::AtMost(value) => one(value, Range::AtMost, Range::AtMost),
-        Test::Greater(value) => one(value, Range::Greater, Range::Greater),
-        Test::AtLeast(value) => one(value, Range::AtLeast, Range::AtLeast),
+        Test::Less(value) => one(value, Range::Less, Range::Less, Range::Less),
+        Test::AtMost(value) => one(value, Range::AtMost, Range::AtMost, Range::AtMost),
+        Test::Greater(value) => one(value, Range::Greater, Range::Greater, Range::Greater),
+        Test::AtLeast(value) => one(value, Range::AtLeast, Range::AtLeast, Range::AtLeast),
         Test::Between(low, high) => {
             // Both as one-sided ranges, to have them typed; ends of two types never come this far.
-            match (one(low, Range::AtLeast, Range::AtLeast)?, one(high, Range::AtMost, Range::AtMost)?) {
+            let low = one(low, Range::AtLeast, Range::AtLeast, Range::AtLeast)?;
+            match (low, one(high, Range::AtMost, Range::AtMost, Range::AtMost)?) {
                 (Typed::Numbers(Range::AtLeast(low)), Typed::Numbers(Range::AtMost(high))) => {
                     Some(Typed::Numbers(Range::Between(low, high)))
                 }
                 (Typed::Strings(Range::AtLeast(low)), Typed::Strings(Range::AtMost(high))) => {
                     Some(Typed::Strings(Range::Between(low, high)))
+                }
+                (Typed::Others(family, Range::AtLeast(low)), Typed::Others(same, Range::AtMost(high)))
+                    if family == same =>
+                {
+                    Some(Typed::Others(family, Range::Between(low, high)))
                 }
                 _ => None,
             }
@@ -90,6 +102,14 @@ impl AttributeIndex {
         match range(test) {
             Some(Typed::Numbers(range)) => self.numbers.get_or_insert_default().insert(range, id),
             Some(Typed::Strings(range)) => self.strings.get_or_insert_default().insert(range, id),
+            Some(Typed::Others(family, range)) => {
+                let position = self.others.iter().position(|(known, _)| *known == family);
+                let position = position.unwrap_or_else(|| {
+                    self.others.push((family, Ranges::default()));
+                    self.others.len() - 1
+                });
+                self.others[position].1.insert(range, id);
+            }
             None => {
                 let texts = self.texts.get_or_insert_default();
                 match test {
@@ -113,6 +133,13 @@ impl AttributeIndex {
             Some(Typed::Strings(range)) => {
                 self.strings.as_mut().into_iter().for_each(|strings| strings.remove(&range, id));
                 self.strings.take_if(|strings| strings.is_empty());
+                return;
+            }
+            Some(Typed::Others(family, range)) => {
+                self.others.iter_mut().filter(|(known, _)| *known == family).for_each(|(_, ranges)| {
+                    ranges.remove(&range, id);
+                });
+                self.others.retain(|(_, ranges)| !ranges.is_empty());
                 return;
             }
             None => {}
@@ -160,6 +187,7 @@ impl AttributeIndex {
     ) {
         let number = match value {
             ValueRef::Boolean(_) => return,
+            ValueRef::Decimal(decimal) => Number::Decimal(decimal),
             ValueRef::Integer(integer) => Number::Integer(integer),
             ValueRef::Float(float) => Number::Float(float),
             ValueRef::String(text) => {
@@ -176,6 +204,13 @@ impl AttributeIndex {
                         }
                     });
                     scratch.states = states;
+                }
+                return;
+            }
+            other => {
+                let family = other.family();
+                if let Some((_, ranges)) = self.others.iter().find(|(known, _)| *known == family) {
+                    ranges.find(&other.to_value(), |id| scratch.report(id));
                 }
                 return;
             }

@@ -10,13 +10,14 @@ use std::ops::Bound;
 
 use super::stabbing::Stabbing;
 use crate::predicate::PredicateId;
-use crate::value::{Float, ValueRef};
+use crate::value::{Decimal, Float, ValueRef};
 
 /// A number as a key, ordered by its exact value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Number {
     Integer(i64),
     Float(Float),
+    Decimal(Decimal),
 }
 
 impl Number {
@@ -24,6 +25,7 @@ impl Number {
         match self {
             Number::Integer(number) => ValueRef::Integer(number),
             Number::Float(number) => ValueRef::Float(number),
+            Number::Decimal(number) => ValueRef::Decimal(number),
         }
     }
 }

@@ -1,0 +1,565 @@
+//! Which day, moment or span of time does a text say?
+//!
+//! The calendar is the proleptic Gregorian one, for years 1 to 9999; a day has 24 hours, a minute 60
+//! seconds. Texts are `YYYY-MM-DD`, then optionally `T` or a space and `HH:MM[:SS[.1 to 9 digits]]`,
+//! then optionally `Z` or an offset. What a text without an offset means is for a
+//! [`TimeZone`](super::TimeZone) to say.
+
+use std::fmt;
+
+/// Seconds of a day.
+pub const DAY: i64 = 86_400;
+
+/// Nanoseconds of a second.
+const SECOND: u32 = 1_000_000_000;
+
+/// The first and the last day, counted from 1970-01-01.
+const FIRST_DAY: i32 = -719_162;
+const LAST_DAY: i32 = 2_932_896;
+
+/// Seconds and nanoseconds, the latter always forward.
+// Packed, so that an event's value takes 16 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(Rust, packed(4))]
+struct Seconds {
+    seconds: i64,
+    nanoseconds: u32,
+}
+
+/// Seconds and nanoseconds within each other's bounds; `None` beyond 64 bits of seconds.
+fn carried(seconds: i64, nanoseconds: i64) -> Option<Seconds> {
+    let seconds = seconds.checked_add(nanoseconds.div_euclid(i64::from(SECOND)))?;
+    Some(Seconds { seconds, nanoseconds: nanoseconds.rem_euclid(i64::from(SECOND)) as u32 })
+}
+
+impl Seconds {
+    fn parts(self) -> (i64, u32) {
+        (self.seconds, self.nanoseconds)
+    }
+
+    fn total(self) -> i128 {
+        i128::from(self.seconds) * i128::from(SECOND) + i128::from(self.nanoseconds)
+    }
+
+    fn from_total(nanoseconds: i128) -> Option<Seconds> {
+        let seconds = i64::try_from(nanoseconds.div_euclid(i128::from(SECOND))).ok()?;
+        Some(Seconds { seconds, nanoseconds: nanoseconds.rem_euclid(i128::from(SECOND)) as u32 })
+    }
+}
+
+/// A moment, the same everywhere.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(Seconds);
+
+/// A date and a time of day, which are a moment once a time zone is known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocalTime(Seconds);
+
+/// A span of time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(Seconds);
+
+/// A day of the calendar.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date(i32);
+
+/// A year, a month and a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Civil {
+    pub year: i32,
+    pub month: u32,
+    pub day: u32,
+}
+
+/// What a text says about time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// A day.
+    Date(Date),
+    /// A date and a time of day without an offset.
+    Local(LocalTime),
+    /// A moment.
+    Moment(Timestamp),
+}
+
+impl Date {
+    /// The first day.
+    pub const FIRST: Date = Date(FIRST_DAY);
+
+    /// The day so many days after 1970-01-01; `None` outside the years 1 to 9999.
+    pub fn from_days(days: i64) -> Option<Date> {
+        let days = i32::try_from(days).ok()?;
+        (FIRST_DAY..=LAST_DAY).contains(&days).then_some(Date(days))
+    }
+
+    /// The day of a year, month and day; `None` where there is none.
+    pub fn new(year: i32, month: u32, day: u32) -> Option<Date> {
+        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let length = match month {
+            2 => 28 + u32::from(leap),
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => return None,
+        };
+        if !(1..=9999).contains(&year) || !(1..=length).contains(&day) {
+            return None;
+        }
+        // Years begin in March here, so that a leap day ends one.
+        let year = if month <= 2 { year - 1 } else { year };
+        let months = (month as i32 + 9) % 12;
+        let days = (153 * months + 2) / 5 + day as i32 - 1;
+        Some(Date(
+            365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + days - 719_468,
+        ))
+    }
+
+    /// Days since 1970-01-01.
+    pub fn days(self) -> i32 {
+        self.0
+    }
+
+    /// The day's year, month and day.
+    pub fn civil(self) -> Civil {
+        let days = i64::from(self.0) + 719_468;
+        let era = days.div_euclid(146_097);
+        let of_era = days.rem_euclid(146_097);
+        let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let months = (5 * of_year + 2) / 153;
+        let day = (of_year - (153 * months + 2) / 5 + 1) as u32;
+        let month = if months < 10 { months + 3 } else { months - 9 } as u32;
+        Civil { year: (year + era * 400) as i32 + i32::from(month <= 2), month, day }
+    }
+
+    /// 1 for Monday to 7 for Sunday.
+    pub fn weekday(self) -> u32 {
+        (self.0 + 3).rem_euclid(7) as u32 + 1
+    }
+
+    /// Its midnight.
+    pub fn midnight(self) -> LocalTime {
+        LocalTime(Seconds { seconds: i64::from(self.0) * DAY, nanoseconds: 0 })
+    }
+}
+
+impl LocalTime {
+    /// The time so many seconds and nanoseconds after the midnight that began 1970; `None` outside the
+    /// years 1 to 9999.
+    pub fn new(seconds: i64, nanoseconds: i64) -> Option<LocalTime> {
+        let carried = carried(seconds, nanoseconds)?;
+        Date::from_days(carried.seconds.div_euclid(DAY))?;
+        Some(LocalTime(carried))
+    }
+
+    /// Seconds since the midnight that began 1970, and nanoseconds.
+    pub fn parts(self) -> (i64, u32) {
+        self.0.parts()
+    }
+
+    /// Its day.
+    pub fn date(self) -> Date {
+        Date(self.parts().0.div_euclid(DAY) as i32)
+    }
+
+    /// Its hour, minute and second.
+    pub fn clock(self) -> (u32, u32, u32) {
+        let seconds = self.parts().0.rem_euclid(DAY) as u32;
+        (seconds / 3600, seconds / 60 % 60, seconds % 60)
+    }
+
+    /// The moment at which clocks that are `offset` seconds ahead of UTC show this time.
+    pub fn at(self, offset: i64) -> Timestamp {
+        let (seconds, nanoseconds) = self.parts();
+        Timestamp(Seconds { seconds: seconds - offset, nanoseconds })
+    }
+}
+
+impl Timestamp {
+    /// Before every moment that a text can say.
+    pub const FIRST: Timestamp = Timestamp(Seconds { seconds: (FIRST_DAY as i64 - 2) * DAY, nanoseconds: 0 });
+
+    /// The moment so many seconds and nanoseconds after 1970 began in UTC; `None` outside the years 1 to
+    /// 9999, but for a day more at either end, which is still that year elsewhere on earth.
+    pub fn new(seconds: i64, nanoseconds: i64) -> Option<Timestamp> {
+        let carried = carried(seconds, nanoseconds)?;
+        let days = carried.seconds.div_euclid(DAY);
+        (i64::from(FIRST_DAY) - 1..=i64::from(LAST_DAY) + 1).contains(&days).then_some(Timestamp(carried))
+    }
+
+    /// Seconds since 1970 began in UTC, and nanoseconds.
+    pub fn parts(self) -> (i64, u32) {
+        self.0.parts()
+    }
+
+    /// The time that clocks show which are `offset` seconds ahead of UTC; `None` outside the years 1 to
+    /// 9999.
+    pub fn local(self, offset: i64) -> Option<LocalTime> {
+        let (seconds, nanoseconds) = self.parts();
+        LocalTime::new(seconds + offset, i64::from(nanoseconds))
+    }
+
+    /// The span from another moment to this one.
+    pub fn since(self, other: Timestamp) -> Duration {
+        let total = self.0.total() - other.0.total();
+        Duration(Seconds::from_total(total).unwrap_or(Seconds { seconds: 0, nanoseconds: 0 }))
+    }
+
+    /// The moment a span later; `None` outside the years 1 to 9999.
+    pub fn plus(self, span: Duration) -> Option<Timestamp> {
+        let sum = Seconds::from_total(self.0.total().checked_add(span.0.total())?)?;
+        Timestamp::new(sum.seconds, i64::from(sum.nanoseconds))
+    }
+}
+
+impl Duration {
+    /// The longest span backwards.
+    pub const FIRST: Duration = Duration(Seconds { seconds: i64::MIN, nanoseconds: 0 });
+
+    /// A span of seconds and nanoseconds; `None` beyond 64 bits of seconds.
+    pub fn new(seconds: i64, nanoseconds: i64) -> Option<Duration> {
+        carried(seconds, nanoseconds).map(Duration)
+    }
+
+    /// A span of nanoseconds.
+    pub fn from_nanoseconds(nanoseconds: i128) -> Option<Duration> {
+        Seconds::from_total(nanoseconds).map(Duration)
+    }
+
+    /// Seconds, and nanoseconds forward.
+    pub fn parts(self) -> (i64, u32) {
+        self.0.parts()
+    }
+
+    /// All of it in nanoseconds.
+    pub fn nanoseconds(self) -> i128 {
+        self.0.total()
+    }
+}
+
+impl Written {
+    /// Reads a text; `None` where it says no time.
+    pub fn read(text: &str) -> Option<Written> {
+        let bytes = text.as_bytes();
+        let number = |from: usize, to: usize| -> Option<u32> {
+            let digits = bytes.get(from..to)?;
+            digits
+                .iter()
+                .try_fold(0, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + u32::from(byte - b'0')))
+        };
+        let is = |position: usize, byte: u8| bytes.get(position) == Some(&byte);
+        let date = Date::new(number(0, 4)? as i32, number(5, 7)?, number(8, 10)?)?;
+        if !is(4, b'-') || !is(7, b'-') {
+            return None;
+        }
+        if bytes.len() == 10 {
+            return Some(Written::Date(date));
+        }
+        let (hour, minute) = (number(11, 13)?, number(14, 16)?);
+        if !(is(10, b'T') || is(10, b' ')) || !is(13, b':') || hour > 23 || minute > 59 {
+            return None;
+        }
+        let (mut second, mut nanoseconds, mut end) = (0, 0, 16);
+        if is(16, b':') {
+            (second, end) = (number(17, 19)?, 19);
+            if is(19, b'.') {
+                let count = bytes[20..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                if !(1..=9).contains(&count) {
+                    return None;
+                }
+                nanoseconds = number(20, 20 + count)? * 10u32.pow(9 - count as u32);
+                end = 20 + count;
+            }
+        }
+        if second > 59 {
+            return None;
+        }
+        let seconds = i64::from(date.0) * DAY + i64::from(hour * 3600 + minute * 60 + second);
+        let local = LocalTime(Seconds { seconds, nanoseconds });
+        if end == bytes.len() {
+            return Some(Written::Local(local));
+        }
+        Some(Written::Moment(local.at(read_offset(&bytes[end..])?)))
+    }
+}
+
+/// The seconds of `Z`, `+02:00`, `+0200` or `+02`.
+pub(super) fn read_offset(bytes: &[u8]) -> Option<i64> {
+    let (sign, digits) = match bytes {
+        b"Z" => return Some(0),
+        [b'+', digits @ ..] => (1, digits),
+        [b'-', digits @ ..] => (-1, digits),
+        _ => return None,
+    };
+    let two = |tens: &u8, ones: &u8| {
+        (tens.is_ascii_digit() && ones.is_ascii_digit())
+            .then(|| i64::from((tens - b'0') * 10 + (ones - b'0')))
+    };
+    let (hours, minutes) = match digits {
+        [a, b] => (two(a, b)?, 0),
+        [a, b, c, d] | [a, b, b':', c, d] => (two(a, b)?, two(c, d)?),
+        _ => return None,
+    };
+    (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
+}
+
+/// The span that a text such as `7 day`, `1.5 seconds` or `1 day 2 hours` says; or why it says none.
+pub fn read_interval(text: &str) -> Result<Duration, String> {
+    const EXAMPLE: &str = "an interval is a number and a unit, as in `interval '7' day`";
+    let mut words = text.split_ascii_whitespace();
+    let mut total: Option<i128> = None;
+    while let Some(number) = words.next() {
+        let unit = words.next().ok_or(EXAMPLE)?.to_ascii_lowercase();
+        let unit = unit.strip_suffix('s').unwrap_or(&unit);
+        let nanoseconds: i128 = match unit {
+            "week" => 604_800_000_000_000,
+            "day" => 86_400_000_000_000,
+            "hour" => 3_600_000_000_000,
+            "minute" => 60_000_000_000,
+            "second" => 1_000_000_000,
+            "millisecond" => 1_000_000,
+            "microsecond" => 1_000,
+            "nanosecond" => 1,
+            "month" | "year" => {
+                return Err(format!("a {unit} has no fixed length; write the interval in days"));
+            }
+            _ => {
+                return Err(format!(
+                    "`{}` is no unit of time; there are week, day, hour, minute, second, millisecond, microsecond and nanosecond",
+                    crate::expression::shorten(unit)
+                ));
+            }
+        };
+        let (coefficient, exponent) = super::number::read_number(number)
+            .ok()
+            .and_then(|number| number.decimal_parts())
+            .ok_or(EXAMPLE)?;
+        let product = coefficient.checked_mul(nanoseconds);
+        let part = match u32::try_from(exponent) {
+            Ok(power) => 10i128.checked_pow(power).and_then(|power| product?.checked_mul(power)),
+            Err(_) => {
+                let power = 10i128.checked_pow(exponent.unsigned_abs());
+                match (product, power) {
+                    (Some(product), Some(power)) if product % power == 0 => Some(product / power),
+                    (Some(_), _) => {
+                        return Err(format!(
+                            "an interval is exact to a nanosecond, which {number} {unit} is not"
+                        ));
+                    }
+                    _ => None,
+                }
+            }
+        };
+        total = part.and_then(|part| total.unwrap_or(0).checked_add(part));
+        if total.and_then(Duration::from_nanoseconds).is_none() {
+            return Err(format!("an interval of {} {unit}s is too long", crate::expression::shorten(number)));
+        }
+    }
+    total.and_then(Duration::from_nanoseconds).ok_or_else(|| EXAMPLE.to_owned())
+}
+
+/// A fraction of a second without zeros at its end.
+fn write_fraction(f: &mut fmt::Formatter<'_>, nanoseconds: u32) -> fmt::Result {
+    match nanoseconds {
+        0 => Ok(()),
+        _ => write!(f, ".{}", format!("{nanoseconds:09}").trim_end_matches('0')),
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Civil { year, month, day } = self.civil();
+        write!(f, "{year:04}-{month:02}-{day:02}")
+    }
+}
+
+impl fmt::Display for LocalTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (hour, minute, second) = self.clock();
+        write!(f, "{} {hour:02}:{minute:02}:{second:02}", self.date())?;
+        write_fraction(f, self.parts().1)
+    }
+}
+
+/// In UTC; a moment that is no year of ours there is written with the offset of a day.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (offset, written) in [(0, "Z"), (DAY - 60, "+23:59"), (60 - DAY, "-23:59")] {
+            if let Some(local) = self.local(offset) {
+                return write!(f, "{local}{written}");
+            }
+        }
+        write!(f, "out of range")
+    }
+}
+
+/// The largest unit of which it is a whole number, or seconds.
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, unit) = self.in_unit();
+        write!(f, "{number} {unit}")
+    }
+}
+
+impl Duration {
+    /// A number, and the largest unit of which that is a whole one, or else seconds.
+    pub(super) fn in_unit(self) -> (String, &'static str) {
+        let (seconds, nanoseconds) = self.parts();
+        if nanoseconds == 0 {
+            let units = [(DAY, "day"), (3600, "hour"), (60, "minute")];
+            let whole = units.into_iter().find(|(length, _)| seconds != 0 && seconds % length == 0);
+            let (length, unit) = whole.unwrap_or((1, "second"));
+            return ((seconds / length).to_string(), unit);
+        }
+        let total = self.nanoseconds();
+        let sign = if total < 0 { "-" } else { "" };
+        let (whole, fraction) =
+            (total.unsigned_abs() / u128::from(SECOND), total.unsigned_abs() % u128::from(SECOND));
+        let fraction = format!("{fraction:09}");
+        (format!("{sign}{whole}.{}", fraction.trim_end_matches('0')), "second")
+    }
+}
+
+macro_rules! debug_as_display {
+    ($($kind:ident)*) => { $(
+        impl fmt::Debug for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({self})", stringify!($kind))
+            }
+        }
+    )* };
+}
+debug_as_display!(Date LocalTime Timestamp Duration);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_follow_each_other() {
+        let mut expected = Civil { year: 1, month: 1, day: 1 };
+        for days in FIRST_DAY..=LAST_DAY {
+            let date = Date::from_days(i64::from(days)).unwrap();
+            assert_eq!(date.civil(), expected);
+            assert_eq!(Date::new(expected.year, expected.month, expected.day), Some(date));
+            let Civil { year, month, day } = expected;
+            expected = match (Date::new(year, month, day + 1), month) {
+                (Some(_), _) => Civil { year, month, day: day + 1 },
+                (None, 12) => Civil { year: year + 1, month: 1, day: 1 },
+                (None, _) => Civil { year, month: month + 1, day: 1 },
+            };
+        }
+        assert_eq!(expected.year, 10_000);
+        assert_eq!(Date::new(1970, 1, 1).unwrap().weekday(), 4);
+        assert_eq!(Date::new(2024, 2, 29).unwrap().days(), 19_782);
+        for (year, month, day) in [
+            (2023, 2, 29),
+            (1900, 2, 29),
+            (0, 1, 1),
+            (10_000, 1, 1),
+            (2024, 13, 1),
+            (2024, 4, 31),
+            (2024, 1, 0),
+        ] {
+            assert_eq!(Date::new(year, month, day), None);
+        }
+    }
+
+    #[test]
+    fn texts() {
+        let moment = |text: &str| match Written::read(text) {
+            Some(Written::Moment(moment)) => moment.parts(),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(moment("1970-01-01T00:00Z"), (0, 0));
+        assert_eq!(moment("1970-01-01 00:00:01.5Z"), (1, 500_000_000));
+        assert_eq!(moment("2026-01-02T03:00:00.000000001+02:00"), (1_767_315_600, 1));
+        assert_eq!(moment("2026-01-02T03:00+0200"), moment("2026-01-02T03:00+02"));
+        assert_eq!(moment("2026-01-01T20:30-04:30"), moment("2026-01-02T01:00Z"));
+        assert!(matches!(Written::read("2026-01-02"), Some(Written::Date(_))));
+        assert!(matches!(Written::read("2026-01-02 03:04"), Some(Written::Local(_))));
+        for text in [
+            "",
+            "2026",
+            "2026-1-2",
+            "2026-01-02T",
+            "2026-01-02T3:00",
+            "2026-01-02T24:00",
+            "2026-01-02T23:60",
+            "2026-01-02T23:59:60Z",
+            "2026-01-02T03:00:00.",
+            "2026-01-02T03:00:00.1234567890",
+            "2026-01-02t03:00",
+            "2026-01-02T03:00z",
+            "2026-01-02Z",
+            "2026-01-02T03:00 Z",
+            "2026-01-02T03:00+",
+            "2026-01-02T03:00+2",
+            "2026-01-02T03:00+24:00",
+            "2026-01-02T03:00+02:60",
+            "2026/01/02",
+            "0000-01-01",
+            "2026-02-29",
+            "2026-01-02T03:00:00,5Z",
+            " 2026-01-02",
+            "２026-01-02",
+            "2026-01-02é03:00",
+        ] {
+            assert_eq!(Written::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_print_and_read_back() {
+        for text in ["0001-01-01 00:00:00Z", "9999-12-31 23:59:59.999999999Z", "1969-12-31 23:59:59.25Z"] {
+            let Some(Written::Moment(moment)) = Written::read(text) else { panic!("{text}") };
+            assert_eq!(moment.to_string(), text);
+        }
+        for text in ["0001-01-01T00:00+23:59", "9999-12-31T23:59:59-23:59"] {
+            let Some(Written::Moment(moment)) = Written::read(text) else { panic!("{text}") };
+            assert_eq!(Written::read(&moment.to_string()), Some(Written::Moment(moment)));
+            assert!(Timestamp::new(moment.parts().0, 0).is_some());
+        }
+    }
+
+    #[test]
+    fn intervals() {
+        let printed = |text: &str| read_interval(text).map(|span| span.to_string());
+        assert_eq!(printed("7 day").unwrap(), "7 day");
+        assert_eq!(printed("1 week").unwrap(), "7 day");
+        assert_eq!(printed("36 HOURS").unwrap(), "36 hour");
+        assert_eq!(printed("1 day 12 hours").unwrap(), "36 hour");
+        assert_eq!(printed("90 seconds").unwrap(), "90 second");
+        assert_eq!(printed("1500 milliseconds").unwrap(), "1.5 second");
+        assert_eq!(printed("-0.5 second").unwrap(), "-0.5 second");
+        assert_eq!(printed("0 day").unwrap(), "0 second");
+        assert_eq!(printed("0.5 day").unwrap(), "12 hour");
+        for text in [
+            "",
+            "7",
+            "day",
+            "x day",
+            "1 month",
+            "2 years",
+            "1 fortnight",
+            "0.1 nanosecond",
+            "1e30 day",
+            "1e-50 day",
+        ] {
+            assert!(read_interval(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn arithmetic() {
+        let at = |text: &str| match Written::read(text) {
+            Some(Written::Moment(moment)) => moment,
+            other => panic!("{other:?}"),
+        };
+        let (first, second) = (at("2026-01-02T00:00Z"), at("2026-01-01T23:59:59.5Z"));
+        assert_eq!(first.since(second).to_string(), "0.5 second");
+        assert_eq!(second.since(first).to_string(), "-0.5 second");
+        assert_eq!(second.plus(first.since(second)), Some(first));
+        assert_eq!(first.plus(Duration::new(400_000_000_000, 0).unwrap()), None);
+    }
+}
