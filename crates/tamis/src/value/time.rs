@@ -176,8 +176,8 @@ impl LocalTime {
 }
 
 impl Timestamp {
-    /// Before every moment that a text can say.
-    pub const FIRST: Timestamp = Timestamp(Seconds { seconds: (FIRST_DAY as i64 - 2) * DAY, nanoseconds: 0 });
+    /// The first moment.
+    pub const FIRST: Timestamp = Timestamp(Seconds { seconds: (FIRST_DAY as i64 - 1) * DAY, nanoseconds: 0 });
 
     /// The moment so many seconds and nanoseconds after 1970 began in UTC; `None` outside the years 1 to
     /// 9999, but for a day more at either end, which is still that year elsewhere on earth.

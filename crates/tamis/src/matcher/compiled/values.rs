@@ -294,6 +294,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn values_of_all_kinds_are_kept_in_order() {
+        let numbers = ["-1e400", "-1", "0.1", "1", "18446744073709551615"];
+        let numbers = numbers.map(|text| crate::value::read_number(text).unwrap().to_value());
+        let literals = [
+            "timestamp '2026-01-02 00:00:00Z'",
+            "timestamp '2026-01-02 00:00:00.000000001Z'",
+            "timestamp '9999-12-31 23:59:59.999999999Z'",
+            "date '9999-12-31'",
+            "interval '-1' second",
+            "interval '1' second",
+            "ip '255.255.255.255'",
+            "ip 'ffff::'",
+            "version '99999999999999999999999.0.0'",
+        ];
+        let literals = literals.map(|text| {
+            let expression = crate::parse(&format!("x = {text}"), &crate::Limits::none()).unwrap();
+            match expression.predicates().next().unwrap().test() {
+                crate::Test::Equal(value) => value.clone(),
+                other => panic!("{other:?}"),
+            }
+        });
+        let strings = ["", "short", "a longer text"].map(Value::from);
+        let mut all: Vec<(u32, Value)> = Vec::new();
+        all.extend(Family::TYPED.map(|family| (0, family.first())));
+        all.extend(numbers.into_iter().chain(strings).chain(literals).map(|value| (0, value)));
+        all.sort();
+        let columns: ValueColumns = all.iter().collect();
+        for (position, (_, left)) in all.iter().enumerate() {
+            for (other, (_, right)) in all.iter().enumerate() {
+                let order = columns.order(position, right.as_ref());
+                assert_eq!(order, position.cmp(&other), "{left} against {right}");
+            }
+        }
+    }
+
+    #[test]
     fn short_texts_are_told_apart_and_spelled() {
         let letters = ["a", "b", "\0"];
         let mut texts = vec![String::new()];
