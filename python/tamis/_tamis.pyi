@@ -229,6 +229,8 @@ class Index:
             of true conjunctions, `"scan"` evaluates every expression.
         missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
             negation, or `"false"`, and its negation is true.
+        time_zone: Where times without an offset are at home, in expressions and in events: a name
+            such as `"Europe/Paris"`, or an offset such as `"+02:00"`.
         limits: Bounds on expressions and events.
     """
 
@@ -239,6 +241,7 @@ class Index:
             "auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"
         ] = "auto",
         missing: Literal["unknown", "false"] = "unknown",
+        time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Index: ...
     def add(
@@ -456,6 +459,9 @@ class Index:
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""
     @property
+    def time_zone(self) -> str:
+        """Where times without an offset are at home, in expressions and in events."""
+    @property
     def limits(self) -> Limits:
         """The bounds on expressions and events."""
     def __len__(self) -> int: ...
@@ -475,6 +481,7 @@ class Builder:
         cls,
         *,
         missing: Literal["unknown", "false"] = "unknown",
+        time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Builder: ...
     def add(self, batch: Any) -> Any:
@@ -748,6 +755,7 @@ class Graph:
         cls,
         *,
         missing: Literal["unknown", "false"] = "unknown",
+        time_zone: str = "UTC",
         limits: Limits | None = None,
         path: str | PathLike[str] | None = None,
         verify: bool = True,
@@ -897,6 +905,9 @@ class Graph:
     @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""
+    @property
+    def time_zone(self) -> str:
+        """Where times without an offset are at home, in expressions and in events."""
     @property
     def limits(self) -> Limits:
         """The bounds on expressions and events."""

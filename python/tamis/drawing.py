@@ -66,7 +66,7 @@ def _neighbourhood(
     held: set[_tamis.Expression | None] = {None}
     if event is not None and source is not None:
         reached = set(graph.match(event, source))
-        index = _tamis.Index(missing=graph.missing)
+        index = _tamis.Index(missing=graph.missing, time_zone=graph.time_zone)
         every = [*expressions.values(), *(edge[2] for edge in edges)]
         asked = [found for found in dict.fromkeys(every) if found is not None]
         index.add_many(enumerate(asked))

@@ -49,6 +49,7 @@ class Graph(_tamis.Graph):
 
     Args:
         missing: What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
+        time_zone: Where times without an offset are at home, in expressions and in events.
         limits: Bounds on expressions and events.
         path: The folder of a saved graph; see `open`.
         verify: Whether to check every byte of a saved graph.
@@ -75,6 +76,7 @@ class Graph(_tamis.Graph):
         edges: Any,
         *,
         missing: Literal["unknown", "false"] = "unknown",
+        time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Self:
         """A graph of two Arrow tables, or of what can become one (Polars, pandas, DuckDB).
@@ -83,9 +85,10 @@ class Graph(_tamis.Graph):
             nodes: Columns `id` and, optionally, `expression`; None where edges name all nodes.
             edges: Columns `source` and `target` and, optionally, `expression` and `cost`.
             missing: As for a new graph.
+            time_zone: As for a new graph.
             limits: As for a new graph.
         """
-        graph = cls(missing=missing, limits=limits)
+        graph = cls(missing=missing, time_zone=time_zone, limits=limits)
         graph.add_many(_node_rows(nodes), _edge_rows(edges))
         return graph
 
@@ -96,6 +99,7 @@ class Graph(_tamis.Graph):
         edges: str | PathLike[str],
         *,
         missing: Literal["unknown", "false"] = "unknown",
+        time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Self:
         """A graph of two CSV files with the columns of `from_tables`; ids are text.
@@ -104,9 +108,10 @@ class Graph(_tamis.Graph):
             nodes: The file of the nodes; None where edges name all nodes.
             edges: The file of the edges.
             missing: As for a new graph.
+            time_zone: As for a new graph.
             limits: As for a new graph.
         """
-        graph = cls(missing=missing, limits=limits)
+        graph = cls(missing=missing, time_zone=time_zone, limits=limits)
         graph.add_many(
             () if nodes is None else _read_csv(nodes, ["id"], ["expression"]),
             _read_csv(edges, ["source", "target"], ["expression", "cost"]),
@@ -121,6 +126,7 @@ class Graph(_tamis.Graph):
         expression: str = "expression",
         cost: str = "cost",
         missing: Literal["unknown", "false"] = "unknown",
+        time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Self:
         """A graph of a NetworkX graph; an undirected edge leads both ways.
@@ -130,9 +136,10 @@ class Graph(_tamis.Graph):
             expression: The attribute of nodes and edges that has their expression.
             cost: The attribute of edges that has their cost.
             missing: As for a new graph.
+            time_zone: As for a new graph.
             limits: As for a new graph.
         """
-        ours = cls(missing=missing, limits=limits)
+        ours = cls(missing=missing, time_zone=time_zone, limits=limits)
         directed = graph if graph.is_directed() else graph.to_directed()
         ours.add_many(
             ((node, found) for node, found in directed.nodes(data=expression)),

@@ -9,7 +9,7 @@ use pyo3_arrow::{PyRecordBatch, PyTable};
 use tamis::{IdRef, Refused};
 
 use crate::error;
-use crate::index::{Index, read_missing};
+use crate::index::{Index, read_missing, read_zone};
 use crate::limits::{Limits, or_default};
 
 /// A set of subscriptions that is going to be an index of one segment.
@@ -19,9 +19,10 @@ pub struct Builder(Mutex<Option<tamis::Builder>>);
 #[pymethods]
 impl Builder {
     #[new]
-    #[pyo3(signature = (*, missing="unknown", limits=None))]
-    fn new(missing: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
-        let builder = tamis::Builder::new(read_missing(missing)?, or_default(limits));
+    #[pyo3(signature = (*, missing="unknown", time_zone="UTC", limits=None))]
+    fn new(missing: &str, time_zone: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
+        let zone = read_zone(time_zone)?;
+        let builder = tamis::Builder::in_zone(read_missing(missing)?, or_default(limits), zone);
         Ok(Builder(Mutex::new(Some(builder))))
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
-use tamis::{Algorithm, Evaluation, Event, MatchScratch, Missing, Snapshot};
+use tamis::{Algorithm, Evaluation, Event, MatchScratch, Missing, Snapshot, TimeZone};
 
 use crate::batch::{Ask, Asked};
 use crate::error;
@@ -61,11 +61,17 @@ pub struct Index {
 #[pymethods]
 impl Index {
     #[new]
-    #[pyo3(signature = (*, matcher="auto", missing="unknown", limits=None))]
-    fn new(matcher: &str, missing: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
+    #[pyo3(signature = (*, matcher="auto", missing="unknown", time_zone="UTC", limits=None))]
+    fn new(
+        matcher: &str,
+        missing: &str,
+        time_zone: &str,
+        limits: Option<&Bound<'_, Limits>>,
+    ) -> PyResult<Self> {
         let algorithm = read_algorithm(matcher)?;
         let missing = read_missing(missing)?;
-        Ok(Index { index: tamis::Index::with_algorithm(missing, or_default(limits), algorithm) })
+        let zone = read_zone(time_zone)?;
+        Ok(Index { index: tamis::Index::in_zone(missing, or_default(limits), algorithm, zone) })
     }
 
     /// Add a subscription, replacing the one of the same id.
@@ -311,6 +317,12 @@ impl Index {
         write_missing(self.index.missing())
     }
 
+    /// Where times without an offset are at home, in expressions and in events.
+    #[getter]
+    fn time_zone(&self) -> String {
+        self.index.time_zone().name().to_owned()
+    }
+
     /// The bounds on expressions and events.
     #[getter]
     fn limits(&self) -> Limits {
@@ -396,6 +408,10 @@ const MATCHERS: [(&str, Algorithm); 8] = [
     ("interval", Algorithm::Interval),
     ("scan", Algorithm::Scan),
 ];
+
+pub fn read_zone(name: &str) -> PyResult<TimeZone> {
+    TimeZone::named(name).map_err(|error| PyValueError::new_err(error.to_string()))
+}
 
 pub fn read_missing(missing: &str) -> PyResult<Missing> {
     match missing {

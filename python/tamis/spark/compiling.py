@@ -66,6 +66,7 @@ def compile(
     shards: int | None = None,
     strict: bool = False,
     missing: Missing = "unknown",
+    time_zone: str = "UTC",
     hierarchies: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Compiled:
@@ -85,6 +86,8 @@ def compile(
             counted first.
         strict: Fail where a row is refused, and commit nothing.
         missing: What a predicate is on an attribute without a value.
+        time_zone: Where times without an offset are at home, in expressions and in events. Updates
+            leave it as it is.
         hierarchies: What lies above the values of attributes, by their names, as `Index.hierarchy`
             takes it. Updates leave it as it is.
         limits: Bounds on expressions, as `tamis.Limits` takes them.
@@ -99,7 +102,7 @@ def compile(
     if missing not in ("unknown", "false"):
         raise ValueError(f'missing is "unknown" or "false", not {missing!r}')
     columns, ids = subscription_columns(subscriptions)
-    empty = _saved_empty(hierarchies or {})
+    empty = _saved_empty(hierarchies or {}, time_zone)
     folder = Folder(path)
     if any(file.name == "index.json" for file in folder.files()):
         message = f"{folder}: there is an index that Index.save wrote; compile into another folder"
@@ -108,9 +111,9 @@ def compile(
     if shards is None:
         shards = max(1, -(-subscriptions.count() // _PER_SHARD))
     rows = subscriptions.select(*(value.alias(name) for name, value in columns.items()))
-    built = _build(rows, folder, shards, None, missing, limits)
+    built = _build(rows, folder, shards, None, missing, time_zone, limits)
     content = {"missing": missing, "shards": shards, "ids": ids}
-    content["hierarchies"] = empty["hierarchies"]
+    content |= {key: empty[key] for key in ("hierarchies", "time_zone")}
     return _commit(
         subscriptions.sparkSession, folder, max(there, default=0) + 1, content, [], built, strict
     )
@@ -157,7 +160,9 @@ def update(
         latest = sf.rank().over(Window.partitionBy(column("id")).orderBy(column("sequence").desc()))
         changes = changes.withColumn("_tamis_rank", latest).where("_tamis_rank = 1")
     rows = changes.select(*(value.alias(name) for name, value in columns.items()))
-    built = _build(rows, folder, before.shards, before.name, before.missing, limits)
+    built = _build(
+        rows, folder, before.shards, before.name, before.missing, before.time_zone, limits
+    )
     touched = {row[SHARD] for row in built}
     kept = [
         {key: [entry for entry in before.content.get(key, ()) if entry["shard"] not in touched]}
@@ -189,11 +194,13 @@ def _build(
     shards: int,
     previous: str | None,
     missing: Missing,
+    time_zone: str,
     limits: Mapping[str, Any] | None,
 ) -> list[Any]:
     folder.make()
     shard = sf.pmod(sf.xxhash64(column("id")), sf.lit(shards)).cast("int")
     arguments = {"uri": folder.uri, "previous": previous, "missing": missing}
+    arguments["time_zone"] = time_zone
     build = on_worker("build_shards", **arguments, limits=dict(limits) if limits else None)
     parts = rows.withColumn(SHARD, shard).repartitionById(shards, SHARD)
     try:
@@ -234,7 +241,7 @@ def _commit(
         listed = [entry for part in (*kept, *parts) for entry in part.get(key, ())]
         content[key] = sorted(listed, key=lambda entry: entry["shard"])
     # What a manifest says besides its files is the same for all shards.
-    content = {**(parts[0] if parts else _saved_empty({})), **content}
+    content = {**(parts[0] if parts else _saved_empty({}, "UTC")), **content}
     if any(part["format"] != content["format"] for part in parts):
         message = f"{folder}: built by another version of Tamis; compile it again instead"
         raise StorageError(message, path=str(folder))
@@ -255,9 +262,9 @@ def _commit(
     )
 
 
-def _saved_empty(hierarchies: Mapping[str, Any]) -> dict[str, Any]:
+def _saved_empty(hierarchies: Mapping[str, Any], time_zone: str) -> dict[str, Any]:
     """The manifest of an index with hierarchies, and without subscriptions."""
-    index = Index()
+    index = Index(time_zone=time_zone)
     for attribute, values in hierarchies.items():
         index.hierarchy(attribute, values)
     with tempfile.TemporaryDirectory() as folder:

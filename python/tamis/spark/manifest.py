@@ -58,6 +58,11 @@ class Manifest:
         return missing
 
     @property
+    def time_zone(self) -> str:
+        """Where times without an offset are at home."""
+        return str(self.content["time_zone"])
+
+    @property
     def subscriptions(self) -> int:
         """How many subscriptions there are."""
         return sum(segment.get("subscriptions", 0) for segment in self.segments)

@@ -67,6 +67,7 @@ def build_shards(
     uri: str,
     previous: str | None,
     missing: Any,
+    time_zone: str,
     limits: Mapping[str, Any] | None,
 ) -> Batches:
     """Build the shard whose rows a task has got, and say what came of it.
@@ -76,10 +77,13 @@ def build_shards(
         uri: The folder of the index.
         previous: The manifest whose subscriptions are kept where rows do not change them.
         missing: What a predicate is on an attribute without a value.
+        time_zone: Where times without an offset are at home.
         limits: Bounds on expressions.
     """
     started, folder = time.perf_counter(), Folder(uri)
-    builder = Builder(missing=missing, limits=Limits(**limits) if limits else None)
+    builder = Builder(
+        missing=missing, time_zone=time_zone, limits=Limits(**limits) if limits else None
+    )
     shard, refused = None, []
     for batch in batches:
         if batch.num_rows == 0:

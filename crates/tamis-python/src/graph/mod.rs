@@ -22,7 +22,7 @@ use crate::error;
 use crate::event;
 use crate::expression::Expression;
 use crate::id;
-use crate::index::{read_missing, write_missing};
+use crate::index::{read_missing, read_zone, write_missing};
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;
@@ -45,17 +45,18 @@ pub struct Graph {
 #[pymethods]
 impl Graph {
     #[new]
-    #[pyo3(signature = (*, missing="unknown", limits=None, path=None, verify=true))]
+    #[pyo3(signature = (*, missing="unknown", time_zone="UTC", limits=None, path=None, verify=true))]
     fn new(
         py: Python<'_>,
         missing: &str,
+        time_zone: &str,
         limits: Option<&Bound<'_, Limits>>,
         path: Option<PathBuf>,
         verify: bool,
     ) -> PyResult<Self> {
         let (missing, limits) = (read_missing(missing)?, or_default(limits));
         let graph = match path {
-            None => graph::Graph::new(missing, limits),
+            None => graph::Graph::in_zone(missing, limits, read_zone(time_zone)?),
             Some(path) => py
                 .detach(|| graph::Graph::open(&path, limits, verify))
                 .map_err(|error| error::raise(py, &error))?,
@@ -310,6 +311,12 @@ impl Graph {
     #[getter]
     fn missing(&self) -> &'static str {
         write_missing(self.graph.missing())
+    }
+
+    /// Where times without an offset are at home, in expressions and in events.
+    #[getter]
+    fn time_zone(&self) -> String {
+        self.graph.time_zone().name().to_owned()
     }
 
     /// The bounds on expressions and events.

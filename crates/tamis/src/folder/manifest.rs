@@ -99,6 +99,14 @@ impl Manifest {
         self.text(&self.members, key)
     }
 
+    /// A setting that names no file.
+    pub fn name(&self, key: &str) -> Result<&str> {
+        match member(&self.members, key) {
+            Some(JsonValue::Str(name)) => Ok(name),
+            _ => Err(self.damaged()),
+        }
+    }
+
     /// A member as it is.
     pub fn json(&self, key: &str) -> Option<&JsonValue<'static>> {
         member(&self.members, key)

@@ -67,6 +67,7 @@ use crate::id::Id;
 use crate::limits::Limits;
 use crate::sections::SectionReader;
 use crate::truth::Missing;
+use crate::value::TimeZone;
 use draft::Draft;
 use segment::Segment;
 use tail::{Ground, Tail};
@@ -108,7 +109,12 @@ struct Writer {
 impl Graph {
     /// An empty graph.
     pub fn new(missing: Missing, limits: Limits) -> Graph {
-        let attributes = Arc::new(Attributes::new(missing, &limits));
+        Graph::in_zone(missing, limits, TimeZone::default())
+    }
+
+    /// An empty graph, with the zone of times that are written without an offset.
+    pub fn in_zone(missing: Missing, limits: Limits, zone: TimeZone) -> Graph {
+        let attributes = Arc::new(Attributes::new(missing, &limits, zone));
         let segment = Segment::new(&Draft::default(), &attributes, missing, &[]);
         Graph::from_segment(segment, attributes, missing, limits, None)
     }
@@ -132,6 +138,11 @@ impl Graph {
             snapshot: ArcSwap::from_pointee(snapshot),
         };
         Graph { shared: Arc::new(shared) }
+    }
+
+    /// The zone of times that are written without an offset.
+    pub fn time_zone(&self) -> TimeZone {
+        self.shared.load().attributes.time_zone().clone()
     }
 
     /// What predicates answer on attributes without a value.

@@ -18,11 +18,12 @@ use crate::folder::{Folder, open_manifest};
 use crate::limits::Limits;
 use crate::sections::{SectionReader, Sections};
 use crate::truth::Missing;
+use crate::value::TimeZone;
 
 const MANIFEST: &str = "graph.json";
 /// What the name of the file begins with.
 const SEGMENT: &str = "graph";
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 impl Graph {
     /// Saves the graph as it is now into a folder, which is made if it is not there.
@@ -46,8 +47,9 @@ impl Graph {
         let (file, checksum) = folder.write_sections(SEGMENT, snapshot.len(), &sections)?;
         let missing = if self.missing() == Missing::False { "false" } else { "unknown" };
         let manifest = format!(
-            "{{\"format\": {FORMAT}, \"missing\": \"{missing}\", \"file\": \"{file}\", \
-             \"checksum\": \"{checksum}\"}}\n"
+            "{{\"format\": {FORMAT}, \"missing\": \"{missing}\", \"time_zone\": \"{}\", \"file\": \"{file}\", \
+             \"checksum\": \"{checksum}\"}}\n",
+            snapshot.attributes.time_zone().name()
         );
         folder.publish(MANIFEST, &manifest, &[SEGMENT], &[&file])
     }
@@ -56,13 +58,13 @@ impl Graph {
     /// mapped, and damage is noticed when it is met. The path is a folder, or its manifest.
     pub fn open(path: &Path, limits: Limits, verify: bool) -> Result<Graph> {
         open_manifest(path, MANIFEST, "this is no graph: it has no graph.json", |path, text| {
-            let Manifest { missing, file, checksum } = read_manifest(path, text)?;
+            let Manifest { missing, zone, file, checksum } = read_manifest(path, text)?;
             let path = path.with_file_name(file);
             let mut reader = SectionReader::open(&path, verify)?;
             if format!("{:016x}", reader.checksum()) != checksum {
                 return Err(Error::storage(&path, "this is not the file that the manifest names"));
             }
-            let attributes = Arc::new(Attributes::new(missing, &limits));
+            let attributes = Arc::new(Attributes::new(missing, &limits, zone));
             let segment = Segment::read(&mut reader, &attributes, missing, verify)?;
             Ok(Graph::from_segment(segment, attributes, missing, limits.clone(), Some(path)))
         })
@@ -71,6 +73,7 @@ impl Graph {
 
 struct Manifest {
     missing: Missing,
+    zone: TimeZone,
     file: String,
     checksum: String,
 }
@@ -97,10 +100,11 @@ fn read_manifest(path: &Path, text: &[u8]) -> Result<Manifest> {
         "false" => Missing::False,
         _ => return Err(damaged()),
     };
+    let zone = TimeZone::named(&text("time_zone")?).map_err(|error| Error::storage(path, error))?;
     let file = text("file")?;
     // A manifest names a file beside it, and nothing elsewhere.
     if file.contains(['/', '\\']) {
         return Err(damaged());
     }
-    Ok(Manifest { missing, file, checksum: text("checksum")? })
+    Ok(Manifest { missing, zone, file, checksum: text("checksum")? })
 }

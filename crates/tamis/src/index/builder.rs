@@ -23,12 +23,13 @@ use crate::expression::{Expression, Weight, from_json, parse};
 use crate::id::Id;
 use crate::rank::check_weight;
 use crate::truth::Missing;
-use crate::value::ValueRef;
+use crate::value::{TimeZone, ValueRef};
 
 /// A set of subscriptions that is going to be an index of one segment.
 #[derive(Debug)]
 pub struct Builder {
     missing: Missing,
+    zone: TimeZone,
     limits: Limits,
     changes: HashMap<Id, Change, ahash::RandomState>,
     kept: Vec<Subscription>,
@@ -59,7 +60,12 @@ pub struct Refused {
 impl Builder {
     /// No subscriptions yet.
     pub fn new(missing: Missing, limits: Limits) -> Builder {
-        Builder { missing, limits, changes: HashMap::default(), kept: Vec::new() }
+        Builder::in_zone(missing, limits, TimeZone::default())
+    }
+
+    /// No subscriptions yet, with the zone of times that are written without an offset.
+    pub fn in_zone(missing: Missing, limits: Limits, zone: TimeZone) -> Builder {
+        Builder { missing, zone, limits, changes: HashMap::default(), kept: Vec::new() }
     }
 
     /// Takes the rows of a batch, and returns those that were refused.
@@ -198,7 +204,7 @@ impl Builder {
             (Id::Integer(_), Id::String(_)) => Ordering::Less,
             (Id::String(_), Id::Integer(_)) => Ordering::Greater,
         });
-        let attributes = Arc::new(Attributes::new(self.missing, &self.limits));
+        let attributes = Arc::new(Attributes::new(self.missing, &self.limits, self.zone));
         let algorithm = Algorithm::Auto;
         let (missing, normal_form) = (self.missing, self.limits.normal_form);
         // A task of many has one core.

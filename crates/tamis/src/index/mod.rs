@@ -43,6 +43,7 @@ use crate::limits::{self, Limits};
 use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
+use crate::value::TimeZone;
 use documents::Documents;
 use draft::{Draft, Written, may_ask_documents, name_of};
 use merge::{Turn, next_run};
@@ -92,8 +93,13 @@ impl Index {
 
     /// An empty index that uses one algorithm.
     pub fn with_algorithm(missing: Missing, limits: Limits, algorithm: Algorithm) -> Index {
+        Index::in_zone(missing, limits, algorithm, TimeZone::default())
+    }
+
+    /// An empty index, with the zone of times that are written without an offset.
+    pub fn in_zone(missing: Missing, limits: Limits, algorithm: Algorithm, zone: TimeZone) -> Index {
         let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
-        let attributes = Arc::new(Attributes::new(missing, &limits));
+        let attributes = Arc::new(Attributes::new(missing, &limits, zone));
         let empty = Snapshot::new(0, Vec::new(), 0, attributes, documents);
         Index::from_snapshot(missing, limits, algorithm, empty)
     }
@@ -121,6 +127,11 @@ impl Index {
     /// What predicates answer on attributes without a value.
     pub fn missing(&self) -> Missing {
         self.shared.missing
+    }
+
+    /// The zone of times that are written without an offset.
+    pub fn time_zone(&self) -> TimeZone {
+        self.shared.load().attributes.time_zone().clone()
     }
 
     /// The bounds on expressions and events.

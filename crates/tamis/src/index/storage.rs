@@ -18,11 +18,12 @@ use crate::folder::{Folder, open_manifest};
 use crate::matcher::Slot;
 use crate::sections::Sections;
 use crate::truth::Missing;
+use crate::value::TimeZone;
 
 const MANIFEST: &str = "index.json";
 /// What the names of segment files begin with.
 const SEGMENT: &str = "segment";
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
 impl Index {
     /// Saves the index as it is now into a folder, which is made if it is not there. What the folder
@@ -45,7 +46,8 @@ impl Index {
         let missing = if self.missing() == Missing::False { "false" } else { "unknown" };
         let lists: [(&str, &[Entry]); 2] = [("segments", &entries), ("xpaths", xpaths.as_slice())];
         let named = hierarchies::write(&snapshot.attributes.named_hierarchies());
-        let text = manifest::write_with(FORMAT, &[("missing", missing)], &[("hierarchies", &named)], &lists);
+        let settings = [("missing", missing), ("time_zone", snapshot.attributes.time_zone().name())];
+        let text = manifest::write_with(FORMAT, &settings, &[("hierarchies", &named)], &lists);
         folder.publish(MANIFEST, &text, &[SEGMENT, XPATHS], &manifest::files(&lists))
     }
 
@@ -105,7 +107,9 @@ impl Index {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
-        let attributes = Arc::new(Attributes::new(missing, &limits));
+        let zone = manifest.name("time_zone")?;
+        let zone = TimeZone::named(zone).map_err(|error| Error::storage(path, error))?;
+        let attributes = Arc::new(Attributes::new(missing, &limits, zone));
         let hierarchies = manifest.json("hierarchies").and_then(hierarchies::read);
         for (name, hierarchy) in hierarchies.ok_or_else(|| manifest.damaged())? {
             attributes.set_hierarchy(&name, Some(hierarchy));

@@ -1,4 +1,5 @@
 //! Random expressions and events over few attributes and values, so that they meet.
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;
