@@ -58,8 +58,8 @@ pub use event::{ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention,
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
     Comparison, Connective, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand, Operator,
-    Pattern, Predicate, Reading, Term, Test, Type, Weight, XPathKey, from_json, normalise, parse, resolve, shown,
-    to_json,
+    Pattern, Predicate, Reading, Term, Test, Type, Weight, XPathKey, from_json, normalise, parse, resolve,
+    shown, to_json,
 };
 pub use id::{Id, IdRef};
 pub use index::{
