@@ -7,19 +7,14 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::{PyImportError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use pyo3_arrow::input::AnyRecordBatch;
 use tamis::{ArrowEvents, ArrowMatches, Batching, Evaluation, Limits, Snapshot};
 
 use crate::batch::Ask;
 use crate::error;
+use crate::import::Batches;
 
 /// How often a long match looks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Whether an object speaks the Arrow C interface.
-pub fn is_arrow(object: &Bound<'_, PyAny>) -> bool {
-    ["__arrow_c_stream__", "__arrow_c_array__"].iter().any(|name| object.hasattr(*name).unwrap_or(false))
-}
 
 /// The matches of all batches as one table of rows and ids, and of scores and ranks where the best
 /// are asked for.
@@ -63,14 +58,14 @@ pub fn each_batch<'py>(
     events: &Bound<'py, PyAny>,
     mut work: impl FnMut(&RecordBatch, u64) -> PyResult<ArrowMatches>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut reader = events.extract::<AnyRecordBatch>()?.into_reader()?;
+    let mut reader = Batches::open(events)?;
     let (mut first, mut all, mut schema) = (0, Vec::new(), None);
     loop {
-        let batch = match py.detach(|| reader.next()) {
+        let batch = match reader.next(py)? {
             None if schema.is_some() => break,
             // No batch at all still has a result, whose columns say what it would have been.
-            None => RecordBatch::new_empty(reader.schema()),
-            Some(batch) => batch.map_err(|failure| error::event(py, &failure.to_string()))?,
+            None => RecordBatch::new_empty(reader.schema().clone()),
+            Some(batch) => batch,
         };
         let ArrowMatches { schema: found, batches } = work(&batch, first)?;
         first += batch.num_rows() as u64;

@@ -11,6 +11,7 @@ use crate::arrow;
 use crate::error;
 use crate::event;
 use crate::id;
+use crate::import::is_arrow;
 use crate::index::{Index, Working, with_working};
 use crate::items::iterate;
 use crate::rank;
@@ -96,7 +97,7 @@ impl Index {
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let name = asked.name;
-        if arrow::is_arrow(events) {
+        if is_arrow(events) {
             let documents = documents.map(|documents| {
                 documents.extract::<&str>().map_err(|_| {
                     PyTypeError::new_err(

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3_arrow::{PyRecordBatch, PyTable};
+use pyo3_arrow::PyTable;
 use tamis::{IdRef, Refused};
 
 use crate::error;
+use crate::import::Batches;
 use crate::index::{Index, read_missing, read_zone};
 use crate::limits::{Limits, or_default};
 
@@ -27,9 +28,11 @@ impl Builder {
     }
 
     /// Take the rows of a record batch, and return those that were refused as a table.
-    fn add<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Bound<'py, PyAny>> {
-        let batch = batch.into_inner();
-        let refused = self.with(py, |builder| builder.add(&batch))?;
+    fn add<'py>(&self, py: Python<'py>, batch: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (mut batches, mut refused) = (Batches::open(batch)?, Vec::new());
+        while let Some(batch) = batches.next(py)? {
+            refused.extend(self.with(py, |builder| builder.add(&batch))?);
+        }
         let batch = write_refused(&refused);
         PyTable::try_new(vec![batch.clone()], batch.schema())?.into_pyarrow(py)
     }

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::error;
+use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::value::{self, Refusal};
 use crate::xml;
@@ -56,9 +57,11 @@ impl Expression {
         py: Python<'_>,
         attribute: &Bound<'_, PyAny>,
         operator: &str,
-        operands: Vec<Bound<'_, PyAny>>,
-        weights: Vec<f64>,
+        operands: &Bound<'_, PyAny>,
+        weights: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
+        let operands = items::all::<Bound<'_, PyAny>>(operands)?;
+        let weights = items::all::<f64>(weights)?;
         let attribute = text_of(py, attribute, "an attribute's name")?;
         let Some((kind, negated)) = tamis::Operator::from_spelling(operator) else {
             return Err(error::expression(py, &format!("`{operator}` is no operator")));
@@ -108,14 +111,18 @@ impl Expression {
 
     /// All of the expressions; without any, `true`.
     #[staticmethod]
-    fn all_of(expressions: Vec<Bound<'_, Expression>>) -> Self {
-        Expression(tamis::Expression::all(expressions.iter().map(|expression| &expression.get().0)))
+    fn all_of(expressions: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let expressions = items::all::<Bound<'_, Expression>>(expressions)?;
+        let expressions = expressions.iter().map(|expression| &expression.get().0);
+        Ok(Expression(tamis::Expression::all(expressions)))
     }
 
     /// Some of the expressions; without any, `false`.
     #[staticmethod]
-    fn any_of(expressions: Vec<Bound<'_, Expression>>) -> Self {
-        Expression(tamis::Expression::any(expressions.iter().map(|expression| &expression.get().0)))
+    fn any_of(expressions: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let expressions = items::all::<Bound<'_, Expression>>(expressions)?;
+        let expressions = expressions.iter().map(|expression| &expression.get().0);
+        Ok(Expression(tamis::Expression::any(expressions)))
     }
 
     /// The JSON form, as text.

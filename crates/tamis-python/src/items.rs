@@ -1,5 +1,6 @@
 //! Items that come one behind the other from Python: iterables, pairs, and mappings of pairs.
 
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyMapping, PyString, PyTuple};
 
@@ -16,6 +17,11 @@ pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Boun
     object.try_iter().map_err(|_| {
         error::subscription(object.py(), &format!("{expected}, not {}", error::type_name(object)))
     })
+}
+
+/// All items of an iterable, as many as come, whatever its `__len__` says.
+pub fn all<'py, T: FromPyObjectOwned<'py>>(object: &Bound<'py, PyAny>) -> PyResult<Vec<T>> {
+    object.try_iter()?.map(|item| item?.extract::<T>().map_err(Into::into)).collect()
 }
 
 /// The items of a mapping, as pairs, or of an iterable.

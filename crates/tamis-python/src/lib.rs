@@ -13,6 +13,7 @@ mod expression;
 mod graph;
 mod hierarchy;
 mod id;
+mod import;
 mod index;
 mod items;
 mod lab;

@@ -17,11 +17,11 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
 use tamis::{Event, IdRef};
 
-use crate::arrow::is_arrow;
 use crate::error;
 use crate::event;
 use crate::expression::Expression;
 use crate::id;
+use crate::import::is_arrow;
 use crate::index::{read_missing, read_zone, write_missing};
 use crate::items;
 use crate::limits::{Limits, or_default};

@@ -3,6 +3,8 @@
 //! A record batch is many events. Every column is an attribute, or one column holds the events: as
 //! a struct, as a map, or as JSON. Structs flatten to dotted names as JSON objects do, and columns
 //! that nobody mentions are not looked at. A null is a null; a null inside a list is ignored.
+//!
+//! Nothing here relies on what buffers hold: reads go through [`checked`].
 
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 
+use super::checked::{self, Damage};
 use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
@@ -81,18 +84,20 @@ impl Texts {
     }
 
     /// What stands in a row; `None` for a null.
-    fn get(&self, row: usize) -> Option<Input<'_>> {
+    fn get(&self, row: usize) -> Result<Option<Input<'_>>, Damage> {
         match self {
             Texts::Text(items) => match items.get(row) {
-                Some(Item::Value(ValueRef::String(text))) => Some(Input::Text(text)),
-                _ => None,
+                Some(Item::Value(ValueRef::String(text))) => Ok(Some(Input::Text(text))),
+                Some(Item::Damaged(damage)) => Err(damage),
+                _ => Ok(None),
             },
             Texts::Bytes(array) => match array.data_type() {
-                _ if array.is_null(row) => None,
-                DataType::Binary => Some(Input::Bytes(array.as_binary::<i32>().value(row))),
-                DataType::LargeBinary => Some(Input::Bytes(array.as_binary::<i64>().value(row))),
-                _ => Some(Input::Bytes(array.as_binary_view().value(row))),
-            },
+                _ if array.is_null(row) => Ok(None),
+                DataType::Binary => checked::bytes(array.as_binary::<i32>(), row),
+                DataType::LargeBinary => checked::bytes(array.as_binary::<i64>(), row),
+                _ => checked::view(array.as_binary_view(), row),
+            }
+            .map(|bytes| Some(Input::Bytes(bytes))),
         }
     }
 }
@@ -115,8 +120,8 @@ pub(crate) enum Items {
     Utf8(StringArray),
     LargeUtf8(LargeStringArray),
     Utf8View(StringViewArray),
-    /// The position of each row's value among the distinct ones.
-    Dictionary(ArrayRef, Vec<usize>, Box<Items>),
+    /// The position of each row's value among the distinct ones, the distinct ones, and their number.
+    Dictionary(Box<Items>, Box<Items>, usize),
     /// Where each row's items lie.
     List(ArrayRef, Box<Items>),
 }
@@ -127,6 +132,8 @@ pub(crate) enum Item<'a> {
     Value(ValueRef<'a>),
     /// The items at these positions of the list's own items.
     Range(&'a Items, usize, usize),
+    /// What stands there cannot be read.
+    Damaged(Damage),
 }
 
 impl ArrowEvents {
@@ -178,8 +185,9 @@ impl ArrowEvents {
     }
 
     /// The document of a row, if it has one.
-    pub fn document(&self, row: usize) -> Option<Input<'_>> {
-        self.documents.as_ref()?.get(row)
+    pub fn document(&self, row: usize) -> Result<Option<Input<'_>>> {
+        let Some(documents) = &self.documents else { return Ok(None) };
+        documents.get(row).map_err(|damage| Error::event(format!("the document: {}", damage.reason())))
     }
 
     /// How many events there are.
@@ -246,9 +254,10 @@ impl ArrowEvents {
     ) -> Result<()> {
         if let Some(json) = &self.json {
             return match json.get(row) {
-                Some(Input::Text(text)) => event.decode_json(text.as_bytes(), attributes, limits),
-                Some(Input::Bytes(bytes)) => event.decode_json(bytes, attributes, limits),
-                None => Err(Error::event("the event is null")),
+                Ok(Some(Input::Text(text))) => event.decode_json(text.as_bytes(), attributes, limits),
+                Ok(Some(Input::Bytes(bytes))) => event.decode_json(bytes, attributes, limits),
+                Ok(None) => Err(Error::event("the event is null")),
+                Err(damage) => Err(Error::event(format!("the event: {}", damage.reason()))),
             };
         }
         if self.whole.as_ref().is_some_and(|array| array.is_null(row)) {
@@ -271,10 +280,17 @@ impl ArrowEvents {
             if map.entries.is_null(row) || map.around.iter().any(|array| array.is_null(row)) {
                 continue;
             }
-            let offsets = map.entries.as_map().value_offsets();
-            for entry in offsets[row] as usize..offsets[row + 1] as usize {
-                let Some(Item::Value(ValueRef::String(key))) = map.names.get(entry) else {
-                    return Err(Error::event("the keys of a map of attributes are strings"));
+            let entries = map.entries.as_map();
+            let wrong = |what: &str, damage: Damage| {
+                Error::event(format!("the {what} `{}`: {}", shorten(&map.prefix), damage.reason()))
+            };
+            let (start, end) = checked::range(entries.value_offsets(), row, entries.entries().len())
+                .map_err(|damage| wrong("map", damage))?;
+            for entry in start..end {
+                let key = match map.names.get(entry) {
+                    Some(Item::Value(ValueRef::String(key))) => key,
+                    Some(Item::Damaged(damage)) => return Err(wrong("key of the map", damage)),
+                    _ => return Err(Error::event("the keys of a map of attributes are strings")),
                 };
                 let name = || dotted(&map.prefix, key);
                 let mention = attributes.mention(&name());
@@ -314,6 +330,7 @@ fn read(
             return Err(wrong("the value is NaN, infinite, or an integer beyond 64 bits, which is no value"));
         }
         Some(Item::Null) => event.null(),
+        Some(Item::Damaged(damage)) => return Err(wrong(damage.reason())),
         Some(Item::Value(value)) => event.push(value, limits)?,
         Some(Item::Range(items, start, end)) => {
             event.list();
@@ -325,6 +342,7 @@ fn read(
                         ));
                     }
                     Some(Item::Null) => event.other_element(),
+                    Some(Item::Damaged(damage)) => return Err(wrong(damage.reason())),
                     Some(Item::Value(value)) => event.push(value, limits)?,
                     Some(Item::Range(..)) => return Err(wrong("a list inside a list")),
                 }
@@ -355,11 +373,9 @@ impl Items {
             DataType::Utf8View => Items::Utf8View(array.as_string_view().clone()),
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
-                if dictionary.values().is_empty() {
-                    return Ok(Items::Null);
-                }
+                let keys = Items::new(name, &arrow_array::make_array(dictionary.keys().to_data()))?;
                 let values = Items::new(name, dictionary.values())?;
-                Items::Dictionary(Arc::clone(array), dictionary.normalized_keys(), Box::new(values))
+                Items::Dictionary(Box::new(keys), Box::new(values), dictionary.values().len())
             }
             DataType::List(_) => return list(array.as_list::<i32>().values()),
             DataType::LargeList(_) => return list(array.as_list::<i64>().values()),
@@ -373,6 +389,20 @@ impl Items {
         })
     }
 
+    /// The beginning of what stands at a position, for messages about text that cannot be read.
+    pub fn show(&self, position: usize) -> String {
+        const SHOWN: usize = 40;
+        let bytes = match self {
+            Items::Utf8(array) => checked::bytes(array, position),
+            Items::LargeUtf8(array) => checked::bytes(array, position),
+            Items::Utf8View(array) => checked::view(array, position),
+            _ => return "?".to_owned(),
+        };
+        let bytes = bytes.unwrap_or(b"?");
+        let more = if bytes.len() > SHOWN { "..." } else { "" };
+        format!("{}{more}", bytes[..bytes.len().min(SHOWN)].escape_ascii())
+    }
+
     /// What stands at a position; `None` for a number that no value holds.
     pub fn get(&self, position: usize) -> Option<Item<'_>> {
         fn integer<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, position: usize) -> Option<Item<'_>>
@@ -384,8 +414,14 @@ impl Items {
             }
             array.value(position).try_into().ok().map(|number| Item::Value(ValueRef::Integer(number)))
         }
-        fn text<'a>(is_null: bool, value: impl FnOnce() -> &'a str) -> Item<'a> {
-            if is_null { Item::Null } else { Item::Value(ValueRef::String(value())) }
+        fn text<'a>(is_null: bool, bytes: impl FnOnce() -> Result<&'a [u8], Damage>) -> Item<'a> {
+            if is_null {
+                return Item::Null;
+            }
+            match bytes().and_then(checked::text) {
+                Ok(text) => Item::Value(ValueRef::String(text)),
+                Err(damage) => Item::Damaged(damage),
+            }
         }
         fn number(is_null: bool, value: impl FnOnce() -> f64) -> Option<Item<'static>> {
             if is_null { Some(Item::Null) } else { ValueRef::number(value()).map(Item::Value) }
@@ -404,29 +440,36 @@ impl Items {
             Items::UInt64(array) => integer(array, position),
             Items::Float32(array) => number(array.is_null(position), || array.value(position).into()),
             Items::Float64(array) => number(array.is_null(position), || array.value(position)),
-            Items::Utf8(array) => Some(text(array.is_null(position), || array.value(position))),
-            Items::LargeUtf8(array) => Some(text(array.is_null(position), || array.value(position))),
-            Items::Utf8View(array) => Some(text(array.is_null(position), || array.value(position))),
-            Items::Dictionary(array, _, _) if array.is_null(position) => Some(Item::Null),
-            Items::Dictionary(_, keys, items) => items.get(keys[position]),
+            Items::Utf8(array) => Some(text(array.is_null(position), || checked::bytes(array, position))),
+            Items::LargeUtf8(array) => {
+                Some(text(array.is_null(position), || checked::bytes(array, position)))
+            }
+            Items::Utf8View(array) => Some(text(array.is_null(position), || checked::view(array, position))),
+            Items::Dictionary(keys, items, count) => match keys.get(position) {
+                Some(Item::Null) => Some(Item::Null),
+                Some(Item::Value(ValueRef::Integer(key))) if (0..*count as i64).contains(&key) => {
+                    items.get(key as usize)
+                }
+                _ => Some(Item::Damaged(Damage::Key)),
+            },
             Items::List(array, _) if array.is_null(position) => Some(Item::Null),
             Items::List(array, items) => {
-                let (start, end) = match array.data_type() {
+                let range = match array.data_type() {
                     DataType::List(_) => {
-                        let offsets = array.as_list::<i32>().value_offsets();
-                        (offsets[position] as usize, offsets[position + 1] as usize)
+                        let list = array.as_list::<i32>();
+                        checked::range(list.value_offsets(), position, list.values().len())
                     }
                     DataType::LargeList(_) => {
-                        let offsets = array.as_list::<i64>().value_offsets();
-                        (offsets[position] as usize, offsets[position + 1] as usize)
+                        let list = array.as_list::<i64>();
+                        checked::range(list.value_offsets(), position, list.values().len())
                     }
                     _ => {
-                        let list = array.as_fixed_size_list();
-                        let start = list.value_offset(position) as usize;
-                        (start, start + list.value_length() as usize)
+                        // An offset of 32 bits would not do.
+                        let length = array.as_fixed_size_list().value_length() as usize;
+                        Ok((position * length, (position + 1) * length))
                     }
                 };
-                Some(Item::Range(items, start, end))
+                Some(range.map_or_else(Item::Damaged, |(start, end)| Item::Range(items, start, end)))
             }
         }
     }

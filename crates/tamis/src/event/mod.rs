@@ -6,6 +6,7 @@
 
 mod arrow;
 mod attributes;
+mod checked;
 mod hierarchy;
 mod json;
 mod program;

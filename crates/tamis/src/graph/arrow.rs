@@ -48,6 +48,9 @@ impl ArrowSources {
             Some(Item::Value(ValueRef::String(text))) => IdRef::String(text),
             Some(Item::Value(ValueRef::Integer(number))) => IdRef::Integer(number),
             Some(Item::Null) => return Err(Error::Graph("the source is null; every event needs one".into())),
+            Some(Item::Damaged(damage)) => {
+                return Err(Error::Graph(format!("the source: {}", damage.reason())));
+            }
             _ => return Err(Error::Graph("the source is neither a string nor an integer".into())),
         };
         let found = snapshot.tail.find(&snapshot.segment, id).map(NodeNumber);

@@ -150,7 +150,7 @@ impl Snapshot {
     ) -> Result<()> {
         for (row, event) in rows.zip(decoded) {
             let read = events.decode(row, event, self.attributes(), limits);
-            let read = read.and_then(|()| match events.document(row) {
+            let read = read.and_then(|()| match events.document(row)? {
                 Some(document) => self.read_document(document, event),
                 None => Ok(()),
             });

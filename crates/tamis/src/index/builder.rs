@@ -83,33 +83,44 @@ impl Builder {
         let (boosts, weights) = (optional("boost").transpose()?, optional("weights").transpose()?);
         let mut refused = Vec::new();
         for row in 0..batch.num_rows() {
-            let text = |items: Option<&Items>, name| match items.map(|items| items.get(row)) {
+            // A row that cannot be read is refused; a column of another type is an error.
+            let mut damage = None;
+            let mut text = |items: Option<&Items>, name| match items.map(|items| items.get(row)) {
                 None | Some(Some(Item::Null)) => Ok(None),
                 Some(Some(Item::Value(ValueRef::String(text)))) => Ok(Some(text.to_owned())),
+                Some(Some(Item::Damaged(found))) => {
+                    damage = Some(Error::expression(format!("the column `{name}`: {}", found.reason())));
+                    Ok(None)
+                }
                 Some(_) => Err(Error::expression(format!("the column `{name}` does not hold text"))),
             };
             let expression = text(Some(&expressions), "expression")?;
+            let (metadata, weights) =
+                (text(metadata.as_ref(), "metadata")?, text(weights.as_ref(), "weights")?);
             let deleted = match deleted.as_ref().map(|items| items.get(row)) {
                 None | Some(Some(Item::Null | Item::Value(ValueRef::Boolean(false)))) => false,
                 Some(Some(Item::Value(ValueRef::Boolean(true)))) => true,
                 Some(_) => return Err(Error::expression("the column `deleted` does not hold booleans")),
             };
             let id = match ids.get(row) {
-                Some(Item::Value(ValueRef::String(text))) => Id::from(text),
-                Some(Item::Value(ValueRef::Integer(number))) => Id::from(number),
-                Some(Item::Null) => {
-                    let message = "the id is null; every subscription needs one".to_owned();
+                Some(Item::Value(ValueRef::String(text))) => Ok(Id::from(text)),
+                Some(Item::Value(ValueRef::Integer(number))) => Ok(Id::from(number)),
+                Some(Item::Null) => Err("the id is null; every subscription needs one".to_owned()),
+                Some(Item::Damaged(found)) => Err(format!("the id {}: {}", ids.show(row), found.reason())),
+                _ => return Err(Error::expression("the column `id` holds neither strings nor integers")),
+            };
+            let id = match id {
+                Ok(id) => id,
+                Err(message) => {
                     refused.push(Refused { id: None, position: None, message, expression });
                     continue;
                 }
-                _ => return Err(Error::expression("the column `id` holds neither strings nor integers")),
             };
-            let change = match deleted {
-                true => Ok(Change::Delete),
-                false => {
-                    let metadata = text(metadata.as_ref(), "metadata")?;
+            let change = match (deleted, damage) {
+                (true, _) => Ok(Change::Delete),
+                (false, Some(damage)) => Err(damage),
+                (false, None) => {
                     let boost = boosts.as_ref().map_or(Some(Item::Null), |items| items.get(row));
-                    let weights = text(weights.as_ref(), "weights")?;
                     self.read(expression.as_deref(), metadata, weights, boost)
                 }
             };
