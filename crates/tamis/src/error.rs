@@ -45,6 +45,8 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Work that was stopped from outside; nothing has changed.
+    Cancelled,
     /// An item of a batch failed; nothing of the batch was taken.
     Item {
         /// Position in the batch, from 0.
@@ -101,6 +103,7 @@ impl fmt::Display for Error {
                 write!(f, "{what}: {found} exceeds the limit of {allowed} (limit `{name}`)")
             }
             Error::Storage { path, reason } => write!(f, "{path}: {reason}"),
+            Error::Cancelled => f.write_str("cancelled; nothing has changed"),
             Error::Item { position, name, cause } => write!(f, "item {position} ({name}): {cause}"),
         }
     }

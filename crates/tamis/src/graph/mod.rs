@@ -223,15 +223,35 @@ impl Graph {
         }
     }
 
+    /// Waits until everything is compiled, but not much longer than this; whether it is.
+    pub fn settle_within(&self, patience: std::time::Duration) -> bool {
+        let started = std::time::Instant::now();
+        while self.shared.is_stale(true, 0) {
+            if started.elapsed() > patience {
+                return false;
+            }
+            if !self.compile_behind(true, 0) {
+                self.settle();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        true
+    }
+
     /// Starts the thread that compiles, unless it runs or there is nothing to do. If it cannot be
     /// started, the tail stays, and answers right.
     fn compile_in_background(&self, read: bool) {
-        if !self.shared.is_stale(read, TAIL) {
-            return;
+        self.compile_behind(read, TAIL);
+    }
+
+    /// Starts the thread that compiles a tail longer than this; false only where it cannot be started.
+    fn compile_behind(&self, read: bool, tail: usize) -> bool {
+        if !self.shared.is_stale(read, tail) {
+            return true;
         }
-        let Some(turn) = Turn::take(&self.shared) else { return };
+        let Some(turn) = Turn::take(&self.shared) else { return true };
         // Where the thread cannot be started, the turn is given back as the closure is dropped.
-        let _ = std::thread::Builder::new().name("tamis-graph".into()).spawn(move || turn.compile(TAIL));
+        std::thread::Builder::new().name("tamis-graph".into()).spawn(move || turn.compile(tail)).is_ok()
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::Index;
@@ -81,6 +82,25 @@ impl Draft for Written<'_> {
 
     fn text(&self) -> Option<Cow<'_, str>> {
         Some(Cow::Borrowed(self.written.text.trim()))
+    }
+}
+
+/// A draft that can be read until somebody says stop.
+pub(super) struct Stoppable<'a, D> {
+    pub draft: &'a D,
+    pub stop: &'a AtomicBool,
+}
+
+impl<D: Draft> Draft for Stoppable<'_, D> {
+    fn read(&self) -> Result<Cow<'_, Subscription>> {
+        match self.stop.load(Ordering::Relaxed) {
+            true => Err(Error::Cancelled),
+            false => self.draft.read(),
+        }
+    }
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.draft.text()
     }
 }
 

@@ -21,10 +21,10 @@ mod storage;
 mod subscription;
 mod terms;
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 
@@ -45,7 +45,7 @@ use crate::rank::check_weight;
 use crate::truth::Missing;
 use crate::value::TimeZone;
 use documents::Documents;
-use draft::{Draft, Written, may_ask_documents, name_of};
+use draft::{Draft, Stoppable, Written, may_ask_documents, name_of};
 use merge::{Turn, next_run};
 use segment::{Segment, Settings};
 use terms::attributes_for;
@@ -147,11 +147,17 @@ impl Index {
     /// Adds a subscription with all that belongs to it.
     pub fn add_subscription(&self, subscription: Subscription) -> Result<()> {
         self.check(&subscription)?;
-        self.insert(&[subscription])
+        self.insert(&[subscription], &AtomicBool::new(false))
     }
 
     /// Adds all subscriptions, or none if one exceeds a limit; of equal ids the last counts.
-    pub fn add_many(&self, mut subscriptions: Vec<Subscription>) -> Result<()> {
+    pub fn add_many(&self, subscriptions: Vec<Subscription>) -> Result<()> {
+        self.add_many_until(subscriptions, &AtomicBool::new(false))
+    }
+
+    /// [`add_many`](Index::add_many), which fails with [`Error::Cancelled`] and adds nothing once `stop`
+    /// is set, unless all is done by then.
+    pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, stop: &AtomicBool) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
             self.check(subscription).map_err(|cause| Error::Item {
                 position,
@@ -170,12 +176,18 @@ impl Index {
                 last[&subscription.id] == position - 1
             });
         }
-        self.insert(&subscriptions)
+        self.insert(&subscriptions, stop)
     }
 
     /// Adds all subscriptions, or none if one cannot be read or exceeds a limit. Expressions are read
     /// on all processors, and forgotten once they are compiled.
     pub fn add_written(&self, written: Vec<WrittenSubscription>) -> Result<()> {
+        self.add_written_until(written, &AtomicBool::new(false))
+    }
+
+    /// [`add_written`](Index::add_written), which fails with [`Error::Cancelled`] and adds nothing once
+    /// `stop` is set, unless all is done by then.
+    pub fn add_written_until(&self, written: Vec<WrittenSubscription>, stop: &AtomicBool) -> Result<()> {
         let mut ids: HashSet<&Id, ahash::RandomState> = HashSet::default();
         let distinct = written.iter().all(|written| ids.insert(&written.id));
         let drafts: Vec<Written<'_>> = written
@@ -185,10 +197,11 @@ impl Index {
             .collect();
         // What documents are asked must be known before the first of them is matched.
         if distinct && !written.iter().any(|written| may_ask_documents(&written.text)) {
-            return self.insert_drafts(&drafts);
+            return self.insert_drafts(&drafts, stop);
         }
-        let subscriptions = drafts.iter().map(|draft| draft.read().map(Cow::into_owned));
-        self.add_many(subscriptions.collect::<Result<_>>()?)
+        let drafts = drafts.iter().map(|draft| Stoppable { draft, stop });
+        let subscriptions = drafts.map(|draft| draft.read().map(|read| read.into_owned()));
+        self.add_many_until(subscriptions.collect::<Result<_>>()?, stop)
     }
 
     fn check(&self, subscription: &Subscription) -> Result<()> {
@@ -199,26 +212,35 @@ impl Index {
         self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
     }
 
-    fn insert(&self, subscriptions: &[Subscription]) -> Result<()> {
+    fn insert(&self, subscriptions: &[Subscription], stop: &AtomicBool) -> Result<()> {
         if subscriptions.is_empty() {
             return Ok(());
         }
-        self.shared.load().documents.retain(subscriptions)?;
-        self.insert_drafts(subscriptions)
+        let documents = Arc::clone(&self.shared.load().documents);
+        documents.retain(subscriptions)?;
+        let inserted = self.insert_drafts(subscriptions, stop);
+        if inserted.is_err() {
+            subscriptions.iter().for_each(|subscription| documents.release(&subscription.expression));
+        }
+        inserted
     }
 
-    fn insert_drafts<D: Draft>(&self, drafts: &[D]) -> Result<()> {
+    fn insert_drafts<D: Draft>(&self, drafts: &[D], stop: &AtomicBool) -> Result<()> {
         if drafts.is_empty() {
             return Ok(());
         }
         let shared = &self.shared;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
+        let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, stop }).collect();
         // New terms become known to those who decode events when their subscriptions do.
         let attributes = Arc::new(shared.load().attributes.fork());
-        let added = draft::compile(drafts, shared.settings(&attributes, &sample))?;
+        let added = draft::compile(&stoppable, shared.settings(&attributes, &sample))?;
         // What has to be found out about files is found out before the turn comes.
         shared.check_patterns(&shared.load().segments, &added)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
         {
             let _writer = shared.writer();
             let current = shared.load();
@@ -295,15 +317,31 @@ impl Index {
     }
 
     /// Starts the thread that merges, unless it runs or there is nothing to do. It ends when there
-    /// is nothing left; if it cannot be started, the segments stay as they are, and answers right.
-    fn merge_in_background(&self) {
+    /// is nothing left; if it cannot be started, which is the one case of false, the segments stay as they
+    /// are, and answers right.
+    fn merge_in_background(&self) -> bool {
         let shared = &self.shared;
         if shared.next_merge(&shared.load()).is_none() {
-            return;
+            return true;
         }
-        let Some(turn) = Turn::take(shared) else { return };
+        let Some(turn) = Turn::take(shared) else { return true };
         // Where the thread cannot be started, the turn is given back as the closure is dropped.
-        let _ = std::thread::Builder::new().name("tamis-merge".into()).spawn(move || turn.merge_all());
+        std::thread::Builder::new().name("tamis-merge".into()).spawn(move || turn.merge_all()).is_ok()
+    }
+
+    /// Waits until nothing is left to merge, but not much longer than this; whether nothing is.
+    pub fn settle_within(&self, patience: Duration) -> bool {
+        let started = Instant::now();
+        while self.shared.next_merge(&self.shared.load()).is_some() {
+            if started.elapsed() > patience {
+                return false;
+            }
+            if !self.merge_in_background() {
+                self.settle();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
     }
 
     /// Waits until nothing is left to merge, merging here if no thread does.
