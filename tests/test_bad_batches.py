@@ -128,7 +128,7 @@ def test_batches_of_another_type(index: Any, items: Any) -> None:
 
 @pytest.mark.parametrize("events", [None, 3, object()])
 def test_batches_of_events_of_another_type(index: Any, events: Any) -> None:
-    with refused(SubscriptionError, "match_batch takes an iterable", index=index):
+    with refused(EventError, "match_batch takes an iterable", index=index):
         index.match_batch(events)
 
 

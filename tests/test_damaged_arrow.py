@@ -1,9 +1,8 @@
-"""Arrow data whose buffers hold what they must not: the rows that read it are refused, no others."""
+"""Arrow data whose buffers hold what they must not: rows that read it are refused, no others."""
 
+import ctypes
 import json
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -90,7 +89,9 @@ def test_text_inside_lists_structs_and_maps(index: Index, kind: Any) -> None:
     assert row_of(pa.table({"m": maps}), index) == 2
     if not pa.types.is_dictionary(kind):
         keys = unchecked([b"a", b"b", b"a", b"\x80"], kind)
-        maps = pa.MapArray.from_arrays(pa.array([0, 2, 3, 4], pa.int32()), keys, pa.array("bbbb"))
+        maps = pa.MapArray.from_arrays(
+            pa.array([0, 2, 3, 4], pa.int32()), keys, pa.array(["b"] * 4)
+        )
         assert row_of(pa.table({"m": maps}), index) == 2
 
 
@@ -150,10 +151,10 @@ def test_list_offsets_that_go_astray(index: Index, offsets: list[int]) -> None:
     texts = pa.array(["b", "b", "c"])
     lists = pa.Array.from_buffers(pa.list_(pa.string()), 3, [None, packed], children=[texts])
     assert row_of(pa.table({"a": lists}), index) == 0
-    entries = pa.StructArray.from_arrays([pa.array("aaa"), texts], fields=list(pa.map_("u", "u")))
-    maps = pa.Array.from_buffers(
-        pa.map_(pa.string(), pa.string()), 3, [None, packed], children=[entries]
-    )
+    kind = pa.map_(pa.string(), pa.string())
+    fields = [kind.key_field, kind.item_field]
+    entries = pa.StructArray.from_arrays([pa.array(["a"] * 3), texts], fields=fields)
+    maps = pa.Array.from_buffers(kind, 3, [None, packed], children=[entries])
     assert row_of(pa.table({"m": maps}), index) == 0
 
 
@@ -172,46 +173,148 @@ def refused_whole(index: Index, table: Any) -> None:
     assert caught.value.item is None
 
 
-def test_children_that_are_too_short(index: Index) -> None:
-    index.add("s", "s.a = 'b'")
-    fixed = pa.list_(pa.string(), 4)
-    short = pa.Array.from_buffers(fixed, 3, [None], children=[pa.array(["b"] * 11)])
-    refused_whole(index, pa.table({"a": short}))
-    kind = pa.struct([("a", pa.string())])
-    short = pa.Array.from_buffers(kind, 3, [None], children=[pa.array(["b"] * 2)])
-    refused_whole(index, pa.table({"s": short}))
+class CArray(ctypes.Structure):
+    """What the C data interface hands over."""
+
+
+CArray._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(CArray))),
+    ("dictionary", ctypes.POINTER(CArray)),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class Crafted:
+    """A table of one column `a`, whose C structures are changed on the way."""
+
+    def __init__(self, column: Any, change: Callable[[Any], None]) -> None:
+        self.array, self.schema = CArray(), ctypes.create_string_buffer(128)
+        batch = pa.StructArray.from_arrays([column], ["a"])
+        batch._export_to_c(ctypes.addressof(self.array), ctypes.addressof(self.schema))
+        change(self.array.children[0].contents)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = (
+            ctypes.py_object,
+            [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+        )
+        return (
+            new(ctypes.addressof(self.schema), b"arrow_schema", None),
+            new(ctypes.addressof(self.array), b"arrow_array", None),
+        )
+
+
+def setting(**values: Any) -> Callable[[Any], None]:
+    def change(array: Any) -> None:
+        for name, value in values.items():
+            setattr(array, name, value)
+
+    return change
+
+
+def shorten_child(array: Any) -> None:
+    array.children[0].contents.length -= 1
+
+
+def drop_buffer(array: Any) -> None:
+    array.buffers[1] = None
+
+
+TEXTS = pa.array(["b", "c", "b"])
+LISTS = pa.array([["b", "c"]] * 3, pa.list_(pa.string(), 2))
+STRUCTS = pa.array([{"x": 1}] * 3)
+
+
+@pytest.mark.parametrize(
+    ("column", "change"),
+    [
+        (LISTS, shorten_child),
+        (STRUCTS, shorten_child),
+        (TEXTS, setting(length=2)),
+        (TEXTS, setting(length=-1)),
+        (TEXTS, setting(offset=-1)),
+        (TEXTS, setting(offset=2**62)),
+        (TEXTS, setting(n_buffers=1)),
+        (TEXTS, setting(n_buffers=0)),
+        (TEXTS, drop_buffer),
+        (pa.array([1, 2, 3]), drop_buffer),
+        (TEXTS.cast(pa.string_view()), setting(n_buffers=2)),
+        (TEXTS.dictionary_encode(), setting(dictionary=None)),
+        (STRUCTS, setting(n_children=0)),
+        (LISTS, setting(n_children=0)),
+    ],
+)
+def test_structures_that_are_wrong(index: Index, column: Any, change: Any) -> None:
+    index.add("x", "a.x = 1")
+    index.match_batch(Crafted(column, lambda _: None))
+    with pytest.raises(EventError) as caught:
+        index.match_batch(Crafted(column, change))
+    assert caught.value.item is None
 
 
 def test_a_last_offset_that_is_negative(index: Index) -> None:
-    packed = pa.py_buffer(struct.pack("<3i", 0, 1, -1))
-    array = pa.Array.from_buffers(pa.string(), 2, [None, packed, pa.py_buffer(b"bb")])
-    refused_whole(index, pa.table({"a": array}))
-
-
-def run(code: str) -> None:
-    """In a process of its own: what overflows the stack ends it."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-
-
-def test_schemas_nested_deeply() -> None:
-    run(
-        "import pyarrow as pa, tamis\n"
-        "index = tamis.Index()\n"
-        "index.add('x', 'a = 1')\n"
-        "class Deep:\n"
-        "    def __init__(self, depth):\n"
-        "        kind = pa.int32()\n"
-        "        for _ in range(depth): kind = pa.struct([('a', kind)])\n"
-        "        self.schema = pa.schema([('a', kind)])\n"
-        "for depth in (5000, 300):\n"
-        "    for table in (Deep(depth).schema.empty_table(),\n"
-        "                  pa.RecordBatch.from_pylist([], Deep(depth).schema)):\n"
-        "        try: index.match_batch(table)\n"
-        "        except tamis.EventError as error: assert 'nested 257 deep' in str(error), error\n"
-        "        else: raise SystemExit('was read')\n"
-        "index.match_batch(Deep(200).schema.empty_table())\n"
+    offsets = bytearray(struct.pack("<3i", 0, 1, 2))
+    array = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"bb")]
     )
+    table = pa.table({"a": array})
+    offsets[8:] = struct.pack("<i", -1)  # pyarrow has looked at it before
+    refused_whole(index, table)
+
+
+class CSchema(ctypes.Structure):
+    """The other part of what the C data interface hands over."""
+
+
+CSchema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_char_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", ctypes.POINTER(ctypes.POINTER(CSchema))),
+    ("dictionary", ctypes.POINTER(CSchema)),
+    ("release", ctypes.c_void_p),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+class Nested(Crafted):
+    """Structs in structs, without a row."""
+
+    def __init__(self, depth: int) -> None:
+        self.array, self.kept = CArray(), [CSchema(b"l", b"a")]
+        for _ in range(depth - 1):
+            children = (ctypes.POINTER(CSchema) * 1)(ctypes.pointer(self.kept[-1]))
+            pointer = ctypes.cast(children, ctypes.POINTER(ctypes.POINTER(CSchema)))
+            self.kept.append(CSchema(b"+s", b"a", None, 0, 1, pointer))
+        self.schema: Any = self.kept[-1]
+
+
+@pytest.mark.parametrize("depth", [257, 5_000, 100_000])
+def test_schemas_nested_deeply(index: Index, depth: int) -> None:
+    with pytest.raises(EventError, match="nested 257 deep or more; at most 256 are read"):
+        index.match_batch(Nested(depth))
+
+
+def test_schemas_that_are_nested_less() -> None:
+    kind = pa.int64()
+    for _ in range(200):
+        kind = pa.struct([("a", kind)])
+    index = Index()
+    index.add("x", ".".join("a" * 201) + " = 1")
+    event: Any = 1
+    for _ in range(200):
+        event = {"a": event}
+    assert index.match_batch(pa.table({"a": pa.array([event], kind)})).num_rows == 1
 
 
 def test_one_column_is_no_table(index: Index) -> None:
@@ -249,7 +352,9 @@ def test_a_stream_is_read_once(index: Index) -> None:
 def flips(random: Random, array: Any) -> Any:
     """The array with some bytes of its buffers changed; sizes stay what they are."""
     kind, length = array.type, len(array)
-    buffers = [None if buffer is None else bytearray(buffer.to_pybytes()) for buffer in array.buffers()]
+    buffers = [
+        None if buffer is None else bytearray(buffer.to_pybytes()) for buffer in array.buffers()
+    ]
     if pa.types.is_dictionary(kind):
         numbers = array.indices.buffers()[1].to_pybytes()
         damaged = damage(random, bytearray(numbers))
@@ -299,7 +404,7 @@ def test_random_damage(index: Index, seed: int) -> None:
         many = [[random.choice(WORDS) for _ in range(random.randrange(3))] for _ in range(40)]
         return pa.array(many, kind)
 
-    makers: list[Callable[[], dict[str, Any]]] = [
+    makers: list[Any] = [
         lambda: {"a": words(random.choice([pa.string(), pa.large_string(), pa.string_view()]))},
         lambda: {"d": words(pa.string()).dictionary_encode()},
         lambda: {"l": lists(pa.list_(pa.string())), "n": pa.array(range(40))},
@@ -310,8 +415,13 @@ def test_random_damage(index: Index, seed: int) -> None:
     ]
     refused = 0
     for _ in range(40):
-        columns = {name: flips(random, array) for name, array in random.choice(makers)().items()}
-        table = pa.table(columns).slice(random.randrange(3), random.randrange(30, 40))
+        try:
+            columns = {
+                name: flips(random, array) for name, array in random.choice(makers)().items()
+            }
+        except pa.ArrowInvalid:  # which pyarrow notices itself
+            continue
+        table = pa.table(columns).slice(random.randrange(3))
         try:
             index.match_batch(table)
         except EventError:
@@ -359,9 +469,13 @@ class Lying:
         return self.items[number]
 
 
+def lying(items: list[Any], length: int) -> Any:
+    return Lying(items, length)
+
+
 @pytest.mark.parametrize("length", [0, 1, 2**62])
 def test_lengths_are_not_trusted(length: int) -> None:
     items = [tamis.attr.a == 1, tamis.attr.b == 2]
-    assert str(tamis.Expression.any_of(Lying(items, length))) == "a = 1 or b = 2"
-    assert str(tamis.Expression.all_of(Lying(items, length))) == "a = 1 and b = 2"
-    assert json.loads(tamis.Expression.all_of(Lying([], length)).to_json()) is True
+    assert str(tamis.Expression.any_of(lying(items, length))) == "a = 1 or b = 2"
+    assert str(tamis.Expression.all_of(lying(items, length))) == "a = 1 and b = 2"
+    assert json.loads(tamis.Expression.all_of(lying([], length)).to_json()) is True

@@ -26,6 +26,7 @@ from tamis._tamis import (
     Subscription,
     __version__,
 )
+from tamis.batches import Collected, OnError, Refused, Skipped
 from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted, xpath
 from tamis.errors import (
     DocumentError,
@@ -46,6 +47,7 @@ open = Index.open
 
 __all__ = [
     "Attribute",
+    "Collected",
     "Delivery",
     "DocumentError",
     "EventError",
@@ -59,6 +61,9 @@ __all__ = [
     "LimitError",
     "Limits",
     "Match",
+    "OnError",
+    "Refused",
+    "Skipped",
     "StorageError",
     "Subscription",
     "SubscriptionError",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, final, overload
 
 from typing_extensions import disjoint_base
 
+from tamis.batches import Collected, OnError, Skipped
 from tamis.builder import Scalar
 from tamis.graph import Strategy
 from tamis.ranking import Match
@@ -298,7 +299,24 @@ class Index:
         events: Iterable[_Event] | _Json,
         *,
         documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["raise"] = "raise",
     ) -> list[list[Any]]: ...
+    @overload
+    def match_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        *,
+        documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["skip"],
+    ) -> Skipped[list[list[Any]]]: ...
+    @overload
+    def match_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        *,
+        documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["collect"],
+    ) -> Collected[list[list[Any]]]: ...
     @overload
     def match_batch(
         self,
@@ -309,6 +327,7 @@ class Index:
         metadata: bool = False,
         threads: int | None = None,
         evaluation: Literal["auto", "events", "blocks"] = "auto",
+        on_error: OnError = "raise",
     ) -> Any:
         """The ids of the subscriptions that each event matches.
 
@@ -326,6 +345,14 @@ class Index:
             threads: With Arrow data, how many threads match; by default one per core.
             evaluation: With Arrow data, whether events are looked at one by one or in blocks of
                 many at once. The answer is the same; `auto` does what is likely to take less time.
+            on_error: What becomes of events, or documents, that cannot be read. `"raise"`: the
+                batch fails, and the error names the event. `"skip"`: they match nothing, and the
+                result is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and
+                the result is a `Collected`, the matches and a list of `Refused`.
+
+        Raises:
+            EventError: An event cannot be read and `on_error` is `"raise"`; or the batch as a whole
+                cannot be, such as Arrow data with a column of a type that no attribute has.
         """
     def top(
         self,
@@ -361,7 +388,28 @@ class Index:
         *,
         weights: _Weights | None = None,
         documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["raise"] = "raise",
     ) -> list[list[Match]]: ...
+    @overload
+    def top_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        n: int = 10,
+        *,
+        weights: _Weights | None = None,
+        documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["skip"],
+    ) -> Skipped[list[list[Match]]]: ...
+    @overload
+    def top_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        n: int = 10,
+        *,
+        weights: _Weights | None = None,
+        documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["collect"],
+    ) -> Collected[list[list[Match]]]: ...
     @overload
     def top_batch(
         self,
@@ -372,6 +420,7 @@ class Index:
         documents: Any = None,
         column: str | None = None,
         threads: int | None = None,
+        on_error: OnError = "raise",
     ) -> Any:
         """The subscriptions that each event matches best; see `top` and `match_batch`.
 
@@ -384,6 +433,7 @@ class Index:
             documents: One document per event, as in `match_batch`.
             column: With Arrow data, the column that holds the events.
             threads: With Arrow data, how many threads rank; by default one per core.
+            on_error: What becomes of events that cannot be read, as in `match_batch`.
         """
     def hierarchy(self, attribute: str, values: _Hierarchy | None) -> None:
         """Say what lies above the values of an attribute.
@@ -698,11 +748,23 @@ class Filter:
             DocumentError: The document is not well formed; says where and why.
             LimitError: It is larger or deeper than the limits allow.
         """
-    def match_batch(self, documents: Iterable[_Document]) -> list[list[Any]]:
+    @overload
+    def match_batch(
+        self, documents: Iterable[_Document], *, on_error: Literal["raise"] = "raise"
+    ) -> list[list[Any]]: ...
+    @overload
+    def match_batch(
+        self, documents: Iterable[_Document], *, on_error: Literal["skip"]
+    ) -> Skipped[list[list[Any]]]: ...
+    @overload
+    def match_batch(
+        self, documents: Iterable[_Document], *, on_error: Literal["collect"]
+    ) -> Collected[list[list[Any]]]:
         """The ids of the filters that each document satisfies: one list per document.
 
         Args:
             documents: An iterable of documents, all matched against the filters of one moment.
+            on_error: What becomes of documents that cannot be read, as in `Index.match_batch`.
         """
     def stream(self) -> XmlStream:
         """Begin a document that arrives in pieces, matched against the filters of this moment."""
@@ -834,7 +896,28 @@ class Graph:
         *,
         sinks_only: bool = False,
         strategy: Strategy = "auto",
+        on_error: Literal["raise"] = "raise",
     ) -> list[list[_Id]]: ...
+    @overload
+    def match_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        source: _Id | Iterable[_Id],
+        *,
+        sinks_only: bool = False,
+        strategy: Strategy = "auto",
+        on_error: Literal["skip"],
+    ) -> Skipped[list[list[_Id]]]: ...
+    @overload
+    def match_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        source: _Id | Iterable[_Id],
+        *,
+        sinks_only: bool = False,
+        strategy: Strategy = "auto",
+        on_error: Literal["collect"],
+    ) -> Collected[list[list[_Id]]]: ...
     @overload
     def match_batch(
         self,
@@ -845,6 +928,7 @@ class Graph:
         column: str | None = None,
         sinks_only: bool = False,
         strategy: Strategy = "auto",
+        on_error: OnError = "raise",
     ) -> Any:
         """The ids of the nodes that each event reaches.
 
@@ -860,6 +944,8 @@ class Graph:
                 text or bytes. Without, every column is an attribute.
             sinks_only: Whether only nodes that no edge leads on from are wanted.
             strategy: How the searches are driven.
+            on_error: What becomes of events that cannot be read, or whose source is no node, as in
+                `Index.match_batch`.
         """
     def explain(self, event: _Event, source: _Id, target: _Id) -> GraphExplanation:
         """Over which path an event reaches a target from a source, or who is in the way."""

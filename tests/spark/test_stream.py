@@ -189,7 +189,9 @@ def test_versions_change_between_micro_batches(
     finally:
         running.stop()
     rows = [tuple(row) for row in spark.read.parquet(str(out)).collect()]
-    counts = Counter((number, id // 10) for number, a, id in rows if a == id % 10)
+    counts = Counter(
+        (number, id // 10) for number, a, id, error in rows if a == id % 10 and error is None
+    )
     assert len(rows) == sum(counts.values())
     assert counts == {(n, tens): 1 for n in range(300) for tens in range(n // 100 + 1)}
 
@@ -228,7 +230,7 @@ def test_for_each_batch_and_into_a_table(spark: SparkSession, tmp_path: Path) ->
     finally:
         spark.sql("drop table matches")
     assert sorted(rows) == sorted(
-        (n, n % 10, n % 10 + 10 * ten) for n in range(200) for ten in (0, 1)
+        (n, n % 10, n % 10 + 10 * ten, None) for n in range(200) for ten in (0, 1)
     )
 
 

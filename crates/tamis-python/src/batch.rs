@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
-use tamis::{Evaluation, Event, EventWeights, IdRef, MatchScratch, Snapshot};
+use tamis::{Evaluation, Event, EventWeights, IdRef, MatchScratch, OnError, Snapshot};
 
 use crate::arrow;
 use crate::error;
@@ -13,9 +13,10 @@ use crate::event;
 use crate::id;
 use crate::import::is_arrow;
 use crate::index::{Index, Working, with_working};
-use crate::items::iterate;
+use crate::items::{iterate, iterate_events};
 use crate::rank;
-use crate::xml::{Failure, Source};
+use crate::refused::{Part, Refusals};
+use crate::xml::Source;
 
 /// Events decoded before they are matched together, without the interpreter's lock.
 const CHUNK: usize = 256;
@@ -62,16 +63,26 @@ pub struct Asked<'a> {
     pub name: &'static str,
     pub snapshot: &'a Snapshot,
     pub ask: Ask<'a>,
+    pub on_error: OnError,
+}
+
+/// An event of a chunk that was decoded.
+struct Row {
+    /// Its position in the chunk.
+    position: usize,
+    /// The number of its line, from 1, in JSON lines.
+    line: Option<usize>,
+    document: Option<Source>,
 }
 
 impl Index {
-    /// The documents of the next events.
+    /// The documents of the next events, in order; none where there are none at all.
     fn next_documents<'py>(
         &self,
         documents: Option<&Bound<'py, PyIterator>>,
         first: usize,
         count: usize,
-    ) -> PyResult<Vec<Option<Source>>> {
+    ) -> PyResult<Vec<PyResult<Option<Source>>>> {
         let Some(documents) = documents else { return Ok(Vec::new()) };
         let mut sources = Vec::with_capacity(count);
         for position in first..first + count {
@@ -79,10 +90,7 @@ impl Index {
                 let message = format!("there is no document for event {position}; give None for none");
                 return Err(error::event(documents.py(), &message));
             };
-            let source = self.document(Some(&document));
-            sources.push(
-                source.map_err(|failure| error::at_item(documents.py(), failure, position, "document"))?,
-            );
+            sources.push(self.document(Some(&document)));
         }
         Ok(sources)
     }
@@ -105,18 +113,8 @@ impl Index {
                     )
                 })
             });
-            let Asked { snapshot, ask, .. } = asked;
             let documents = documents.transpose()?;
-            return arrow::match_batch(
-                py,
-                snapshot,
-                self.index.limits(),
-                events,
-                ask,
-                column,
-                documents,
-                threads,
-            );
+            return arrow::match_batch(py, asked, self.index.limits(), events, column, documents, threads);
         }
         let plain = match asked.ask {
             Ask::All { metadata, evaluation } => !metadata && evaluation == Evaluation::Auto,
@@ -134,7 +132,7 @@ impl Index {
             return Err(error::event(py, &message));
         }
         let documents = documents.map(|documents| iterate(documents, "`documents` is an iterable"));
-        self.match_events(py, asked, events, documents.transpose()?.as_ref()).map(Bound::into_any)
+        self.match_events(py, asked, events, documents.transpose()?.as_ref())
     }
 
     fn match_events<'py>(
@@ -143,110 +141,161 @@ impl Index {
         asked: &Asked<'_>,
         events: &Bound<'py, PyAny>,
         documents: Option<&Bound<'py, PyIterator>>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let results = self.match_chunks(py, asked, events, documents)?;
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (results, mut refusals) = (PyList::empty(py), Refusals::new(asked.on_error));
+        match event::json(events)? {
+            Some(text) => self.match_lines(py, asked, &text, documents, &results, &mut refusals)?,
+            None => self.match_iterable(py, asked, events, documents, &results, &mut refusals)?,
+        }
         if documents.and_then(|documents| documents.clone().next()).transpose()?.is_some() {
             let message =
                 format!("there are more documents than events, of which there are {}", results.len());
             return Err(error::event(py, &message));
         }
-        Ok(results)
+        refusals.finish(results.into_any())
     }
 
-    fn match_chunks<'py>(
+    fn match_lines<'py>(
+        &self,
+        py: Python<'py>,
+        asked: &Asked<'_>,
+        text: &[u8],
+        documents: Option<&Bound<'py, PyIterator>>,
+        results: &Bound<'py, PyList>,
+        refusals: &mut Refusals<'py>,
+    ) -> PyResult<()> {
+        let lines = text.split(|&byte| byte == b'\n').zip(1..);
+        let mut lines = lines.filter(|(line, _)| !line.trim_ascii().is_empty());
+        loop {
+            let chunk: Vec<(&[u8], usize)> = lines.by_ref().take(CHUNK).collect();
+            if chunk.is_empty() {
+                return Ok(());
+            }
+            let first = results.len();
+            let sources = self.next_documents(documents, first, chunk.len())?;
+            with_working(|working| {
+                let (attributes, limits) = (asked.snapshot.attributes(), self.index.limits());
+                let (mut rows, mut failures) = (Vec::with_capacity(chunk.len()), Vec::new());
+                py.detach(|| {
+                    for (position, (json, line)) in chunk.iter().enumerate() {
+                        let event = working.next_event(rows.len());
+                        match event.decode_json(json, attributes, limits) {
+                            Ok(()) => rows.push(Row { position, line: Some(*line), document: None }),
+                            Err(error) => failures.push((position, *line, error)),
+                        }
+                        if !failures.is_empty() && asked.on_error == OnError::Raise {
+                            break;
+                        }
+                    }
+                });
+                for (position, line, error) in failures {
+                    let failure = error::raise(py, &error);
+                    refusals.note(py, first + position, Some(line), Part::Event, failure)?;
+                }
+                self.match_all(py, asked, working, rows, chunk.len(), sources, results, refusals)
+            })?;
+        }
+    }
+
+    fn match_iterable<'py>(
         &self,
         py: Python<'py>,
         asked: &Asked<'_>,
         events: &Bound<'py, PyAny>,
         documents: Option<&Bound<'py, PyIterator>>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let snapshot = asked.snapshot;
-        let results = PyList::empty(py);
-        if let Some(text) = event::json(events)? {
-            let lines = text.split(|&byte| byte == b'\n').enumerate();
-            let mut lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-            loop {
-                let chunk: Vec<(usize, &[u8])> = lines.by_ref().take(CHUNK).collect();
-                if chunk.is_empty() {
-                    return Ok(results);
-                }
-                let sources = self.next_documents(documents, results.len(), chunk.len())?;
-                let decode = |working: &mut Working| {
-                    for (event, (line, json)) in working.events.iter_mut().zip(&chunk) {
-                        let decoded = event.decode_json(json, snapshot.attributes(), self.index.limits());
-                        decoded.map_err(|error| tamis::Error::Item {
-                            position: *line,
-                            name: format!("line {}", line + 1),
-                            cause: Box::new(error),
-                        })?;
-                    }
-                    Ok(())
-                };
-                with_working(|working| {
-                    working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
-                    py.detach(|| decode(working)).map_err(|error| error::raise(py, &error))?;
-                    self.match_all(py, asked, working, chunk.len(), &sources, &results)
-                })?;
-            }
-        }
-        let expected = format!("{} takes an iterable of events, or JSON lines", asked.name);
-        let mut events = iterate(events, &expected)?;
+        results: &Bound<'py, PyList>,
+        refusals: &mut Refusals<'py>,
+    ) -> PyResult<()> {
+        let mut events = iterate_events(events, asked.name)?;
         loop {
             let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
             if chunk.is_empty() {
-                return Ok(results);
+                return Ok(());
             }
-            let done = results.len();
-            let sources = self.next_documents(documents, done, chunk.len())?;
+            let first = results.len();
+            let sources = self.next_documents(documents, first, chunk.len())?;
             with_working(|working| {
-                working.events.resize_with(working.events.len().max(chunk.len()), Event::default);
-                for (position, (event, object)) in working.events.iter_mut().zip(&chunk).enumerate() {
-                    event::decode(object, event, snapshot.attributes(), self.index.limits())
-                        .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
+                let (attributes, limits) = (asked.snapshot.attributes(), self.index.limits());
+                let mut rows = Vec::with_capacity(chunk.len());
+                for (position, object) in chunk.iter().enumerate() {
+                    match event::decode(object, working.next_event(rows.len()), attributes, limits) {
+                        Ok(()) => rows.push(Row { position, line: None, document: None }),
+                        Err(failure) => {
+                            refusals.note(py, first + position, None, Part::Event, failure)?;
+                        }
+                    }
                 }
-                self.match_all(py, asked, working, chunk.len(), &sources, &results)
+                self.match_all(py, asked, working, rows, chunk.len(), sources, results, refusals)
             })?;
         }
     }
 
-    /// Matches the first `count` decoded events without the interpreter's lock, and appends a list of
-    /// ids for each. There are as many documents as events, or none.
+    /// Matches the decoded events of a chunk without the interpreter's lock, and appends a list of ids
+    /// for each event of the chunk. There are as many documents as events in the chunk, or none.
+    #[expect(clippy::too_many_arguments, reason = "what a chunk consists of")]
     fn match_all<'py>(
         &self,
         py: Python<'py>,
         asked: &Asked<'_>,
         working: &mut Working,
+        mut rows: Vec<Row>,
         count: usize,
-        documents: &[Option<Source>],
+        documents: Vec<PyResult<Option<Source>>>,
         results: &Bound<'py, PyList>,
+        refusals: &mut Refusals<'py>,
     ) -> PyResult<()> {
         let Asked { snapshot, ask, .. } = asked;
         let Working { events, scratch } = working;
-        let (first, mut next) = (results.len(), 0);
-        while next < count {
+        let first = results.len();
+        let mut unreadable = vec![false; rows.len()];
+        let mut decoded = rows.iter_mut().zip(&mut unreadable).peekable();
+        for (position, document) in documents.into_iter().enumerate() {
+            let row = decoded.next_if(|(row, _)| row.position == position);
+            match (document, row) {
+                (Ok(document), Some((row, _))) => row.document = document,
+                // An event is refused once.
+                (_, None) => {}
+                (Err(failure), Some((row, unreadable))) => {
+                    refusals.note(py, first + position, row.line, Part::Document, failure)?;
+                    *unreadable = true;
+                }
+            }
+        }
+        let mut answers = vec![None; count];
+        let mut next = 0;
+        while next < rows.len() {
+            let begin = next;
             let found = py.detach(|| {
                 let started = Instant::now();
-                let mut found = Vec::with_capacity(count - next);
-                while next < count && started.elapsed() < PATIENCE {
-                    let event = &mut events[next];
-                    if let Some(document) = documents.get(next) {
-                        let read = self.read_document(snapshot, document, event);
-                        read.map_err(|failure| (true, failure))?;
+                let mut found = Vec::with_capacity(rows.len() - next);
+                while next < rows.len() && started.elapsed() < PATIENCE {
+                    let (row, event) = (&rows[next], &mut events[next]);
+                    if unreadable[next] {
+                        found.push(None);
+                    } else if let Err(failure) = self.read_document(snapshot, &row.document, event) {
+                        found.push(Some(Err(failure)));
+                    } else {
+                        found.push(Some(Ok(ask.answer(snapshot, event, scratch)?)));
                     }
-                    let answer = ask.answer(snapshot, event, scratch);
-                    found.push(answer.map_err(|error| (false, Failure::Engine(error)))?);
                     next += 1;
                 }
                 Ok(found)
             });
-            let found = found.map_err(|(document, failure)| match document {
-                true => error::at_item(py, failure.raise(py), first + next, "document"),
-                false => failure.raise(py),
-            })?;
-            for found in found {
-                results.append(ask.write(py, &found)?)?;
+            let found = found.map_err(|error: tamis::Error| error::raise(py, &error))?;
+            for (row, found) in rows[begin..].iter().zip(found) {
+                match found {
+                    None => {}
+                    Some(Ok(found)) => answers[row.position] = Some(ask.write(py, &found)?),
+                    Some(Err(failure)) => {
+                        let (number, failure) = (first + row.position, failure.raise(py));
+                        refusals.note(py, number, row.line, Part::Document, failure)?;
+                    }
+                }
             }
             py.check_signals()?;
+        }
+        for answer in answers {
+            results.append(answer.unwrap_or_else(|| PyList::empty(py)))?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use pyo3::types::{
 use tamis::{AttributeId, Attributes, Event, Limits};
 
 use crate::error::{self, shorten, type_name};
+use crate::expression::without_lock;
 use crate::value::{Refusal, with_value};
 
 /// The JSON in a Python object: text, or bytes; `None` for objects that hold none.
@@ -38,7 +39,8 @@ pub fn decode(
 ) -> PyResult<()> {
     let py = object.py();
     match json(object)? {
-        Some(json) => event.decode_json(&json, attributes, limits).map_err(|error| error::raise(py, &error)),
+        Some(json) => without_lock(py, json.len(), || event.decode_json(&json, attributes, limits))
+            .map_err(|error| error::raise(py, &error)),
         None => decode_mapping(object, event, attributes, limits),
     }
 }

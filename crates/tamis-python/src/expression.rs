@@ -35,11 +35,12 @@ impl Expression {
         let limits = or_default(limits);
         let parsed = if let Ok(bytes) = json.cast::<PyBytes>() {
             match std::str::from_utf8(bytes.as_bytes()) {
-                Ok(text) => tamis::from_json(text, &limits),
+                Ok(text) => without_lock(py, text.len(), || tamis::from_json(text, &limits)),
                 Err(_) => return Err(error::expression(py, "the JSON form is not UTF-8")),
             }
         } else {
-            tamis::from_json(text_of(py, json, "the JSON form of an expression")?, &limits)
+            let text = text_of(py, json, "the JSON form of an expression")?;
+            without_lock(py, text.len(), || tamis::from_json(text, &limits))
         };
         parsed.map(Expression).map_err(|error| error::raise(py, &error))
     }
@@ -200,7 +201,15 @@ fn parse_text(
     limits: &tamis::Limits,
 ) -> PyResult<tamis::Expression> {
     let text = text_of(py, text, "an expression's text")?;
-    tamis::parse(text, limits).map_err(|error| error::raise(py, &error))
+    without_lock(py, text.len(), || tamis::parse(text, limits)).map_err(|error| error::raise(py, &error))
+}
+
+/// Runs `work` on so many bytes without the interpreter's lock, or with it where they are so few that
+/// giving it back would take as long.
+pub fn without_lock<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+    /// Some tens of microseconds of work.
+    const FEW: usize = 1 << 10;
+    if bytes > FEW { py.detach(work) } else { work() }
 }
 
 /// The expression in a Python object: an `Expression`, or text.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, RecordBatch, RecordBatchOptions, StructArray};
+use arrow_array::{RecordBatch, RecordBatchOptions, StructArray};
 use arrow_data::{ArrayData, layout};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use pyo3::prelude::*;
@@ -139,8 +139,8 @@ fn read_schema(schema: &FFI_ArrowSchema) -> Result<SchemaRef, String> {
             Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
         }
         Ok(other) => Err(format!(
-            "events as Arrow data are a table with a column per attribute, or a column of structs; this is one \
-             column of {other}"
+            "Arrow data is a table, with a column per attribute or one that `column` names, or a column of \
+             structs; this is one column of {other}"
         )),
         Err(failure) => Err(format!("the Arrow schema cannot be read: {failure}")),
     }
@@ -156,9 +156,11 @@ fn read_batch(array: FFI_ArrowArray, schema: &SchemaRef) -> Result<RecordBatch, 
     check_sizes(&data)?;
     let rows = data.len();
     if data.null_count() > 0 {
-        return Err("the Arrow data has rows that are null as a whole; give them in a column of structs, and \
+        return Err(
+            "the Arrow data has rows that are null as a whole; give them in a column of structs, and \
              its name as `column`"
-            .to_owned());
+                .to_owned(),
+        );
     }
     let columns = StructArray::from(data).into_parts().1;
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -189,19 +191,24 @@ fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
     }
     let layout = layout(kind);
     // Behind their buffers, views have the sizes of them.
-    let needed = layout.buffers.len() + usize::from(layout.can_contain_null_mask) + usize::from(layout.variadic);
+    let needed =
+        layout.buffers.len() + usize::from(layout.can_contain_null_mask) + usize::from(layout.variadic);
     if !layout.buffers.is_empty() && array.num_buffers() < needed {
         return wrong("too few buffers");
     }
-    // The import reads the last offset, and the sizes.
-    let read = match kind {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
-            (!array.is_empty()).then_some(1)
+    // From these the import takes the size of buffers; without a row it takes none.
+    let rows = array.len() + array.offset();
+    let sizes = match kind {
+        DataType::Utf8 | DataType::Binary if !array.is_empty() => read_size::<i32>(array, 1, rows),
+        DataType::LargeUtf8 | DataType::LargeBinary if !array.is_empty() => read_size::<i64>(array, 1, rows),
+        _ if layout.variadic => {
+            let last = array.num_buffers() - 1;
+            (0..array.num_buffers() - needed).try_for_each(|buffer| read_size::<i64>(array, last, buffer))
         }
-        _ => (layout.variadic && array.num_buffers() > needed).then(|| array.num_buffers() - 1),
+        _ => Some(()),
     };
-    if read.is_some_and(|buffer| array.buffer(buffer).is_null()) {
-        return wrong("no offsets, or no sizes");
+    if sizes.is_none() {
+        return wrong("a buffer whose size is missing, negative or misaligned");
     }
     match (kind, array.dictionary()) {
         (DataType::Dictionary(_, values), Some(dictionary)) => check_shape(dictionary, values)?,
@@ -211,13 +218,21 @@ fn check_shape(array: &FFI_ArrowArray, kind: &DataType) -> Result<(), String> {
     children.iter().enumerate().try_for_each(|(number, kind)| check_shape(array.child(number), kind))
 }
 
+/// Whether a buffer of sizes or offsets has one at a position.
+fn read_size<T: Copy + TryInto<usize>>(array: &FFI_ArrowArray, buffer: usize, position: usize) -> Option<()> {
+    let sizes = array.buffer(buffer).cast::<T>();
+    if sizes.is_null() || !sizes.is_aligned() {
+        return None;
+    }
+    // SAFETY: the interface promises as many sizes as there are buffers, and one offset more than rows.
+    let size = unsafe { sizes.add(position).read() };
+    size.try_into().ok().map(|_: usize| ())
+}
+
 /// Sees to it that children have as many rows as those above them need.
 fn check_sizes(data: &ArrayData) -> Result<(), String> {
-    let wrong = |what: &str| Err(format!("the Arrow data is damaged: an array of {} {what}", data.data_type()));
-    // The last offset, or the size that a view array gives, may have been negative.
-    if data.buffers().iter().any(|buffer| buffer.len() > isize::MAX as usize) {
-        return wrong("has a buffer of a size that cannot be");
-    }
+    let wrong =
+        |what: &str| Err(format!("the Arrow data is damaged: an array of {} {what}", data.data_type()));
     let rows = data.len() + data.offset();
     let needed = match data.data_type() {
         DataType::Struct(_) => rows,

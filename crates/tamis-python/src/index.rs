@@ -4,12 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::{Algorithm, Evaluation, Event, MatchScratch, Missing, Snapshot, TimeZone};
 
+use crate::arrow::interruptible;
 use crate::batch::{Ask, Asked};
 use crate::error;
 use crate::event;
@@ -19,8 +22,15 @@ use crate::id;
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;
+use crate::refused::read_on_error;
 use crate::subscription::{Subscription, read_boost, read_written, write_metadata};
 use crate::xml::{Failure, Source};
+
+/// So many subscriptions are added at once without looking for interrupts.
+const STOPPABLE: usize = 2_000;
+
+/// How often what waits looks whether it was interrupted.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
 
 #[derive(Default)]
 pub(crate) struct Working {
@@ -35,6 +45,12 @@ impl Working {
             self.events.push(Event::default());
         }
         (&mut self.events[0], &mut self.scratch)
+    }
+
+    /// The memory of the event that comes after so many.
+    pub fn next_event(&mut self, count: usize) -> &mut Event {
+        self.events.resize_with(self.events.len().max(count + 1), Event::default);
+        &mut self.events[count]
     }
 }
 
@@ -111,10 +127,15 @@ impl Index {
                 }
             }
         }
-        let added = py.detach(|| match subscriptions.is_empty() {
-            true => self.index.add_written(written),
-            false => self.index.add_many(subscriptions),
-        });
+        let many = written.len() + subscriptions.len() > STOPPABLE;
+        let add = |stop: &AtomicBool| match subscriptions.is_empty() {
+            true => self.index.add_written_until(written, stop),
+            false => self.index.add_many_until(subscriptions, stop),
+        };
+        let added = match many {
+            true => interruptible(py, add)?,
+            false => py.detach(|| add(&AtomicBool::new(false))),
+        };
         added.map_err(|error| error::raise(py, &error))
     }
 
@@ -157,8 +178,18 @@ impl Index {
     ///
     /// Arrow data, which is whatever speaks the Arrow C interface, gives an Arrow table instead, and
     /// `documents` is the name of the column that holds them.
+    ///
+    /// `on_error` says what becomes of events that cannot be read: `"raise"`, `"skip"`, which gives a
+    /// `Skipped` with a count, or `"collect"`, which gives a `Collected` with a list of `Refused`.
     #[pyo3(signature = (
-        events, *, documents=None, column=None, metadata=false, threads=None, evaluation="auto"
+        events,
+        *,
+        documents=None,
+        column=None,
+        metadata=false,
+        threads=None,
+        evaluation="auto",
+        on_error="raise"
     ))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn match_batch<'py>(
@@ -170,10 +201,12 @@ impl Index {
         metadata: bool,
         threads: Option<usize>,
         evaluation: &str,
+        on_error: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
         let ask = Ask::All { metadata, evaluation: read_evaluation(evaluation)? };
-        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask };
+        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask, on_error };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
@@ -203,8 +236,10 @@ impl Index {
     }
 
     /// The `n` subscriptions that each event matches best: one list per event, or an Arrow table for
-    /// Arrow data.
-    #[pyo3(signature = (events, n=10, *, weights=None, documents=None, column=None, threads=None))]
+    /// Arrow data. `on_error` is that of `match_batch`.
+    #[pyo3(signature = (
+        events, n=10, *, weights=None, documents=None, column=None, threads=None, on_error="raise"
+    ))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn top_batch<'py>(
         &self,
@@ -215,10 +250,13 @@ impl Index {
         documents: Option<&Bound<'py, PyAny>>,
         column: Option<&str>,
         threads: Option<usize>,
+        on_error: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
-        let asked = Asked { name: "top_batch", snapshot: &snapshot, ask: Ask::Top(read_count(n)?, &weights) };
+        let ask = Ask::Top(read_count(n)?, &weights);
+        let asked = Asked { name: "top_batch", snapshot: &snapshot, ask, on_error };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
@@ -272,8 +310,11 @@ impl Index {
     }
 
     /// Wait until nothing is left to be merged in the background.
-    fn settle(&self, py: Python<'_>) {
-        py.detach(|| self.index.settle());
+    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        while !py.detach(|| self.index.settle_within(PATIENCE)) {
+            py.check_signals()?;
+        }
+        Ok(())
     }
 
     /// Figures about the index.

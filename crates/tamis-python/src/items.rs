@@ -19,6 +19,17 @@ pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Boun
     })
 }
 
+/// The events of an iterable.
+pub fn iterate_events<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult<Bound<'py, PyIterator>> {
+    object.try_iter().map_err(|_| {
+        let (py, found) = (object.py(), error::type_name(object));
+        // A query of Polars, which is not run by being asked for its rows.
+        let hint = if found == "LazyFrame" { "; call its collect()" } else { "" };
+        let expected = "an iterable of events, JSON lines, or Arrow data";
+        error::event(py, &format!("{method} takes {expected}, not {found}{hint}"))
+    })
+}
+
 /// All items of an iterable, as many as come, whatever its `__len__` says.
 pub fn all<'py, T: FromPyObjectOwned<'py>>(object: &Bound<'py, PyAny>) -> PyResult<Vec<T>> {
     object.try_iter()?.map(|item| item?.extract::<T>().map_err(Into::into)).collect()

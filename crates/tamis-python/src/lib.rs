@@ -19,6 +19,7 @@ mod items;
 mod lab;
 mod limits;
 mod rank;
+mod refused;
 mod subscription;
 mod value;
 mod xml;

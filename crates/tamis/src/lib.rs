@@ -54,7 +54,9 @@ mod value;
 pub mod xml;
 
 pub use error::{Error, Result, SyntaxError};
-pub use event::{ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, Presence, Values};
+pub use event::{
+    ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, OnError, Presence, RefusedEvents, Values,
+};
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
     Comparison, Connective, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand, Operator,

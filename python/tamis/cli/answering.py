@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tamis._tamis import Index
+from tamis.batches import Collected, OnError
 from tamis.cli.arguments import File, Missing
 from tamis.cli.output import INVALID, VALID, CommandError, on_one_line, report, write_json
 from tamis.cli.progress import progress
@@ -21,20 +22,13 @@ class Question(Generic[Answer]):
 
     Attributes:
         doing: What the command is doing, as its progress says.
-        one: The answer for one event.
-        many: The answers for the events of a chunk of lines.
+        many: The answers for the events of a chunk of lines, and those that cannot be read.
         describe: What is written of an answer, beside the number of its line.
     """
 
     doing: str
-    one: Callable[[Index, bytes], Answer]
-    many: Callable[[Index, bytes], list[Answer]]
+    many: Callable[[Index, bytes], Collected[list[Answer]]]
     describe: Callable[[Answer], dict[str, Any]]
-
-    def write(self, numbers: Iterable[int], answers: Iterable[Answer]) -> None:
-        """Write the answers for the events of these lines."""
-        lines = zip(numbers, answers, strict=True)
-        write_json(*({"line": number, **self.describe(answer)} for number, answer in lines))
 
 
 def answer(
@@ -42,7 +36,7 @@ def answer(
     subscriptions: File,
     events: File,
     missing: Missing,
-    on_error: Literal["fail", "skip"],
+    on_error: OnError,
 ) -> int:
     """Write the answers for all events; returns the exit code."""
     if is_standard_input(subscriptions) and is_standard_input(events):
@@ -50,19 +44,14 @@ def answer(
     index = Index(missing=missing)
     with Source(subscriptions) as source:
         _load(index, source)
-    skipped = 0
+    invalid = 0
     with Source(events) as source, progress(source, question.doing, writes=True) as show:
         for first, chunk in source.chunks():
-            try:
-                answers = question.many(index, chunk)
-            except TamisError:
-                skipped += _one_by_one(question, index, source.name, first, chunk, on_error)
-            else:
-                question.write(_numbers(first, chunk, len(answers)), answers)
+            invalid += _answer_chunk(question, index, source.name, first, chunk, on_error)
             show()
-    if skipped:
-        report(f"{source.name}: {skipped} invalid, skipped")
-    return INVALID if skipped else VALID
+    if invalid:
+        report(f"{source.name}: {invalid} invalid{', skipped' if on_error == 'skip' else ''}")
+    return INVALID if invalid else VALID
 
 
 def _load(index: Index, source: Source) -> None:
@@ -91,23 +80,30 @@ def _numbers(first: int, chunk: bytes, events: int) -> Iterable[int]:
     return (number for number, _ in enumerate_lines(first, chunk))  # some are blank
 
 
-def _one_by_one(
+def _answer_chunk(
     question: Question[Any],
     index: Index,
     name: str,
     first: int,
     chunk: bytes,
-    on_error: Literal["fail", "skip"],
+    on_error: OnError,
 ) -> int:
-    """Answer for a chunk in which some event is invalid; returns how many are."""
-    invalid = 0
-    for number, line in enumerate_lines(first, chunk):
-        try:
-            question.write([number], [question.one(index, line)])
-        except TamisError as error:
+    """Write the answers for a chunk; returns how many events are invalid."""
+    answers, refused = question.many(index, chunk)
+    errors = {event.row: event for event in refused}
+    written = list[dict[str, Any]]()
+    for row, number in enumerate(_numbers(first, chunk, len(answers))):
+        error = errors.get(row)
+        if error is None:
+            written.append({"line": number, **question.describe(answers[row])})
+        elif on_error == "collect":
+            written.append({"line": number, "error": on_one_line(error)})
+        else:
+            write_json(*written)
+            written.clear()
             message = f"{name}:{number}: {on_one_line(error)}"
-            if on_error == "fail":
-                raise CommandError(message, INVALID) from error
+            if on_error == "raise":
+                raise CommandError(message, INVALID) from error.error
             report(message)
-            invalid += 1
-    return invalid
+    write_json(*written)
+    return len(refused)

@@ -1,7 +1,6 @@
 """`tamis match`: which subscriptions does each event of a file satisfy?"""
 
-from typing import Literal
-
+from tamis.batches import OnError
 from tamis.cli.answering import Question, answer
 from tamis.cli.arguments import File, Missing
 
@@ -20,7 +19,7 @@ def match(
     /,
     *,
     missing: Missing = "unknown",
-    on_error: Literal["fail", "skip"] = "fail",
+    on_error: OnError = "raise",
 ) -> int:
     """Write, for every event, the ids of the subscriptions it satisfies.
 
@@ -33,13 +32,12 @@ def match(
         events: The events, `-` for standard input.
         missing: What a predicate is on an attribute without a value: `unknown`, and so is its
             negation, or `false`, and its negation is true.
-        on_error: What to do about an event that is invalid: `fail` stops there, `skip` reports it
-            and goes on.
+        on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
+            and goes on, `collect` writes an object with `error` in its place and goes on.
     """
     question = Question[list[str | int]](
         doing="matching",
-        one=lambda index, line: index.match(line),
-        many=lambda index, chunk: index.match_batch(chunk),
+        many=lambda index, chunk: index.match_batch(chunk, on_error="collect"),
         describe=lambda ids: {"matches": ids},
     )
     return answer(question, subscriptions, events, missing, on_error)

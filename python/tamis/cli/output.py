@@ -4,6 +4,7 @@ import json
 import sys
 from typing import Any
 
+from tamis.batches import Refused
 from tamis.errors import TamisError
 
 VALID = 0
@@ -61,7 +62,7 @@ def describe(error: TamisError) -> dict[str, Any]:
     return {"kind": type(error).__name__, **parts}
 
 
-def on_one_line(error: TamisError) -> str:
+def on_one_line(error: TamisError | Refused) -> str:
     """The message of an error in a text of one line, whose number is then of no use."""
     return error.message.replace("line 1, column ", "column ", 1)
 

@@ -1,10 +1,11 @@
 """`tamis top`: which subscriptions does each event of a file match best?"""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from tamis.batches import OnError
 from tamis.cli.answering import Question, answer
 from tamis.cli.arguments import File, Missing
 from tamis.ranking import Match
@@ -24,7 +25,7 @@ def top(
     *,
     n: Annotated[int, Parameter(alias="-n", validator=Number(gte=0))] = 10,
     missing: Missing = "unknown",
-    on_error: Literal["fail", "skip"] = "fail",
+    on_error: OnError = "raise",
 ) -> int:
     """Write, for every event, the subscriptions it matches best.
 
@@ -39,13 +40,12 @@ def top(
         n: How many matches of an event are written at most.
         missing: What a predicate is on an attribute without a value: `unknown`, and so is its
             negation, or `false`, and its negation is true.
-        on_error: What to do about an event that is invalid: `fail` stops there, `skip` reports it
-            and goes on.
+        on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
+            and goes on, `collect` writes an object with `error` in its place and goes on.
     """
     question = Question[list[Match]](
         doing="ranking",
-        one=lambda index, line: index.top(line, n),
-        many=lambda index, chunk: index.top_batch(chunk, n),
+        many=lambda index, chunk: index.top_batch(chunk, n, on_error="collect"),
         describe=lambda ranking: {"top": [match._asdict() for match in ranking]},
     )
     return answer(question, subscriptions, events, missing, on_error)

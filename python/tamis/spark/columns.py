@@ -20,9 +20,8 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from tamis._tamis import Index, Limits
-from tamis.builder import any_of, attr
 from tamis.errors import EventError, SubscriptionError, TamisError
+from tamis.spark.worker import mentioning
 
 INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
@@ -185,9 +184,7 @@ class Events:
             return
         names = [self.column] if self.column is not None else self.attributes
         schema = to_arrow_schema(self.frame.select(*map(column, names)).schema, timezone="UTC")
-        index = Index(limits=Limits(nodes=1 << 30, depth=1 << 30, text=1 << 30))
-        index.add("all", any_of([attr[name].exists() for name in sorted(mentioned)]))
-        index.match_batch(schema.empty_table(), column=self.column, threads=1)
+        mentioning(mentioned).match_batch(schema.empty_table(), column=self.column, threads=1)
 
 
 _EVENT = "_tamis_event"

@@ -11,8 +11,10 @@ from tamis.spark import manifest as manifests
 from tamis.spark.columns import column, require
 from tamis.spark.shipping import on_worker
 from tamis.spark.storage import Folder
+from tamis.spark.worker import REFUSED
 
 _EVENT, _ID = "_tamis_event", "_tamis_id"
+_RESULTS = ("subscription", "metadata", REFUSED)  # columns that are no attributes
 
 
 def explain(
@@ -46,10 +48,11 @@ def explain(
     if subscription is None:
         require(events, "subscription", EventError, "events to explain")
         id = column("subscription")
+        events = events.where(id.isNotNull())  # what could not be read has none
     else:
         id = sf.lit(subscription)
     if event is None:
-        names = [name for name in events.columns if name not in ("subscription", "metadata")]
+        names = [name for name in events.columns if name not in _RESULTS]
         text = sf.to_json(sf.struct(*map(column, names)), {"ignoreNullFields": "false"})
     elif isinstance(require(events, event, EventError, "events"), (StringType, BinaryType)):
         text = column(event).cast("string")

@@ -26,13 +26,14 @@ from pyspark.sql.types import (
 )
 
 from tamis._tamis import Index
+from tamis.batches import OnError
 from tamis.errors import StorageError
 from tamis.spark import manifest as manifests
 from tamis.spark.columns import Events, column
 from tamis.spark.manifest import Manifest
 from tamis.spark.shipping import on_worker
 from tamis.spark.storage import Folder
-from tamis.spark.worker import SHARD, VERSION
+from tamis.spark.worker import REFUSED, SHARD, VERSION
 
 Placement = Literal["auto", "replicated", "sharded"]
 Output = Literal["pairs", "lists"]
@@ -54,6 +55,7 @@ def match(
     slices: int = 1,
     version: int | None = None,
     add_version: bool = False,
+    on_error: OnError | None = None,
 ) -> DataFrame:
     """The subscriptions that each event matches.
 
@@ -74,6 +76,10 @@ def match(
         version: The version of the index; the current one by default, which for a stream is the one
             that is current when a micro-batch begins.
         add_version: Whether to add the column `version`: that of the index which an event met.
+        on_error: What becomes of events that cannot be read. `"raise"`, the default for a batch:
+            the job fails, and the error names the event. `"collect"`, the default for a stream:
+            the column `event_error` is added, and the event comes out once, with the reason in it
+            and without a subscription. `"skip"`: the event is left out.
 
     Raises:
         EventError: A column is missing, or of a type that no attribute has.
@@ -91,6 +97,7 @@ def match(
         placement=placement,
         slices=slices,
         add_version=add_version,
+        on_error=on_error,
     )
 
 
@@ -107,6 +114,7 @@ def top(
     slices: int = 1,
     version: int | None = None,
     add_version: bool = False,
+    on_error: OnError | None = None,
 ) -> DataFrame:
     """The subscriptions that each event matches best.
 
@@ -125,6 +133,7 @@ def top(
         slices: With `"sharded"`, how many tasks share the events of one shard.
         version: The version of the index.
         add_version: Whether to add the column `version`.
+        on_error: As in `match`.
 
     Returns:
         A row per match: the kept columns, `subscription`, `score` and `rank`, from 1.
@@ -139,6 +148,7 @@ def top(
         placement=placement,
         slices=slices,
         add_version=add_version,
+        on_error=on_error,
         most=n,
         weights=dict(weights) if weights else None,
     )
@@ -152,6 +162,7 @@ def match_xml(
     keep: Iterable[str] | None = None,
     output: Output = "pairs",
     version: int | None = None,
+    on_error: OnError | None = None,
 ) -> DataFrame:
     """The subscriptions that each XML document matches: `match` with documents for events.
 
@@ -162,8 +173,17 @@ def match_xml(
         keep: The columns that come out again; all by default.
         output: `"pairs"` or `"lists"`.
         version: The version of the index.
+        on_error: What becomes of documents that cannot be read, as in `match`.
     """
-    return match(documents, path, document=document, keep=keep, output=output, version=version)
+    return match(
+        documents,
+        path,
+        document=document,
+        keep=keep,
+        output=output,
+        version=version,
+        on_error=on_error,
+    )
 
 
 def _answer(
@@ -175,19 +195,22 @@ def _answer(
     placement: Placement,
     slices: int,
     add_version: bool,
+    on_error: OnError | None,
     lists: bool = False,
     metadata: bool = False,
     most: int | None = None,
     weights: dict[str, Any] | None = None,
 ) -> DataFrame:
     sharded = _is_sharded(index, placement)
+    on_error = what_on_error(events, on_error)
     index.check_files()
     mentioned, ids = _what_it_says(index)
     added = _added(ids, metadata, lists) if most is None else _ranked(ids)
     names = [field.name for field in added]
     versioned = [StructField("version", LongType())] if add_version else []
     follows = follows and events.isStreaming and index.shards is not None
-    taken = [*names, *(field.name for field in versioned)]
+    errors = [StructField(REFUSED, StringType())] if on_error != "raise" else []
+    taken = [*names, *(field.name for field in (*versioned, *errors))]
     # A later version may mention other attributes.
     prepared = Events(events, **columns, mentioned=mentioned, prune=not follows, taken=taken)
     frame, keys = prepared.frame, list[str]()
@@ -200,6 +223,8 @@ def _answer(
                 raise ValueError(message)
             frame = frame.withColumn(_EVENT_NUMBER, sf.monotonically_increasing_id())
             keys = [_EVENT_NUMBER, SHARD]
+        if errors:
+            frame = _check(frame, prepared, index, None if follows else index.name)
         frame = _to_shards(frame, index, slices)
     outgoing = [*keys, *prepared.keep]
     task = on_worker(
@@ -214,18 +239,54 @@ def _answer(
         metadata=metadata,
         lists=lists,
         add_version=add_version,
+        collect=bool(errors),
         most=most,
         weights=weights,
     )
     kept = [StructField(name, frame.schema[name].dataType) for name in outgoing]
     # mapInArrow takes the names of columns for expressions.
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
-    found = plain.mapInArrow(task, StructType([*kept, *added, *versioned]))
-    if not keys:
+    found = plain.mapInArrow(task, StructType([*kept, *errors, *added, *versioned]))
+    if keys and most is not None:
+        found = _merge(found, most)
+    elif keys:
+        beside = [field.name for field in (*errors, *versioned)]
+        found = _gather(found, [*prepared.keep, *beside], names)
+    return with_errors(found, on_error)
+
+
+def what_on_error(events: DataFrame, on_error: OnError | None) -> OnError:
+    """What becomes of events that cannot be read: a stream goes on."""
+    if on_error not in (None, "raise", "skip", "collect"):
+        message = f'on_error is "raise", "skip" or "collect", not {on_error!r}'
+        raise ValueError(message)
+    return on_error or ("collect" if events.isStreaming else "raise")
+
+
+def with_errors(found: DataFrame, on_error: OnError) -> DataFrame:
+    """What was found, with the column of errors last, or without the events that have one."""
+    if on_error == "raise":
         return found
-    if most is not None:
-        return _merge(found, most)
-    return _gather(found, [*prepared.keep, *(field.name for field in versioned)], names)
+    others = [column(name) for name in found.columns if name != REFUSED]
+    if on_error == "skip":
+        return found.where(column(REFUSED).isNull()).select(*others)
+    return found.select(*others, column(REFUSED))
+
+
+def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | None) -> DataFrame:
+    """Events, with the reason why one cannot be read by some shard of an index."""
+    task = on_worker(
+        "check_batches",
+        uri=index.folder.uri,
+        names=frame.columns,
+        manifest=manifest,
+        column=events.column,
+        document=events.document,
+        attributes=events.attributes,
+    )
+    plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+    fields = [StructField(field.name, field.dataType) for field in frame.schema]
+    return plain.mapInArrow(task, StructType([*fields, StructField(REFUSED, StringType())]))
 
 
 def _current(spark: SparkSession, index: Manifest) -> DataFrame:
@@ -278,12 +339,17 @@ def _ranked(ids: DataType) -> list[StructField]:
 
 
 def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:
-    """Every row once for every shard, in a partition of that shard."""
+    """Every row once for every shard, in a partition of that shard.
+
+    An event that cannot be read goes to one shard only, so that it comes out once.
+    """
     if slices < 1:
         raise ValueError(f"slices is at least 1, not {slices}")
     assert index.shards is not None
-    shards = sf.explode(sf.sequence(sf.lit(0), sf.lit(index.shards - 1)))
-    frame = frame.withColumn(SHARD, shards)
+    shards = sf.sequence(sf.lit(0), sf.lit(index.shards - 1))
+    if REFUSED in frame.columns:
+        shards = sf.when(column(REFUSED).isNull(), shards).otherwise(sf.array(sf.lit(0)))
+    frame = frame.withColumn(SHARD, sf.explode(shards))
     slice = sf.pmod(sf.monotonically_increasing_id(), sf.lit(slices)).cast("int")
     part = column(SHARD) * slices + slice if slices > 1 else column(SHARD)
     return frame.repartitionById(index.shards * slices, part)
@@ -293,8 +359,11 @@ def _merge(found: DataFrame, most: int) -> DataFrame:
     """One ranking per event from one per event and shard."""
     order = [column("score").desc(), column(SHARD), column("rank")]
     rank = sf.row_number().over(Window.partitionBy(_EVENT_NUMBER).orderBy(*order))
-    merged = found.withColumn("rank", rank).where(column("rank") <= most)
-    return merged.drop(_EVENT_NUMBER, SHARD)
+    merged = found.withColumn("_tamis_rank", rank).where(column("_tamis_rank") <= most)
+    # What could not be read has no rank.
+    ranked = sf.when(column("rank").isNotNull(), column("_tamis_rank")).alias("rank")
+    names = [name for name in found.columns if name not in (_EVENT_NUMBER, SHARD)]
+    return merged.select(*(ranked if name == "rank" else column(name) for name in names))
 
 
 def _gather(found: DataFrame, keep: list[str], lists: list[str]) -> DataFrame:

@@ -13,14 +13,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
+from tamis.batches import OnError
 from tamis.errors import UnknownIdError
 from tamis.graph import Strategy
 from tamis.spark.cache import graph_file, ids_of, load_graph
 from tamis.spark.columns import Events
-from tamis.spark.matching import Output
+from tamis.spark.matching import Output, what_on_error, with_errors
 from tamis.spark.shipping import on_worker
 from tamis.spark.storage import Folder
-from tamis.spark.worker import VERSION
+from tamis.spark.worker import REFUSED, VERSION
 
 
 def match_graph(
@@ -34,6 +35,7 @@ def match_graph(
     output: Output = "pairs",
     sinks_only: bool = False,
     strategy: Strategy = "auto",
+    on_error: OnError | None = None,
 ) -> DataFrame:
     """The nodes of a graph that each event reaches.
 
@@ -50,6 +52,8 @@ def match_graph(
             event, with the column `nodes`, in the order in which they are found.
         sinks_only: Whether only nodes that no edge leads on from are wanted.
         strategy: How the searches are driven; all find the same nodes.
+        on_error: What becomes of events that cannot be read, or whose source is no node, as in
+            `match`.
 
     Raises:
         EventError: A column is missing, or of a type that it cannot have.
@@ -68,7 +72,8 @@ def match_graph(
     if strategy not in get_args(Strategy):
         raise ValueError(f"strategy is one of {', '.join(get_args(Strategy))}, not {strategy!r}")
     added = "nodes" if output == "lists" else "node"
-    follows = events.isStreaming
+    follows, on_error = events.isStreaming, what_on_error(events, on_error)
+    errors = [StructField(REFUSED, StringType())] if on_error != "raise" else []
     prepared = Events(
         events,
         event=event,
@@ -76,7 +81,7 @@ def match_graph(
         keep=keep,
         mentioned=set(graph.attributes),
         prune=not follows,  # a later graph may mention other attributes
-        taken=[added],
+        taken=[added, *(field.name for field in errors)],
         source=sources,
     )
     frame, ids = prepared.frame, ids_of(graph)
@@ -93,6 +98,7 @@ def match_graph(
         attributes=prepared.attributes,
         keep=prepared.keep,
         lists=output == "lists",
+        collect=bool(errors),
         searched={
             "source": source,
             "sources": prepared.source,
@@ -105,4 +111,4 @@ def match_graph(
     found = StructField(added, ArrayType(kind) if output == "lists" else kind)
     # mapInArrow takes the names of columns for expressions.
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
-    return plain.mapInArrow(task, StructType([*kept, found]))
+    return with_errors(plain.mapInArrow(task, StructType([*kept, *errors, found])), on_error)

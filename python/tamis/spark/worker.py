@@ -11,7 +11,7 @@ import json
 import textwrap
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tamis._tamis import Builder, Index, Limits, Workload
+from tamis.batches import Refused
+from tamis.builder import any_of, attr
 from tamis.errors import StorageError, TamisError
 from tamis.spark import manifest as manifests
 from tamis.spark import shapes
@@ -29,6 +31,7 @@ from tamis.spark.storage import Folder
 
 SHARD = "_tamis_shard"
 VERSION = "_tamis_index"
+REFUSED = "event_error"  # why an event could not be read
 _SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
 
@@ -160,6 +163,7 @@ def match_batches(
     metadata: bool,
     lists: bool,
     add_version: bool,
+    collect: bool,
     most: int | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> Batches:
@@ -167,7 +171,8 @@ def match_batches(
 
     Args:
         batches: Events. The column `SHARD`, if there is one, says which shard is meant; where no
-            manifest is given, the column `VERSION` says which.
+            manifest is given, the column `VERSION` says which. Events whose column `REFUSED` says
+            why they cannot be read are not looked at.
         uri: The folder of the index.
         names: What the columns are called.
         manifest: Its manifest.
@@ -178,6 +183,8 @@ def match_batches(
         metadata: Whether the subscriptions' metadata is added.
         lists: Whether there is one row per event, instead of one per match.
         add_version: Whether the version of the index is added.
+        collect: Whether the column `REFUSED` is added, instead of failing, and a row for every
+            event that cannot be read.
         most: How many of the best matches are wanted; all by default.
         weights: With `most`, the weights of the events' attributes.
     """
@@ -185,23 +192,72 @@ def match_batches(
     looked_at = [column] if column is not None else list(attributes)
     if document is not None:
         looked_at.append(document)
+
+    def answer(index: Index, events: pa.RecordBatch, **how: Any) -> Any:
+        if most is None:
+            return index.match_batch(events, metadata=metadata, **given, **how)
+        return index.top_batch(events, most, weights=weights, **given, **how)
+
     for batch in batches:
         for name, shard, part in _parts(batch.rename_columns(list(names)), manifest):
             index = open_index(uri, name, shard)
-            events, kept = part.select(looked_at), part.select(list(keep))
-            with _naming_rows(kept):
-                if most is None:
-                    found = index.match_batch(events, metadata=metadata, **given)
-                else:
-                    found = index.top_batch(events, most, weights=weights, **given)
-                    found = found.set_column(3, "rank", found.column("rank").cast(pa.int32()))
             version = pa.scalar(manifests.version_of(name), pa.int64())
-            for result in _shape(kept, found, ["subscriptions", "metadata"] if lists else None):
+            ask = functools.partial(answer, index)
+            named = ["subscriptions", "metadata"] if lists else None
+            for result in _answer(part, looked_at, keep, ask, named, collect):
                 if add_version:
                     versions = pa.repeat(version, result.num_rows)
                     yield result.append_column("version", versions)
                 else:
                     yield result
+
+
+def check_batches(
+    batches: Batches,
+    uri: str,
+    names: Sequence[str],
+    manifest: str | None,
+    column: str | None,
+    document: str | None,
+    attributes: Sequence[str],
+) -> Batches:
+    """Every row with the column `REFUSED`: why its event cannot be read, or null.
+
+    Shards decode the attributes that they mention; this decodes what the whole index mentions, so
+    that an event is refused by all shards or by none.
+    """
+    looked_at = [column] if column is not None else list(attributes)
+    if document is not None:
+        looked_at.append(document)
+    for batch in batches:
+        for name, _, part in _parts(batch.rename_columns(list(names)), manifest):
+            found = _checker(uri, name).match_batch(
+                part.select(looked_at),
+                documents=document,
+                column=column,
+                threads=1,
+                on_error="collect",
+            )
+            nothing = pa.nulls(part.num_rows, pa.string())
+            yield part.append_column(REFUSED, _reasons(nothing, found.refused))
+
+
+@functools.lru_cache(maxsize=4)
+def _checker(uri: str, name: str) -> Index:
+    """An index that mentions what another does."""
+    manifest = manifests.read(Folder(uri), manifests.version_of(name))
+    mentioned = manifest.attributes
+    if mentioned is None:  # too many to be listed
+        shards = range(manifest.shards or 1)
+        mentioned = {name for n in shards for name in open_index(uri, manifest.name, n).attributes}
+    return mentioning(mentioned)
+
+
+def mentioning(attributes: Iterable[str]) -> Index:
+    """An index that mentions these attributes, and so decodes them."""
+    index = Index(limits=Limits(nodes=1 << 30, depth=1 << 30, text=1 << 30))
+    index.add("all", any_of([attr[name].exists() for name in sorted(attributes)]))
+    return index
 
 
 def explain_batches(batches: Batches, uri: str, manifest: str, names: Sequence[str]) -> Batches:
@@ -246,6 +302,7 @@ def search_batches(
     attributes: Sequence[str],
     keep: Sequence[str],
     lists: bool,
+    collect: bool,
     searched: Mapping[str, Any],
 ) -> Batches:
     """The kept columns of every event with the nodes of a graph that it reaches.
@@ -259,6 +316,8 @@ def search_batches(
         attributes: Otherwise the columns that are attributes.
         keep: The columns of events that come out again.
         lists: Whether there is one row per event, instead of one per node.
+        collect: Whether the column `REFUSED` is added, instead of failing, and a row for every
+            event that cannot be read.
         searched: What else `Graph.match_batch` takes.
     """
     looked_at = [column] if column is not None else list(attributes)
@@ -267,10 +326,8 @@ def search_batches(
     for batch in batches:
         for version, _, part in _parts(batch.rename_columns(list(names)), file):
             graph = open_graph(uri, version)
-            kept = part.select(list(keep))
-            with _naming_rows(kept):
-                found = graph.match_batch(part.select(looked_at), column=column, **searched)
-            yield from _shape(kept, found, ["nodes"] if lists else None)
+            ask = functools.partial(graph.match_batch, column=column, **searched)
+            yield from _answer(part, looked_at, keep, ask, ["nodes"] if lists else None, collect)
 
 
 def current_graph(batches: Batches, uri: str, ids: str) -> Batches:
@@ -294,6 +351,66 @@ def current_graph(batches: Batches, uri: str, ids: str) -> Batches:
         yield pa.RecordBatch.from_pydict({VERSION: [file] * batch.num_rows})
 
 
+def _answer(
+    part: pa.RecordBatch,
+    looked_at: Sequence[str],
+    keep: Sequence[str],
+    ask: Callable[..., Any],
+    lists: Sequence[str] | None,
+    collect: bool,
+) -> Batches:
+    """The kept columns of events, with what was found for them, and with `REFUSED` if wanted.
+
+    Args:
+        part: Events.
+        looked_at: The columns that are events.
+        keep: The columns that come out again.
+        ask: Matches the events of a batch, and takes `on_error`.
+        lists: Where there is one row per event, what the columns of lists are called.
+        collect: Whether events that cannot be read come out with the reason.
+    """
+    kept = part.select(list(keep))
+    if not collect:
+        with _naming_rows(kept):
+            found = ask(part.select(list(looked_at)))
+        yield from _shape(kept, _ranked(found), lists)
+        return
+    events = part.select(list(looked_at))
+    reasons, rows = pa.nulls(part.num_rows, pa.string()), None
+    if REFUSED in part.schema.names:
+        reasons = part.column(REFUSED)
+        rows = pa.array(np.flatnonzero(reasons.is_null()), pa.uint64())
+        events = events.take(rows)
+    found, refused = ask(events, on_error="collect")
+    if rows is not None:
+        found = found.set_column(0, "event", rows.take(found.column(0).combine_chunks()))
+        refused = [Refused(rows[event.row].as_py(), event.error) for event in refused]
+    kept = kept.append_column(REFUSED, _reasons(reasons, refused))
+    found = _ranked(found)
+    if lists is None:
+        numbers = pa.array(np.flatnonzero(kept.column(REFUSED).is_valid()), pa.uint64())
+        nothing = {field.name: pa.nulls(len(numbers), field.type) for field in found.schema}
+        yield from shapes.pairs(kept, pa.table({**nothing, "event": numbers}))
+    yield from _shape(kept, found, lists)
+
+
+def _ranked(found: pa.Table) -> pa.Table:
+    """Matches with ranks, if there are any, that Spark has a type for."""
+    if "rank" not in found.schema.names:
+        return found
+    return found.set_column(3, "rank", found.column("rank").cast(pa.int32()))
+
+
+def _reasons(reasons: pa.Array, refused: Sequence[Refused]) -> pa.Array:
+    """Reasons, with those of more events."""
+    if not refused:
+        return reasons
+    texts = reasons.to_pylist()
+    for event in refused:
+        texts[event.row] = event.message
+    return pa.array(texts, pa.string())
+
+
 @contextlib.contextmanager
 def _naming_rows(kept: pa.RecordBatch) -> Iterator[None]:
     """Have an error about an event say which row it is, by the columns that are kept."""
@@ -301,10 +418,19 @@ def _naming_rows(kept: pa.RecordBatch) -> Iterator[None]:
         yield
     except TamisError as error:
         if error.item is not None and kept.num_columns:
-            (row,) = kept.slice(error.item, 1).to_pylist()
-            named = ", ".join(f"{name}={value!r}" for name, value in row.items())
-            error.subject = textwrap.shorten(f"event with {named}", _SHOWN, placeholder=" ...")
+            error.subject = _describe(kept.slice(error.item, 1))
         raise
+
+
+def _describe(row: pa.RecordBatch) -> str:
+    parts = list[str]()
+    for name, column in zip(row.schema.names, row.columns, strict=True):
+        try:
+            value = repr(column[0].as_py())
+        except UnicodeDecodeError:  # which may be what the error is about
+            value = "?"
+        parts.append(f"{name}={value}")
+    return textwrap.shorten(f"event with {', '.join(parts)}", _SHOWN, placeholder=" ...")
 
 
 def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -> Batches:

@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tamis::ArrowEvents;
 use tamis::graph::{ArrowSources, Strategy};
+use tamis::{ArrowEvents, OnError};
 
 use super::{Graph, find};
 use crate::arrow;
@@ -21,6 +21,7 @@ impl Graph {
         column: Option<&str>,
         strategy: Strategy,
         sinks_only: bool,
+        on_error: OnError,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (snapshot, limits) = (self.graph.snapshot(), self.graph.limits());
         let one = source.map(|source| find(py, &snapshot, source)).transpose()?;
@@ -28,7 +29,7 @@ impl Graph {
             let message = "with Arrow data, give `source`, a node, or `sources`, the column of each event's";
             return Err(PyValueError::new_err(message));
         }
-        arrow::each_batch(py, events, |batch, first| {
+        arrow::each_batch(py, events, on_error, |batch, first| {
             let starts = match (one, sources) {
                 (None, Some(column)) => ArrowSources::each(batch, column),
                 (source, _) => Ok(ArrowSources::one(source.expect("one of the two is given"))),
@@ -36,8 +37,9 @@ impl Graph {
             let events = ArrowEvents::new(batch, column, snapshot.attributes());
             let (starts, events) =
                 starts.and_then(|starts| Ok((starts, events?))).map_err(|error| error::raise(py, &error))?;
-            let search =
-                |stop: &_| snapshot.match_arrow(&events, first, &starts, strategy, sinks_only, limits, stop);
+            let search = |stop: &_| {
+                snapshot.match_arrow(&events, first, &starts, strategy, sinks_only, limits, on_error, stop)
+            };
             arrow::interruptible(py, search)?.map_err(|error| error::raise(py, &error))
         })
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMapping, PyString};
 use tamis::graph::{GraphSnapshot, NodeNumber, Strategy};
-use tamis::{Event, IdRef};
+use tamis::{Event, IdRef, OnError};
 
 use super::{Graph, WORKING, find};
 use crate::error;
 use crate::event;
 use crate::id;
-use crate::items::iterate;
+use crate::items::iterate_events;
+use crate::refused::{Part, Refusals};
 
 /// Events decoded before they are searched for together, without the interpreter's lock.
 const CHUNK: usize = 64;
@@ -24,7 +25,8 @@ impl Graph {
         source: &Bound<'py, PyAny>,
         strategy: Strategy,
         sinks_only: bool,
-    ) -> PyResult<Bound<'py, PyList>> {
+        on_error: OnError,
+    ) -> PyResult<Bound<'py, PyAny>> {
         if events.cast::<PyMapping>().is_ok() {
             let message =
                 "match_batch takes an iterable of events, not one event; call match, or give a list";
@@ -33,11 +35,14 @@ impl Graph {
         let snapshot = self.graph.snapshot();
         let sources = Sources::read(py, &snapshot, source)?;
         let lines = event::json(events)?;
-        let mut events: Box<dyn Iterator<Item = PyResult<Bound<'py, PyAny>>>> = match &lines {
+        let mut events: Events<'_, 'py> = match &lines {
             Some(text) => Box::new(json_lines(py, text)),
-            None => Box::new(iterate(events, "match_batch takes an iterable of events, or JSON lines")?),
+            None => {
+                let events = iterate_events(events, "match_batch")?;
+                Box::new(events.map(|event| Ok((event?, None))))
+            }
         };
-        let results = PyList::empty(py);
+        let (results, mut refusals) = (PyList::empty(py), Refusals::new(on_error));
         let mut decoded: Vec<Event> = Vec::new();
         loop {
             let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
@@ -46,11 +51,19 @@ impl Graph {
             }
             decoded.resize_with(decoded.len().max(chunk.len()), Event::default);
             let done = results.len();
-            let mut starts = Vec::with_capacity(chunk.len());
-            for (position, (object, event)) in chunk.iter().zip(&mut decoded).enumerate() {
-                starts.push(sources.get(done + position).ok_or_else(|| sources.too_few(py))?);
-                event::decode(object, event, snapshot.attributes(), self.graph.limits())
-                    .map_err(|failure| error::at_item(py, failure, done + position, "event"))?;
+            // The events that could be read, which are the first ones of `decoded`.
+            let (mut starts, mut rows) = (Vec::with_capacity(chunk.len()), Vec::with_capacity(chunk.len()));
+            for (position, (object, line)) in chunk.iter().enumerate() {
+                let start = sources.get(done + position).ok_or_else(|| sources.too_few(py))?;
+                let event = &mut decoded[rows.len()];
+                let read = event::decode(object, event, snapshot.attributes(), self.graph.limits());
+                match read.and_then(|()| start.as_ref().copied().map_err(|failure| failure.clone_ref(py))) {
+                    Ok(start) => {
+                        starts.push(start);
+                        rows.push(position);
+                    }
+                    Err(failure) => refusals.note(py, done + position, *line, Part::Event, failure)?,
+                }
             }
             let found = py.detach(|| {
                 WORKING.with(|working| {
@@ -65,43 +78,52 @@ impl Graph {
                     searches.map(search).collect::<tamis::Result<Vec<Vec<IdRef<'_>>>>>()
                 })
             });
-            for ids in found.map_err(|error| error::raise(py, &error))? {
-                results.append(id::write_all(py, ids)?)?;
+            let mut answers = vec![None; chunk.len()];
+            for (row, ids) in rows.iter().zip(found.map_err(|error| error::raise(py, &error))?) {
+                answers[*row] = Some(id::write_all(py, ids)?);
+            }
+            for answer in answers {
+                results.append(answer.unwrap_or_else(|| PyList::empty(py)))?;
             }
             py.check_signals()?;
         }
         sources.check(py, results.len())?;
-        Ok(results)
+        refusals.finish(results.into_any())
     }
 }
+
+/// Events, with the numbers of their lines in JSON lines.
+type Events<'a, 'py> = Box<dyn Iterator<Item = PyResult<(Bound<'py, PyAny>, Option<usize>)>> + 'a>;
 
 fn json_lines<'a, 'py: 'a>(
     py: Python<'py>,
     text: &'a [u8],
-) -> impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + 'a {
-    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    lines.map(move |line| Ok(PyBytes::new(py, line).into_any()))
+) -> impl Iterator<Item = PyResult<(Bound<'py, PyAny>, Option<usize>)>> + 'a {
+    let lines = text.split(|&byte| byte == b'\n').zip(1..);
+    let lines = lines.filter(|(line, _)| !line.trim_ascii().is_empty());
+    lines.map(move |(line, number)| Ok((PyBytes::new(py, line).into_any(), Some(number))))
 }
 
 /// Where the events of a batch start.
 enum Sources {
-    One(NodeNumber),
-    Each(Vec<NodeNumber>),
+    One(PyResult<NodeNumber>),
+    /// An event whose source is no node is refused like one that cannot be read.
+    Each(Vec<PyResult<NodeNumber>>),
 }
 
 impl Sources {
     fn read(py: Python<'_>, snapshot: &Arc<GraphSnapshot>, source: &Bound<'_, PyAny>) -> PyResult<Sources> {
         if source.is_instance_of::<PyString>() || source.try_iter().is_err() {
-            return find(py, snapshot, source).map(Sources::One);
+            return Ok(Sources::One(Ok(find(py, snapshot, source)?)));
         }
-        let each = source.try_iter()?.map(|source| find(py, snapshot, &source?));
+        let each = source.try_iter()?.map(|source| Ok(find(py, snapshot, &source?)));
         each.collect::<PyResult<_>>().map(Sources::Each)
     }
 
-    fn get(&self, position: usize) -> Option<NodeNumber> {
+    fn get(&self, position: usize) -> Option<&PyResult<NodeNumber>> {
         match self {
-            Sources::One(node) => Some(*node),
-            Sources::Each(nodes) => nodes.get(position).copied(),
+            Sources::One(node) => Some(node),
+            Sources::Each(nodes) => nodes.get(position),
         }
     }
 

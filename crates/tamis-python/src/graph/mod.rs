@@ -22,10 +22,11 @@ use crate::event;
 use crate::expression::Expression;
 use crate::id;
 use crate::import::is_arrow;
-use crate::index::{read_missing, read_zone, write_missing};
+use crate::index::{PATIENCE, read_missing, read_zone, write_missing};
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;
+use crate::refused::read_on_error;
 pub use delivery::Delivery;
 pub use explanation::GraphExplanation;
 pub use matches::GraphMatches;
@@ -163,8 +164,17 @@ impl Graph {
 
     /// The ids of the nodes that each event reaches: one list per event. The source is that of all
     /// events, or a list with one for each. All are matched against the graph of one moment. Arrow data
-    /// gives a table of rows and ids.
-    #[pyo3(signature = (events, source=None, *, sources=None, column=None, sinks_only=false, strategy="auto"))]
+    /// gives a table of rows and ids. `on_error` is that of `Index.match_batch`.
+    #[pyo3(signature = (
+        events,
+        source=None,
+        *,
+        sources=None,
+        column=None,
+        sinks_only=false,
+        strategy="auto",
+        on_error="raise"
+    ))]
     #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     fn match_batch<'py>(
         &self,
@@ -175,10 +185,11 @@ impl Graph {
         column: Option<&str>,
         sinks_only: bool,
         strategy: &str,
+        on_error: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let strategy = read_strategy(strategy)?;
+        let (strategy, on_error) = (read_strategy(strategy)?, read_on_error(on_error)?);
         if is_arrow(events) {
-            return self.match_arrow(py, events, source, sources, column, strategy, sinks_only);
+            return self.match_arrow(py, events, source, sources, column, strategy, sinks_only, on_error);
         }
         if column.is_some() || sources.is_some() {
             return Err(PyValueError::new_err(
@@ -186,7 +197,7 @@ impl Graph {
             ));
         }
         let source = source.ok_or_else(|| PyTypeError::new_err("match_batch needs a `source`"))?;
-        self.match_events(py, events, source, strategy, sinks_only).map(Bound::into_any)
+        self.match_events(py, events, source, strategy, sinks_only, on_error)
     }
 
     /// Over which path an event reaches a target from a source, or who is in the way.
@@ -283,8 +294,11 @@ impl Graph {
     }
 
     /// Wait until nothing is left to be compiled in the background.
-    fn settle(&self, py: Python<'_>) {
-        py.detach(|| self.graph.settle());
+    fn settle(&self, py: Python<'_>) -> PyResult<()> {
+        while !py.detach(|| self.graph.settle_within(PATIENCE)) {
+            py.check_signals()?;
+        }
+        Ok(())
     }
 
     /// Figures about the graph.

@@ -11,11 +11,13 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString};
+use tamis::OnError;
 use tamis::xml::Engine;
 
 use crate::error;
 use crate::id;
 use crate::items::{self, iterate};
+use crate::refused::{Part, Refusals, read_on_error};
 pub use explanation::XmlExplanation;
 pub use limits::XmlLimits;
 use limits::or_default;
@@ -102,35 +104,53 @@ impl Filter {
     }
 
     /// The ids of the filters that each document satisfies: one list per document. All are matched
-    /// against the filters of one moment.
+    /// against the filters of one moment. `on_error` says what becomes of documents that cannot be read,
+    /// as in `Index.match_batch`.
+    #[pyo3(signature = (documents, *, on_error="raise"))]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
         documents: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyList>> {
+        on_error: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let on_error = read_on_error(on_error)?;
         let snapshot = self.filter.snapshot();
-        let results = PyList::empty(py);
+        let (results, mut refusals) = (PyList::empty(py), Refusals::new(on_error));
         let mut documents = iterate(documents, "match_batch takes an iterable of documents")?;
         loop {
             let chunk = documents.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
             if chunk.is_empty() {
-                return Ok(results);
+                return refusals.finish(results.into_any());
             }
-            let located =
-                |failure: PyErr, at: usize| error::at_item(py, failure, results.len() + at, "document");
+            let first = results.len();
             let mut sources = Vec::with_capacity(chunk.len());
             for (at, document) in chunk.iter().enumerate() {
-                sources.push(
-                    Source::read(document, self.filter.limits()).map_err(|failure| located(failure, at))?,
-                );
+                match Source::read(document, self.filter.limits()) {
+                    Ok(source) => sources.push((at, source)),
+                    Err(failure) => refusals.note(py, first + at, None, Part::Document, failure)?,
+                }
             }
-            let found = py.detach(|| {
-                let matches = |(at, source)| self.matches(&snapshot, source).map_err(|failure| (at, failure));
-                sources.iter().enumerate().map(matches).collect::<Result<Vec<_>, _>>()
+            let mut found = py.detach(|| {
+                let mut failed = false;
+                let matches = sources.iter().map(|(at, source)| (*at, self.matches(&snapshot, source)));
+                // Where the first failure ends the batch, no more is matched.
+                let matches = matches.take_while(|(_, found)| {
+                    let wanted = !failed || on_error != OnError::Raise;
+                    failed |= found.is_err();
+                    wanted
+                });
+                matches.collect::<Vec<_>>().into_iter().peekable()
             });
-            let found = found.map_err(|(at, failure)| located(failure.raise(py), at))?;
-            for found in found {
-                results.append(write_ids(py, found)?)?;
+            for at in 0..chunk.len() {
+                let answer = match found.next_if(|(matched, _)| *matched == at) {
+                    None => PyList::empty(py),
+                    Some((_, Ok(found))) => write_ids(py, found)?,
+                    Some((_, Err(failure))) => {
+                        refusals.note(py, first + at, None, Part::Document, failure.raise(py))?;
+                        PyList::empty(py)
+                    }
+                };
+                results.append(answer)?;
             }
             py.check_signals()?;
         }

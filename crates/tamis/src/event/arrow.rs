@@ -19,7 +19,7 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 
-use super::checked::{self, Damage};
+use super::checked::{self, Checked, Damage};
 use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
@@ -84,15 +84,15 @@ impl Texts {
     }
 
     /// What stands in a row; `None` for a null.
-    fn get(&self, row: usize) -> Result<Option<Input<'_>>, Damage> {
+    fn get(&self, row: usize) -> Checked<Option<Input<'_>>> {
         match self {
             Texts::Text(items) => match items.get(row) {
                 Some(Item::Value(ValueRef::String(text))) => Ok(Some(Input::Text(text))),
                 Some(Item::Damaged(damage)) => Err(damage),
                 _ => Ok(None),
             },
+            Texts::Bytes(array) if array.is_null(row) => Ok(None),
             Texts::Bytes(array) => match array.data_type() {
-                _ if array.is_null(row) => Ok(None),
                 DataType::Binary => checked::bytes(array.as_binary::<i32>(), row),
                 DataType::LargeBinary => checked::bytes(array.as_binary::<i64>(), row),
                 _ => checked::view(array.as_binary_view(), row),
@@ -414,7 +414,7 @@ impl Items {
             }
             array.value(position).try_into().ok().map(|number| Item::Value(ValueRef::Integer(number)))
         }
-        fn text<'a>(is_null: bool, bytes: impl FnOnce() -> Result<&'a [u8], Damage>) -> Item<'a> {
+        fn text<'a>(is_null: bool, bytes: impl FnOnce() -> Checked<&'a [u8]>) -> Item<'a> {
             if is_null {
                 return Item::Null;
             }

@@ -23,6 +23,9 @@ pub(crate) enum Damage {
     Key,
 }
 
+/// What a checked read gives.
+pub(crate) type Checked<T> = Result<T, Damage>;
+
 impl Damage {
     /// What is wrong, as a message says it of a value.
     pub fn reason(self) -> &'static str {
@@ -30,28 +33,27 @@ impl Damage {
             Damage::Text => "the text is not valid UTF-8",
             Damage::Offsets => "the Arrow offsets of the value are damaged",
             Damage::View => "the Arrow view of the value is damaged: it points outside its buffer",
-            Damage::Key => "the Arrow dictionary key of the value is damaged: the dictionary has no such value",
+            Damage::Key => {
+                "the Arrow dictionary key of the value is damaged: the dictionary has no such value"
+            }
         }
     }
 }
 
 /// The text that these bytes are.
-pub(crate) fn text(bytes: &[u8]) -> Result<&str, Damage> {
+pub(crate) fn text(bytes: &[u8]) -> Checked<&str> {
     std::str::from_utf8(bytes).map_err(|_| Damage::Text)
 }
 
 /// The bytes of a string or binary value.
-pub(crate) fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, row: usize) -> Result<&[u8], Damage> {
+pub(crate) fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, row: usize) -> Checked<&[u8]> {
     let values = array.value_data();
     let (start, end) = range(array.value_offsets(), row, values.len())?;
     Ok(&values[start..end])
 }
 
 /// The bytes of a value of a view array.
-pub(crate) fn view<T: ByteViewType + ?Sized>(
-    array: &GenericByteViewArray<T>,
-    row: usize,
-) -> Result<&[u8], Damage> {
+pub(crate) fn view<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>, row: usize) -> Checked<&[u8]> {
     /// Bytes of a view that hold a short value; those of a long one begin with its length.
     const INLINE: usize = 12;
     let views = array.views();
@@ -66,18 +68,14 @@ pub(crate) fn view<T: ByteViewType + ?Sized>(
 }
 
 /// The bytes of a value whose view says where they lie: the number of a buffer, and an offset in it.
-fn long(view: u128, length: usize, buffers: &[Buffer]) -> Result<&[u8], Damage> {
+fn long(view: u128, length: usize, buffers: &[Buffer]) -> Checked<&[u8]> {
     let (buffer, offset) = ((view >> 64) as u32 as usize, (view >> 96) as u32 as usize);
     let buffer = buffers.get(buffer).ok_or(Damage::View)?;
     buffer.get(offset..offset + length).ok_or(Damage::View)
 }
 
 /// Where the items of a row lie among `length` items.
-pub(crate) fn range<O: OffsetSizeTrait>(
-    offsets: &[O],
-    row: usize,
-    length: usize,
-) -> Result<(usize, usize), Damage> {
+pub(crate) fn range<O: OffsetSizeTrait>(offsets: &[O], row: usize, length: usize) -> Checked<(usize, usize)> {
     let [start, end] = offsets[row..row + 2] else { return Err(Damage::Offsets) };
     match (start.to_usize(), end.to_usize()) {
         (Some(start), Some(end)) if start <= end && end <= length => Ok((start, end)),

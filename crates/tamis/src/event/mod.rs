@@ -10,11 +10,13 @@ mod checked;
 mod hierarchy;
 mod json;
 mod program;
+mod refused;
 
 pub use arrow::ArrowEvents;
 pub(crate) use arrow::{Item, Items};
 pub use attributes::{AttributeId, Attributes, Mention};
 pub use hierarchy::Hierarchy;
+pub use refused::{OnError, RefusedEvents};
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::builder::{Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::{GraphSnapshot, NodeNumber, Strategy, Working};
 use crate::error::{Error, Result};
-use crate::event::{ArrowEvents, Event, Item, Items};
+use crate::event::{ArrowEvents, Event, Item, Items, OnError, RefusedEvents};
 use crate::id::IdRef;
 use crate::index::ArrowMatches;
 use crate::limits::Limits;
@@ -73,23 +73,25 @@ impl GraphSnapshot {
         strategy: Strategy,
         sinks_only: bool,
         limits: &Limits,
+        on_error: OnError,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
         let mut found = Found::new(self.ids().next().transpose()?);
+        let mut refused = RefusedEvents::new(on_error);
         let (mut event, mut working) = (Event::default(), Working::default());
         for row in 0..events.len() {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
             let number = first + row as u64;
-            let start = events
-                .decode(row, &mut event, self.attributes(), limits)
-                .and_then(|()| sources.get(self, row))
-                .map_err(|cause| Error::Item {
-                    position: number as usize,
-                    name: "event".to_owned(),
-                    cause: Box::new(cause),
-                })?;
+            let read = events.decode(row, &mut event, self.attributes(), limits);
+            let start = match read.and_then(|()| sources.get(self, row)) {
+                Ok(start) => start,
+                Err(error) => {
+                    refused.note(number, error)?;
+                    continue;
+                }
+            };
             let mut pushed = Ok(());
             self.matches(&event, start, strategy, sinks_only, &mut working, |id| {
                 if pushed.is_ok() {
@@ -98,7 +100,8 @@ impl GraphSnapshot {
             })?;
             pushed?;
         }
-        found.finish()
+        let (schema, batches) = found.finish()?;
+        Ok(ArrowMatches { schema, batches, refused })
     }
 }
 
@@ -166,8 +169,8 @@ impl Found {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<ArrowMatches> {
+    fn finish(mut self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         self.complete()?;
-        Ok(ArrowMatches { schema: self.schema, batches: self.complete })
+        Ok((self.schema, self.complete))
     }
 }

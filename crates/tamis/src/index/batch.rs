@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use super::segment::Segment;
 use super::snapshot::{MatchScratch, Snapshot};
 use crate::error::{Error, Result};
-use crate::event::{ArrowEvents, Event};
+use crate::event::{ArrowEvents, Event, OnError, RefusedEvents};
 use crate::id::IdRef;
 use crate::limits::Limits;
 use crate::matcher::{Evaluation, Slot};
@@ -31,6 +31,8 @@ pub struct Batching {
     pub threads: usize,
     /// How each of them looks at events.
     pub evaluation: Evaluation,
+    /// What becomes of events that cannot be read.
+    pub on_error: OnError,
 }
 
 /// The matches of a batch: pairs of an event's row and a subscription's id.
@@ -41,6 +43,8 @@ pub struct ArrowMatches {
     pub schema: SchemaRef,
     /// One batch per block of rows, in their order.
     pub batches: Vec<RecordBatch>,
+    /// The events that could not be read, in the order of the rows; they match nothing.
+    pub refused: RefusedEvents,
 }
 
 impl Snapshot {
@@ -101,7 +105,7 @@ impl Snapshot {
         let schema = Arc::new(Schema::new(fields));
         let blocks = events.len().div_ceil(BLOCK);
         let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Result<Vec<RecordBatch>>)>> = Mutex::default();
+        let done: Mutex<Vec<(usize, Result<(Vec<RecordBatch>, RefusedEvents)>)>> = Mutex::default();
         let failed = AtomicBool::new(false);
         let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
         let work = || {
@@ -114,15 +118,15 @@ impl Snapshot {
                 }
                 let rows = block * BLOCK..events.len().min((block + 1) * BLOCK);
                 let mut found = Found::new(strings, metadata, &schema);
-                decoded.resize_with(decoded.len().max(rows.len()), Event::default);
-                let decoded = &mut decoded[..rows.len()];
-                let number = first + rows.start as u64;
-                let matched = self.read_rows(events, rows, first, decoded, limits).and_then(|()| {
-                    self.answer_rows(number, decoded, ranking, &mut scratch, &stopped, &mut found)
+                let mut refused = RefusedEvents::new(batching.on_error);
+                let read = self.read_rows(events, rows, first, &mut decoded, limits, &mut refused);
+                let matched = read.and_then(|numbers| {
+                    let decoded = &decoded[..numbers.len()];
+                    self.answer_rows(&numbers, decoded, ranking, &mut scratch, &stopped, &mut found)
                 });
-                let batches = matched.and_then(|()| found.finish());
-                failed.fetch_or(batches.is_err(), Ordering::Relaxed);
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((block, batches));
+                let answered = matched.and_then(|()| Ok((found.finish()?, refused)));
+                failed.fetch_or(answered.is_err(), Ordering::Relaxed);
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((block, answered));
             }
         };
         let threads = batching.threads.clamp(1, blocks.max(1));
@@ -135,38 +139,48 @@ impl Snapshot {
         });
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|(block, _)| *block);
-        let batches = done.into_iter().map(|(_, batches)| batches).collect::<Result<Vec<_>>>()?;
-        Ok(ArrowMatches { schema, batches: batches.concat() })
+        let (mut batches, mut refused) = (Vec::new(), RefusedEvents::new(batching.on_error));
+        for (_, answered) in done {
+            let (some, not_read) = answered?;
+            batches.extend(some);
+            refused.append(not_read);
+        }
+        Ok(ArrowMatches { schema, batches, refused })
     }
 
-    /// Reads the events of some rows, and their documents.
+    /// Reads the events of some rows, and their documents; returns the numbers of those that could be
+    /// read, which are then the first ones of `decoded`.
     fn read_rows(
         &self,
         events: &ArrowEvents,
         rows: Range<usize>,
         first: u64,
-        decoded: &mut [Event],
+        decoded: &mut Vec<Event>,
         limits: &Limits,
-    ) -> Result<()> {
-        for (row, event) in rows.zip(decoded) {
+        refused: &mut RefusedEvents,
+    ) -> Result<Vec<u64>> {
+        decoded.resize_with(decoded.len().max(rows.len()), Event::default);
+        let mut numbers = Vec::with_capacity(rows.len());
+        for row in rows {
+            let event = &mut decoded[numbers.len()];
             let read = events.decode(row, event, self.attributes(), limits);
             let read = read.and_then(|()| match events.document(row)? {
                 Some(document) => self.read_document(document, event),
                 None => Ok(()),
             });
-            read.map_err(|cause| Error::Item {
-                position: first as usize + row,
-                name: "event".to_owned(),
-                cause: Box::new(cause),
-            })?;
+            let number = first + row as u64;
+            match read {
+                Ok(()) => numbers.push(number),
+                Err(error) => refused.note(number, error)?,
+            }
         }
-        Ok(())
+        Ok(numbers)
     }
 
-    /// Writes down what events match, the first of which has this number.
+    /// Writes down what events match, which have these numbers.
     fn answer_rows(
         &self,
-        number: u64,
+        numbers: &[u64],
         events: &[Event],
         ranking: Option<(usize, &EventWeights)>,
         scratch: &mut MatchScratch,
@@ -175,10 +189,10 @@ impl Snapshot {
     ) -> Result<()> {
         let Some((most, weights)) = ranking else {
             return self.matching_many(events, scratch, stopped, |event, segment, slots| {
-                found.push(number + event as u64, segment, slots)
+                found.push(numbers[event], segment, slots)
             });
         };
-        for (event, number) in events.iter().zip(number..).take_while(|_| !stopped()) {
+        for (event, &number) in events.iter().zip(numbers).take_while(|_| !stopped()) {
             let ranked = self.top(event, most, weights, scratch)?;
             for ((id, score), rank) in ranked.into_iter().zip(1..) {
                 found.push_ranked(number, id, score, rank)?;

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from tamis.batches import OnError
 from tamis.cli.output import VALID
 from tamis.cli.output import write as write_text
 from tamis.cli.spark.session import read_events, session, write
@@ -32,6 +33,7 @@ def match(
     metadata: bool = False,
     placement: Literal["auto", "replicated", "sharded"] = "auto",
     version: int | None = None,
+    on_error: OnError = "raise",
 ) -> int:
     """Write, for every event, the subscriptions it matches.
 
@@ -46,6 +48,8 @@ def match(
         metadata: Add the subscriptions' metadata.
         placement: Whether every worker has the whole index, or one shard of it.
         version: The version of the index; the current one by default.
+        on_error: What to do about an event that cannot be read: `raise` fails, `skip` leaves it
+            out, `collect` writes it once, with the reason in the column `event_error`.
     """
     with session("match") as spark:
         from tamis.spark import match as match_events
@@ -61,6 +65,7 @@ def match(
             metadata=metadata,
             placement=placement,
             version=version,
+            on_error=on_error,
         )
         write(found, result)
         write_text(f"{result}: written in {time.perf_counter() - started:.1f} s")

@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from tamis.batches import OnError
 from tamis.cli.output import VALID, CommandError, report
 from tamis.cli.spark.match import Keep
 from tamis.cli.spark.session import format_of, session
@@ -31,6 +32,7 @@ def stream(
     lists: bool = False,
     every: str = "0 seconds",
     once: bool = False,
+    on_error: OnError = "collect",
 ) -> int:
     """Match events as they come, each micro-batch with the version of the index current then.
 
@@ -48,6 +50,8 @@ def stream(
         lists: Write one row per event instead of one per match.
         every: How often a micro-batch begins, such as `10 seconds`.
         once: Match what is there now, and end.
+        on_error: What to do about an event that cannot be read: `collect` writes it once, with the
+            reason in the column `event_error`, `skip` leaves it out, `raise` ends the stream.
     """
     with session("stream") as spark:
         from pyspark.sql import functions as sf
@@ -56,7 +60,12 @@ def stream(
 
         frame = _read(spark, events)
         found = match_events(
-            frame, index, event="event", keep=keep, output="lists" if lists else "pairs"
+            frame,
+            index,
+            event="event",
+            keep=keep,
+            output="lists" if lists else "pairs",
+            on_error=on_error,
         )
         broker = _kafka(result)
         if broker is None:

@@ -3,6 +3,7 @@
 import time
 from typing import Literal
 
+from tamis.batches import OnError
 from tamis.cli.output import VALID
 from tamis.cli.output import write as write_text
 from tamis.cli.spark.match import Keep
@@ -27,6 +28,7 @@ def top(
     keep: Keep = None,
     placement: Literal["auto", "replicated", "sharded"] = "auto",
     version: int | None = None,
+    on_error: OnError = "raise",
 ) -> int:
     """Write, for every event, the subscriptions it matches best, with their scores and ranks.
 
@@ -40,6 +42,8 @@ def top(
         keep: The columns of the events to write beside.
         placement: Whether every worker has the whole index, or one shard of it.
         version: The version of the index; the current one by default.
+        on_error: What to do about an event that cannot be read: `raise` fails, `skip` leaves it
+            out, `collect` writes it once, with the reason in the column `event_error`.
     """
     with session("top") as spark:
         from tamis.spark import top as rank_events
@@ -54,6 +58,7 @@ def top(
             keep=keep,
             placement=placement,
             version=version,
+            on_error=on_error,
         )
         write(found, result)
         write_text(f"{result}: written in {time.perf_counter() - started:.1f} s")
