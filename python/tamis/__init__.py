@@ -27,7 +27,20 @@ from tamis._tamis import (
     __version__,
 )
 from tamis.batches import Collected, OnError, Refused, Skipped
-from tamis.builder import Attribute, all_of, any_of, attr, parse, weighted, xpath
+from tamis.builder import (
+    Attribute,
+    Operand,
+    Term,
+    all_of,
+    any_of,
+    attr,
+    it,
+    now,
+    parse,
+    values,
+    weighted,
+    xpath,
+)
 from tamis.errors import (
     DocumentError,
     EventError,
@@ -62,19 +75,24 @@ __all__ = [
     "Limits",
     "Match",
     "OnError",
+    "Operand",
     "Refused",
     "Skipped",
     "StorageError",
     "Subscription",
     "SubscriptionError",
     "TamisError",
+    "Term",
     "UnknownIdError",
     "__version__",
     "all_of",
     "any_of",
     "attr",
+    "it",
+    "now",
     "open",
     "parse",
+    "values",
     "weighted",
     "xpath",
 ]

@@ -1,13 +1,13 @@
 """The native engine; everything public is re-exported by `tamis`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, final, overload
 
 from typing_extensions import disjoint_base
 
 from tamis.batches import Collected, OnError, Skipped
-from tamis.builder import Scalar
+from tamis.builder import Operand, Scalar
 from tamis.graph import Strategy
 from tamis.ranking import Match
 from tamis.xml import Engine
@@ -28,6 +28,7 @@ __all__ = [
     "Index",
     "Limits",
     "Subscription",
+    "Term",
     "Workload",
     "XmlExplanation",
     "XmlLimits",
@@ -40,7 +41,7 @@ __all__ = [
 _Json = str | bytes | bytearray | memoryview
 _Event = Mapping[str, Any] | _Json
 _Id = str | int
-_Expression: TypeAlias = "str | Expression"
+_Expression: TypeAlias = "str | Expression | Operand"
 _Document = str | bytes | bytearray | memoryview | PathLike[str] | SupportsRead[bytes]
 _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any] | dict[str, Any]
 _Weights = Mapping[str, float | Mapping[Any, float]]
@@ -69,6 +70,8 @@ class Limits:
         term_depth: int | None = None,
         terms: int | None = None,
         term_values: int | None = None,
+        element_depth: int | None = None,
+        elements: int | None = None,
         event: int | None = None,
         event_depth: int | None = None,
         event_values: int | None = None,
@@ -108,6 +111,12 @@ class Limits:
     def term_values(self) -> int:
         """Values of one term on one event, which are many where its arguments are lists."""
     @property
+    def element_depth(self) -> int:
+        """Nesting of `any`, `all` and `none`; never more than 16."""
+    @property
+    def elements(self) -> int:
+        """Elements of lists, on one event, that are looked at one by one."""
+    @property
     def event(self) -> int:
         """Bytes of an event's JSON, or of the text a mapping holds."""
     @property
@@ -122,6 +131,26 @@ class Limits:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
+
+@final
+class Term:
+    """An attribute, a constant, or a function of terms: what `tamis.attr` compares."""
+
+    @staticmethod
+    def attribute(name: str) -> Term:
+        """An attribute by its name."""
+    @staticmethod
+    def element() -> Term:
+        """The element of a list, inside `any`, `all` and `none`."""
+    @staticmethod
+    def call(function: str, arguments: Sequence[object], *, type: str | None = None) -> Term:
+        """A function, named as in text, of terms and values; `type` is that of `cast`."""
+    @staticmethod
+    def lower(text: str) -> str:
+        """A text in lower case, character by character."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class Expression:
@@ -148,9 +177,17 @@ class Expression:
         """The expression `true` or `false`."""
     @staticmethod
     def predicate(
-        attribute: str, operator: str, operands: list[Scalar], weights: list[float]
+        attribute: str | Term,
+        operator: str,
+        operands: Sequence[Scalar | Term],
+        weights: list[float],
     ) -> Expression:
         """One predicate; `tamis.attr` is the pleasant way to make one."""
+    @staticmethod
+    def elements(
+        quantifier: str, list: Term, inner: Expression, *, weight: float | None = None
+    ) -> Expression:
+        """Whether some (`any`), all or none of the elements of a list satisfy an expression."""
     @staticmethod
     def xpath(
         text: str, *, namespaces: Mapping[str, str] | None = None, weight: float | None = None

@@ -5,10 +5,11 @@
 age between 18 and 25 and not state in ('CA', 'OR')
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Never, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Never, Protocol, TypeAlias
 
 from tamis._tamis import Expression, Limits
+from tamis._tamis import Term as _Term
 from tamis.errors import ExpressionError
 
 
@@ -33,6 +34,7 @@ class Weighted:
 
 Scalar: TypeAlias = str | float | bool | _Integer
 Value: TypeAlias = Scalar | Weighted
+Right: TypeAlias = "Value | Operand"
 
 
 def weighted(value: Scalar, weight: float) -> Weighted:
@@ -60,23 +62,248 @@ def xpath(
     return Expression.xpath(text, namespaces=namespaces, weight=weight)
 
 
-def _predicate(attribute: str, operator: str, *operands: Value) -> Expression:
-    values = [operand.value if isinstance(operand, Weighted) else operand for operand in operands]
-    weights: list[float] = []
-    if any(isinstance(operand, Weighted) for operand in operands):
-        weights = [operand.weight if isinstance(operand, Weighted) else 1.0 for operand in operands]
-        if "between" in operator:  # one predicate, one weight, written after the upper end
-            if isinstance(operands[0], Weighted):
-                raise ExpressionError("the weight of `between` belongs to its upper end")
-            weights = weights[1:]
-    return Expression.predicate(attribute, operator, values, weights)
+class Operand:
+    """What can be compared: an attribute, or a function of attributes.
+
+    Comparing it makes an `Expression`; arithmetic and functions make another operand.
+
+    >>> print((attr.price * attr.quantity > 100) & attr.name.lower().contains("x"))
+    price * quantity > 100 and lower(name) contains 'x'
+    """
+
+    __slots__ = ()
+
+    def _term(self) -> _Term:
+        raise NotImplementedError
+
+    def _predicate(self, operator: str, *operands: Right) -> Expression:
+        values = [
+            operand.value if isinstance(operand, Weighted) else operand for operand in operands
+        ]
+        weights: list[float] = []
+        if any(isinstance(operand, Weighted) for operand in operands):
+            weights = [
+                operand.weight if isinstance(operand, Weighted) else 1.0 for operand in operands
+            ]
+            if "between" in operator:  # one predicate, one weight, written after the upper end
+                if isinstance(operands[0], Weighted):
+                    raise ExpressionError("the weight of `between` belongs to its upper end")
+                weights = weights[1:]
+        terms = [value._term() if isinstance(value, Operand) else value for value in values]
+        return Expression.predicate(self._term(), operator, terms, weights)
+
+    def _call(self, function: str, *arguments: object) -> "Term":
+        return _call(function, self, *arguments)
+
+    def __eq__(self, value: Right) -> Expression:  # type: ignore[override]
+        return self._predicate("=", value)
+
+    def __ne__(self, value: Right) -> Expression:  # type: ignore[override]
+        return self._predicate("!=", value)
+
+    def __lt__(self, value: Right) -> Expression:
+        return self._predicate("<", value)
+
+    def __le__(self, value: Right) -> Expression:
+        return self._predicate("<=", value)
+
+    def __gt__(self, value: Right) -> Expression:
+        return self._predicate(">", value)
+
+    def __ge__(self, value: Right) -> Expression:
+        return self._predicate(">=", value)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: object) -> "Term":
+        return _call("+", self, other)
+
+    def __radd__(self, other: object) -> "Term":
+        return _call("+", other, self)
+
+    def __sub__(self, other: object) -> "Term":
+        return _call("-", self, other)
+
+    def __rsub__(self, other: object) -> "Term":
+        return _call("-", other, self)
+
+    def __mul__(self, other: object) -> "Term":
+        return _call("*", self, other)
+
+    def __rmul__(self, other: object) -> "Term":
+        return _call("*", other, self)
+
+    def __truediv__(self, other: object) -> "Term":
+        return _call("/", self, other)
+
+    def __rtruediv__(self, other: object) -> "Term":
+        return _call("/", other, self)
+
+    def __mod__(self, other: object) -> "Term":
+        return _call("%", self, other)
+
+    def __rmod__(self, other: object) -> "Term":
+        return _call("%", other, self)
+
+    def __neg__(self) -> "Term":
+        return _call("-", self)
+
+    def __abs__(self) -> "Term":
+        return _call("abs", self)
+
+    def __tamis_expression__(self) -> Expression:
+        """The operand as a predicate: it is `true`."""
+        return self._predicate("=", True)
+
+    def __invert__(self) -> Expression:
+        return ~self.__tamis_expression__()
+
+    def __and__(self, other: "Expression | Operand") -> Expression:
+        return self.__tamis_expression__() & _expression(other)
+
+    def __rand__(self, other: Expression) -> Expression:
+        return other & self.__tamis_expression__()
+
+    def __or__(self, other: "Expression | Operand") -> Expression:
+        return self.__tamis_expression__() | _expression(other)
+
+    def __ror__(self, other: Expression) -> Expression:
+        return other | self.__tamis_expression__()
+
+    def __xor__(self, other: "Expression | Operand") -> Expression:
+        return self.__tamis_expression__() ^ _expression(other)
+
+    def __rxor__(self, other: Expression) -> Expression:
+        return other ^ self.__tamis_expression__()
+
+    def isin(self, values: Iterable[Value]) -> Expression:
+        """Some value is one of these."""
+        return self._predicate("in", *_values(values))
+
+    def not_in(self, values: Iterable[Value]) -> Expression:
+        """There are values, and none is one of these."""
+        return self._predicate("not in", *_values(values))
+
+    def between(self, low: "Scalar | Operand", high: Right) -> Expression:
+        """Some value lies between the two, ends included; with an operand, two comparisons."""
+        if isinstance(low, Operand) or isinstance(high, Operand):
+            return (self >= low) & (self <= high)
+        return self._predicate("between", low, high)
+
+    def not_between(self, low: "Scalar | Operand", high: Right) -> Expression:
+        """There are values, and none lies between the two."""
+        if isinstance(low, Operand) or isinstance(high, Operand):
+            return ~self.between(low, high)
+        return self._predicate("not between", low, high)
+
+    def like(self, pattern: Value) -> Expression:
+        """Some value follows the pattern: `%` any run, `_` one character, a backslash escapes."""
+        return self._predicate("like", pattern)
+
+    def not_like(self, pattern: Value) -> Expression:
+        """There are values, and none follows the pattern."""
+        return self._predicate("not like", pattern)
+
+    def ilike(self, pattern: Scalar) -> Expression:
+        """Some value follows the pattern in whatever case."""
+        return self._call("lower").like(_lower(pattern))
+
+    def not_ilike(self, pattern: Scalar) -> Expression:
+        """There are values, and none follows the pattern in whatever case."""
+        return self._call("lower").not_like(_lower(pattern))
+
+    def startswith(self, prefix: Right) -> Expression:
+        """Some value begins with the prefix."""
+        return self._predicate("starts with", prefix)
+
+    def endswith(self, suffix: Right) -> Expression:
+        """Some value ends with the suffix."""
+        return self._predicate("ends with", suffix)
+
+    def contains(self, part: Right) -> Expression:
+        """Some value has the part in it."""
+        return self._predicate("contains", part)
+
+    def matches(self, pattern: Value) -> Expression:
+        """The regular expression is found in some value."""
+        return self._predicate("matches", pattern)
+
+    def not_startswith(self, prefix: Right) -> Expression:
+        """There are values, and none begins with the prefix."""
+        return self._predicate("not starts with", prefix)
+
+    def not_endswith(self, suffix: Right) -> Expression:
+        """There are values, and none ends with the suffix."""
+        return self._predicate("not ends with", suffix)
+
+    def not_contains(self, part: Right) -> Expression:
+        """There are values, and none has the part in it."""
+        return self._predicate("not contains", part)
+
+    def not_matches(self, pattern: Value) -> Expression:
+        """There are values, and the regular expression is found in none."""
+        return self._predicate("not matches", pattern)
+
+    def exists(self) -> Expression:
+        """The event has it, if only as a null."""
+        return self._predicate("exists")
+
+    def missing(self) -> Expression:
+        """The event does not have it."""
+        return self._predicate("missing")
+
+    def is_null(self) -> Expression:
+        """There is no value: it is null or missing."""
+        return self._predicate("is null")
+
+    def is_not_null(self) -> Expression:
+        """There is a value."""
+        return self._predicate("is not null")
+
+    def is_unknown(self) -> Expression:
+        """What is asked about it is unknown, because there is no value."""
+        return self._predicate("is unknown")
+
+    def is_not_unknown(self) -> Expression:
+        """What is asked about it is true or false."""
+        return self._predicate("is not unknown")
 
 
-class Attribute:
+class Term(Operand):
+    """A function of attributes, such as `attr.name.lower()` or `attr.price * attr.quantity`.
+
+    Its functions are methods: those of the text language that take the operand first.
+    """
+
+    __slots__ = ("_inner",)
+    _inner: _Term
+
+    def __init__(self, inner: _Term) -> None:
+        object.__setattr__(self, "_inner", inner)
+
+    def _term(self) -> _Term:
+        return self._inner
+
+    def __getattr__(self, name: str) -> Callable[..., "Term"]:
+        if name.startswith("_"):  # Python looks for its own methods this way
+            raise AttributeError(name)
+        return lambda *arguments: _function(name, self, *arguments)
+
+    def __bool__(self) -> Never:
+        raise TypeError(f"{self._inner} is no truth value; compare it")
+
+    def __repr__(self) -> str:
+        return f"<Term {self._inner}>"
+
+
+class Attribute(Operand):
     """An attribute by its name; comparing it makes an `Expression`.
 
     Longer names are reached with a dot, or in brackets where a name is no Python identifier or is
-    that of a method: `attr.user.age`, `attr["user.age"]`, `attr["user"]["like"]`.
+    that of a method: `attr.user.age`, `attr["user.age"]`, `attr["user"]["like"]`. Calling a name
+    behind the last dot applies the function of that name: `attr.name.lower()`,
+    `attr.a.cast("integer")`; `any`, `all` and `none` ask about the elements
+    of a list: `attr.items.any(attr.price > 3)`.
     """
 
     __slots__ = ("_name",)
@@ -85,10 +312,13 @@ class Attribute:
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "_name", name)
 
-    def __getattr__(self, name: str) -> "Attribute":
+    def _term(self) -> _Term:
+        return _Term.attribute(self._name)
+
+    def __getattr__(self, name: str) -> "_Member":
         if name.startswith("__"):  # Python looks for its own methods this way
             raise AttributeError(name)
-        return Attribute(f"{self._name}.{name}")
+        return _Member(self, name)
 
     def __getitem__(self, name: object) -> "Attribute":
         if not isinstance(name, str):
@@ -99,111 +329,102 @@ class Attribute:
     def __setattr__(self, name: str, value: object) -> Never:
         raise AttributeError(f"an attribute cannot be assigned to; compare it: attr.{name} == ...")
 
-    def __eq__(self, value: Value) -> Expression:  # type: ignore[override]
-        return _predicate(self._name, "=", value)
-
-    def __ne__(self, value: Value) -> Expression:  # type: ignore[override]
-        return _predicate(self._name, "!=", value)
-
-    def __lt__(self, value: Value) -> Expression:
-        return _predicate(self._name, "<", value)
-
-    def __le__(self, value: Value) -> Expression:
-        return _predicate(self._name, "<=", value)
-
-    def __gt__(self, value: Value) -> Expression:
-        return _predicate(self._name, ">", value)
-
-    def __ge__(self, value: Value) -> Expression:
-        return _predicate(self._name, ">=", value)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __bool__(self) -> Never:
         raise TypeError(
             f"attr.{self._name} is no truth value; compare it, as in attr.{self._name} == True"
         )
 
-    def isin(self, values: Iterable[Value]) -> Expression:
-        """Some value of the attribute is one of these."""
-        return _predicate(self._name, "in", *_values(values))
-
-    def not_in(self, values: Iterable[Value]) -> Expression:
-        """The attribute has values, and none is one of these."""
-        return _predicate(self._name, "not in", *_values(values))
-
-    def between(self, low: Scalar, high: Value) -> Expression:
-        """Some value of the attribute lies between the two, ends included."""
-        return _predicate(self._name, "between", low, high)
-
-    def not_between(self, low: Scalar, high: Value) -> Expression:
-        """The attribute has values, and none lies between the two."""
-        return _predicate(self._name, "not between", low, high)
-
-    def like(self, pattern: Value) -> Expression:
-        """Some value follows the pattern: `%` any run, `_` one character, a backslash escapes."""
-        return _predicate(self._name, "like", pattern)
-
-    def not_like(self, pattern: Value) -> Expression:
-        """The attribute has values, and none follows the pattern."""
-        return _predicate(self._name, "not like", pattern)
-
-    def startswith(self, prefix: Value) -> Expression:
-        """Some value begins with the prefix."""
-        return _predicate(self._name, "starts with", prefix)
-
-    def endswith(self, suffix: Value) -> Expression:
-        """Some value ends with the suffix."""
-        return _predicate(self._name, "ends with", suffix)
-
-    def contains(self, part: Value) -> Expression:
-        """Some value has the part in it."""
-        return _predicate(self._name, "contains", part)
-
-    def matches(self, pattern: Value) -> Expression:
-        """The regular expression is found in some value."""
-        return _predicate(self._name, "matches", pattern)
-
-    def not_startswith(self, prefix: Value) -> Expression:
-        """The attribute has values, and none begins with the prefix."""
-        return _predicate(self._name, "not starts with", prefix)
-
-    def not_endswith(self, suffix: Value) -> Expression:
-        """The attribute has values, and none ends with the suffix."""
-        return _predicate(self._name, "not ends with", suffix)
-
-    def not_contains(self, part: Value) -> Expression:
-        """The attribute has values, and none has the part in it."""
-        return _predicate(self._name, "not contains", part)
-
-    def not_matches(self, pattern: Value) -> Expression:
-        """The attribute has values, and the regular expression is found in none."""
-        return _predicate(self._name, "not matches", pattern)
-
-    def exists(self) -> Expression:
-        """The event has the attribute, if only as a null."""
-        return _predicate(self._name, "exists")
-
-    def missing(self) -> Expression:
-        """The event does not have the attribute."""
-        return _predicate(self._name, "missing")
-
-    def is_null(self) -> Expression:
-        """The attribute has no value: it is null or missing."""
-        return _predicate(self._name, "is null")
-
-    def is_not_null(self) -> Expression:
-        """The attribute has a value."""
-        return _predicate(self._name, "is not null")
-
     def __repr__(self) -> str:
         return f"attr[{self._name!r}]"
+
+
+class _Member(Attribute):
+    """What stands behind a dot: an attribute, or, when called, a function of what precedes it."""
+
+    __slots__ = ("_function", "_parent")
+    _parent: Attribute
+    _function: str
+
+    def __init__(self, parent: Attribute, name: str) -> None:
+        super().__init__(f"{parent._name}.{name}")
+        object.__setattr__(self, "_parent", parent)
+        object.__setattr__(self, "_function", name)
+
+    def __call__(self, *arguments: object, weight: float | None = None) -> Any:
+        if self._function in ("any", "all", "none"):
+            (inner,) = arguments
+            return _elements(self._function, self._parent, inner, weight)
+        return _function(self._function, self._parent, *arguments)
+
+
+class _Element(Attribute):
+    """The element of a list, inside `any`, `all` and `none`."""
+
+    __slots__ = ()
+
+    def _term(self) -> _Term:
+        return _Term.element()
+
+    def __repr__(self) -> str:
+        return "it"
 
 
 def _values(values: Iterable[Value]) -> Iterable[Value]:
     if isinstance(values, str):
         raise TypeError(f"a set is a list of values, not the text {values!r}; write [{values!r}]")
     return values
+
+
+def _lower(pattern: Scalar) -> str:
+    """The pattern in lower case, as the language has it: what a function of a constant is."""
+    if not isinstance(pattern, str):
+        raise ExpressionError(f"`ilike` takes a string, not {type(pattern).__name__}")
+    return _Term.lower(pattern)
+
+
+def _expression(operand: "Expression | Operand") -> Expression:
+    return operand.__tamis_expression__() if isinstance(operand, Operand) else operand
+
+
+def _call(function: str, *arguments: object, type: str | None = None) -> Term:
+    terms = [
+        argument._term() if isinstance(argument, Operand) else argument for argument in arguments
+    ]
+    return Term(_Term.call(function, terms, type=type))
+
+
+def _function(name: str, operand: Operand, *arguments: object) -> Term:
+    if name == "cast":
+        (kind,) = arguments
+        return _call("cast", operand, type=str(kind))
+    return _call(name, operand, *arguments)
+
+
+def _elements(
+    quantifier: str, operand: Attribute, inner: object, weight: float | None
+) -> Expression:
+    if isinstance(inner, Operand):
+        inner = inner.__tamis_expression__()
+    if not isinstance(inner, Expression):
+        raise ExpressionError(f"`{quantifier}` takes an expression, not {type(inner).__name__}")
+    return Expression.elements(quantifier, operand._term(), inner, weight=weight)
+
+
+def now() -> Term:
+    """The moment of the match, or the one given as `now=`.
+
+    >>> print(attr.created > now())
+    created > now()
+    """
+    return _call("now")
+
+
+def values() -> Term:
+    """All values of an event as texts."""
+    return _call("values")
+
+
+it = _Element("it")
 
 
 class _Attributes:

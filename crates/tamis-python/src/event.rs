@@ -68,12 +68,56 @@ fn decode_mapping(
         ));
     }
     event.clear();
+    decode_object(object, event, attributes, limits)?;
+    event.finish(attributes).map_err(|error| error::raise(py, &error))
+}
+
+fn decode_object(
+    object: &Bound<'_, PyAny>,
+    event: &mut Event,
+    attributes: &Attributes,
+    limits: &Limits,
+) -> PyResult<()> {
     let mut decoder = Decoder { event, attributes, limits, waiting: Vec::new() };
     decoder.waiting.push(Waiting { path: String::new(), depth: 1, attribute: None, object: object.clone() });
-    while let Some(next) = decoder.waiting.pop() {
-        decoder.visit(next)?;
+    decoder.run()
+}
+
+/// What can go wrong with an element of a list.
+struct ElementFailure(PyErr);
+
+impl From<tamis::Error> for ElementFailure {
+    fn from(error: tamis::Error) -> Self {
+        Python::attach(|py| ElementFailure(error::raise(py, &error)))
     }
-    event.finish(attributes).map_err(|error| error::raise(py, &error))
+}
+
+/// Fills `event` from the element of a list, which may be anything.
+fn decode_element(
+    object: &Bound<'_, PyAny>,
+    event: &mut Event,
+    attributes: &Attributes,
+    limits: &Limits,
+) -> PyResult<()> {
+    let mapping = !is_scalar(object) && !is_list(object) && object.cast::<PyMapping>().is_ok();
+    if let Some(it) = attributes.it() {
+        if mapping {
+            event.begin(it);
+            event.object();
+        } else if object.is_none() {
+            event.begin(it);
+            event.null();
+        } else {
+            let mut decoder = Decoder { event, attributes, limits, waiting: Vec::new() };
+            let (path, object) = ("it".to_owned(), object.clone());
+            decoder.waiting.push(Waiting { path, depth: 1, attribute: Some(it), object });
+            decoder.run()?;
+        }
+    }
+    if mapping {
+        decode_object(object, event, attributes, limits)?;
+    }
+    event.finish(attributes).map_err(|error| error::raise(object.py(), &error))
 }
 
 struct Decoder<'e, 'py> {
@@ -86,6 +130,35 @@ struct Decoder<'e, 'py> {
 }
 
 impl<'py> Decoder<'_, 'py> {
+    fn run(&mut self) -> PyResult<()> {
+        while let Some(next) = self.waiting.pop() {
+            self.visit(next)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the elements of a list, each as an event of its own; anything else is a list of one.
+    fn elements(&mut self, list: AttributeId, object: &Bound<'py, PyAny>) -> PyResult<()> {
+        if !self.attributes.begin_elements(list, self.event) {
+            return Ok(());
+        }
+        let (event, limits) = (&mut *self.event, self.limits);
+        let mut element = |item: &Bound<'py, PyAny>| {
+            event
+                .element(limits, |event, attributes| {
+                    decode_element(item, event, attributes, limits).map_err(ElementFailure)
+                })
+                .map_err(|ElementFailure(failure)| failure)
+        };
+        if is_scalar(object) || !is_list(object) {
+            return element(object);
+        }
+        for item in object.try_iter()? {
+            element(&item?)?;
+        }
+        Ok(())
+    }
+
     fn visit(&mut self, waiting: Waiting<'py>) -> PyResult<()> {
         let Waiting { mut path, depth, attribute, object } = waiting;
         let py = object.py();
@@ -99,6 +172,10 @@ impl<'py> Decoder<'_, 'py> {
             return Err(error::raise(py, &limit));
         }
         let base = path.len();
+        let elements = attribute.filter(|attribute| self.attributes.asks_elements(*attribute));
+        if let Some(list) = elements {
+            self.elements(list, &object)?;
+        }
         if let Some(attribute) = attribute.filter(|attribute| self.attributes.asks_shape(*attribute)) {
             if object.cast::<PyMapping>().is_ok() {
                 self.event.begin(attribute);
@@ -118,7 +195,7 @@ impl<'py> Decoder<'_, 'py> {
             Ok(())
         } else if is_list(&object) {
             self.begin_list(attribute);
-            self.list(&path, &object, attribute.is_some())
+            self.list(&path, &object, attribute.is_some(), elements.is_some())
         } else if let Some(attribute) = attribute {
             self.event.begin(attribute);
             self.scalar(&path, &object)
@@ -166,7 +243,12 @@ impl<'py> Decoder<'_, 'py> {
         }
         // What can be read without running Python code is read now.
         let scalar = is_scalar(&value);
+        let elements = mention.attribute.is_some_and(|attribute| self.attributes.asks_elements(attribute));
         match mention.attribute {
+            attribute if elements => {
+                self.waiting.push(Waiting { path: path.clone(), depth: depth + 1, attribute, object: value });
+                Ok(())
+            }
             Some(attribute) if scalar => {
                 self.event.begin(attribute);
                 self.scalar(path, &value)
@@ -174,7 +256,7 @@ impl<'py> Decoder<'_, 'py> {
             None if scalar => Ok(()),
             attribute if is_plain_list(&value) => {
                 self.begin_list(attribute);
-                self.list(path, &value, attribute.is_some())
+                self.list(path, &value, attribute.is_some(), false)
             }
             attribute => {
                 self.waiting.push(Waiting { path: path.clone(), depth: depth + 1, attribute, object: value });
@@ -192,7 +274,7 @@ impl<'py> Decoder<'_, 'py> {
 
     /// Reads a list; one that is not wanted itself stands where mentioned attributes could hide in
     /// objects, and is only looked through for those.
-    fn list(&mut self, path: &str, list: &Bound<'py, PyAny>, wanted: bool) -> PyResult<()> {
+    fn list(&mut self, path: &str, list: &Bound<'py, PyAny>, wanted: bool, elements: bool) -> PyResult<()> {
         for item in list.try_iter()? {
             let item = item?;
             if item.is_none() {
@@ -202,6 +284,10 @@ impl<'py> Decoder<'_, 'py> {
                 continue;
             }
             if !is_scalar(&item) && (is_list(&item) || item.cast::<PyMapping>().is_ok()) {
+                if elements {
+                    self.event.other_element();
+                    continue;
+                }
                 let message = format!(
                     "a {} inside the list `{}`; lists hold strings, numbers and booleans",
                     type_name(&item),

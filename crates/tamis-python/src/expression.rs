@@ -6,6 +6,7 @@ use pyo3::types::{PyBytes, PyString};
 use crate::error;
 use crate::items;
 use crate::limits::{Limits, or_default};
+use crate::term::{self, Term};
 use crate::value::{self, Refusal};
 use crate::xml;
 
@@ -63,13 +64,38 @@ impl Expression {
     ) -> PyResult<Self> {
         let operands = items::all::<Bound<'_, PyAny>>(operands)?;
         let weights = items::all::<f64>(weights)?;
-        let attribute = text_of(py, attribute, "an attribute's name")?;
+        let left = match attribute.cast::<Term>() {
+            Ok(term) => term.get().0.clone(),
+            Err(_) => {
+                let name = text_of(py, attribute, "an attribute's name")?;
+                tamis::Term::attribute(name).map_err(|error| error::raise(py, &error))?
+            }
+        };
+        if let Some(negated) = ["is unknown", "is not unknown"].iter().position(|known| *known == operator) {
+            return tamis::Predicate::unknown(left, negated == 1, &term::limits())
+                .map(|predicate| Expression(predicate.into()))
+                .map_err(|error| error::raise(py, &error));
+        }
         let Some((kind, negated)) = tamis::Operator::from_spelling(operator) else {
             return Err(error::expression(py, &format!("`{operator}` is no operator")));
         };
+        if let [right] = &operands[..] {
+            if let Ok(right) = right.cast::<Term>() {
+                let right = right.get().0.clone();
+                let comparison = tamis::Comparison::from_spelling(kind.spelling(false));
+                let Some(comparison) = comparison.filter(|_| weights.is_empty()) else {
+                    let message =
+                        format!("`{operator}` takes a constant, not a term, and a term has no weight");
+                    return Err(error::expression(py, &message));
+                };
+                return tamis::Predicate::comparison(left, comparison, negated, right, &term::limits())
+                    .map(|predicate| Expression(predicate.into()))
+                    .map_err(|error| error::raise(py, &error));
+            }
+        }
         let values = operands.iter().map(value::read).collect::<Result<Vec<_>, _>>();
         let mut values = values.map_err(|refusal| match refusal {
-            Refusal::Reason(reason) => error::expression(py, &format!("`{attribute} {operator}`: {reason}")),
+            Refusal::Reason(reason) => error::expression(py, &format!("`{left} {operator}`: {reason}")),
             Refusal::Python(failure) => failure,
         })?;
         let operand = match (kind, values.len()) {
@@ -85,11 +111,22 @@ impl Expression {
             }
             _ => tamis::Operand::Set(values),
         };
-        // A builder's limits are those of the index it ends up in.
-        let limits = tamis::Limits { pattern: tamis::Limits::default().pattern, ..tamis::Limits::none() };
-        tamis::Predicate::new(attribute, kind, negated, operand, &weights, &limits)
+        tamis::Predicate::on(&left, kind, negated, operand, &weights, &term::limits())
             .map(|predicate| Expression(predicate.into()))
             .map_err(|error| error::raise(py, &error))
+    }
+
+    /// Whether some (`any`), all or none of the elements of a list satisfy an expression.
+    #[staticmethod]
+    #[pyo3(signature = (quantifier, list, inner, *, weight=None))]
+    fn elements(
+        py: Python<'_>,
+        quantifier: &str,
+        list: &Bound<'_, Term>,
+        inner: &Bound<'_, Expression>,
+        weight: Option<f64>,
+    ) -> PyResult<Self> {
+        term::elements(py, quantifier, list.get(), inner.get(), weight)
     }
 
     /// Whether the document of an event satisfies an XPath expression.
@@ -137,7 +174,7 @@ impl Expression {
         let mut seen = std::collections::HashSet::new();
         let mut names = Vec::new();
         for predicate in self.0.predicates().filter(|predicate| predicate.as_xpath().is_none()) {
-            predicate.term().attributes(&mut |name| {
+            predicate.attributes(&mut |name| {
                 if seen.insert(name.clone()) {
                     names.push(name.to_string());
                 }
@@ -185,7 +222,7 @@ impl Expression {
     }
 }
 
-fn text_of<'a>(py: Python<'_>, object: &'a Bound<'_, PyAny>, what: &str) -> PyResult<&'a str> {
+pub fn text_of<'a>(py: Python<'_>, object: &'a Bound<'_, PyAny>, what: &str) -> PyResult<&'a str> {
     let Ok(text) = object.cast::<PyString>() else {
         let found = error::type_name(object);
         return Err(error::expression(py, &format!("{what} is a string, not {found}")));
@@ -223,6 +260,10 @@ pub fn read(
     }
     if object.is_instance_of::<PyString>() {
         return parse_text(py, object, limits);
+    }
+    // A bare attribute of the builder.
+    if let Ok(expression) = object.call_method0("__tamis_expression__") {
+        return read(py, &expression, limits);
     }
     let found = error::type_name(object);
     Err(error::expression(py, &format!("an expression is text or a tamis.Expression, not {found}")))

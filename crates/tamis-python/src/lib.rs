@@ -21,6 +21,7 @@ mod limits;
 mod rank;
 mod refused;
 mod subscription;
+mod term;
 mod value;
 mod xml;
 
@@ -45,6 +46,8 @@ mod _tamis {
     use crate::limits::Limits;
     #[pymodule_export]
     use crate::subscription::Subscription;
+    #[pymodule_export]
+    use crate::term::Term;
     #[pymodule_export]
     use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits, XmlStream};
 }

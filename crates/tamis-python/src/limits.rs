@@ -12,7 +12,7 @@ pub struct Limits(pub tamis::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, term_depth=None, terms=None, term_values=None, event=None, event_depth=None, event_values=None, xml=None))]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, term_depth=None, terms=None, term_values=None, element_depth=None, elements=None, event=None, event_depth=None, event_values=None, xml=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
     fn new(
         text: Option<usize>,
@@ -26,6 +26,8 @@ impl Limits {
         term_depth: Option<usize>,
         terms: Option<usize>,
         term_values: Option<usize>,
+        element_depth: Option<usize>,
+        elements: Option<usize>,
         event: Option<usize>,
         event_depth: Option<usize>,
         event_values: Option<usize>,
@@ -44,6 +46,8 @@ impl Limits {
             term_depth: term_depth.unwrap_or(default.term_depth),
             terms: terms.unwrap_or(default.terms),
             term_values: term_values.unwrap_or(default.term_values),
+            element_depth: element_depth.unwrap_or(default.element_depth),
+            elements: elements.unwrap_or(default.elements),
             event: event.unwrap_or(default.event),
             event_depth: event_depth.unwrap_or(default.event_depth),
             event_values: event_values.unwrap_or(default.event_values),
@@ -117,6 +121,18 @@ impl Limits {
         self.0.term_values
     }
 
+    /// Nesting of `any`, `all` and `none`; never more than 16.
+    #[getter]
+    fn element_depth(&self) -> usize {
+        self.0.element_depth
+    }
+
+    /// Elements of lists, on one event, that are looked at one by one.
+    #[getter]
+    fn elements(&self) -> usize {
+        self.0.elements
+    }
+
     /// Bytes of an event's JSON, or of the text a mapping holds.
     #[getter]
     fn event(&self) -> usize {
@@ -154,6 +170,8 @@ impl Limits {
             term_depth,
             terms,
             term_values,
+            element_depth,
+            elements,
             event,
             event_depth,
             event_values,
@@ -162,7 +180,7 @@ impl Limits {
         let xml = XmlLimits(xml.clone()).__repr__();
         format!(
             "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, patterns={patterns}, index_patterns={index_patterns}, \
-             normal_form={normal_form}, term_depth={term_depth}, terms={terms}, term_values={term_values}, event={event}, event_depth={event_depth}, event_values={event_values}, xml={xml})"
+             normal_form={normal_form}, term_depth={term_depth}, terms={terms}, term_values={term_values}, element_depth={element_depth}, elements={elements}, event={event}, event_depth={event_depth}, event_values={event_values}, xml={xml})"
         )
     }
 }

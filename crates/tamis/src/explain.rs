@@ -79,7 +79,8 @@ pub fn explain(
                     }
                 });
                 // All that a document satisfies says nothing about one question to it.
-                let told = predicate.as_xpath().is_none() || *known == Seen::Missing;
+                let told = (predicate.as_xpath().is_none() && predicate.as_elements().is_none())
+                    || *known == Seen::Missing;
                 witness = told.then(|| known.clone());
                 let mut parts: Vec<Truth> = Vec::new();
                 for part in resolve_predicate(predicate, attributes.time_zone()) {
@@ -132,6 +133,10 @@ impl Explanation {
             let seen = match (node, &self.seen[index]) {
                 (Node::Predicate(predicate), Some(seen)) => match predicate.as_xpath() {
                     Some(_) => Some((Cow::Borrowed("document"), seen)),
+                    None if predicate.as_elements().is_some() => {
+                        let list = predicate.as_elements().map_or("", |elements| elements.list);
+                        Some((Cow::Borrowed(list.trim_start_matches('\u{1}')), seen))
+                    }
                     None if is_hidden(predicate.attribute()) => {
                         Some((Cow::Owned(shown(predicate.attribute())), seen))
                     }

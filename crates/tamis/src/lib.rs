@@ -59,9 +59,9 @@ pub use event::{
 };
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
-    Comparison, Connective, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand, Operator,
-    Pattern, Predicate, Reading, Term, Test, Type, Weight, XPathKey, from_json, normalise, parse, resolve,
-    shown, to_json,
+    Comparison, Connective, Elements, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand,
+    Operator, Pattern, Predicate, Quantifier, Reading, Term, Test, Type, Weight, XPathKey, from_json, lower,
+    normalise, parse, resolve, shown, to_json,
 };
 pub use id::{Id, IdRef};
 pub use index::{

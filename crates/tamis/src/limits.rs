@@ -30,6 +30,10 @@ pub struct Limits {
     pub terms: usize,
     /// Values of one term on one event, which are many where its arguments are lists.
     pub term_values: usize,
+    /// Nesting of `any`, `all` and `none`; never more than 16.
+    pub element_depth: usize,
+    /// Elements of lists, on one event, that are looked at one by one.
+    pub elements: usize,
     /// Bytes of an event's JSON, or of the text a mapping holds.
     pub event: usize,
     /// Nesting of an event's objects.
@@ -54,6 +58,8 @@ impl Default for Limits {
             term_depth: 100,
             terms: 10_000,
             term_values: 10_000,
+            element_depth: 8,
+            elements: 10_000,
             event: 16 << 20,
             event_depth: 100,
             event_values: 1_000_000,
@@ -77,6 +83,8 @@ impl Limits {
             term_depth: usize::MAX,
             terms: usize::MAX,
             term_values: usize::MAX,
+            element_depth: usize::MAX,
+            elements: usize::MAX,
             event: usize::MAX,
             event_depth: usize::MAX,
             event_values: usize::MAX,

@@ -41,7 +41,8 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> 
 fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, String> {
     let limits = Limits::default();
     let expression = parse(expression, &limits).map_err(|error| error.to_string())?;
-    let attributes = Attributes::default();
+    let attributes = Attributes::new(missing, &limits, tamis::TimeZone::default());
+    attributes.learn(&expression).map_err(|error| error.to_string())?;
     let scan = Scan::new([&expression], &attributes, missing);
     let mut decoded = Event::default();
     decoded.decode_json(event.as_bytes(), &attributes, &limits).map_err(|error| error.to_string())?;

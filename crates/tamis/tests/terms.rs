@@ -156,3 +156,77 @@ fn a_minus_in_a_name_is_no_subtraction() {
     let unknown = parse("regexp_extract(a, 'x') = 'y'", &Limits::default()).unwrap_err().to_string();
     assert!(unknown.contains("there is no function `regexp_extract`"), "{unknown}");
 }
+
+#[test]
+fn elements_are_asked_one_by_one() {
+    let texts = [
+        "any(items, price > 3 and colour = 'red')",
+        "all(items, price > 3)",
+        "none(items, price > 3)",
+        "any(tags, it like 'a%' and it like '%z')",
+        "any(items, any(parts, name = 'x'))",
+        "all(items, type(it) = 'object')",
+    ];
+    let limits = Limits::default();
+    for text in texts {
+        let expression = parse(text, &limits).unwrap();
+        assert_eq!(expression.to_string(), text);
+        assert_eq!(from_json(&to_json(&expression), &limits).unwrap(), expression);
+    }
+    for algorithm in [Algorithm::Auto, Algorithm::Compiled, Algorithm::Scan, Algorithm::KIndex] {
+        for missing in [Missing::Unknown, Missing::False] {
+            let index = Index::with_algorithm(missing, limits.clone(), algorithm);
+            for (id, text) in (0i64..).zip(texts) {
+                index.add(id.into(), parse(text, &limits).unwrap(), None).unwrap();
+            }
+            let found = |event: &str| {
+                index
+                    .match_json(event.as_bytes())
+                    .unwrap()
+                    .into_iter()
+                    .map(|id| match id {
+                        tamis::Id::Integer(id) => id,
+                        _ => panic!(),
+                    })
+                    .collect::<Vec<_>>()
+            };
+            let lost =
+                |ids: &[i64]| if missing == Missing::False { [ids, &[2]].concat() } else { ids.to_vec() };
+            assert_eq!(
+                found(r#"{"items": [{"price": 4, "colour": "blue"}, {"price": 2, "colour": "red"}]}"#),
+                [5]
+            );
+            assert_eq!(found(r#"{"items": [{"price": 4, "colour": "red"}]}"#), [0, 1, 5]);
+            assert_eq!(found(r#"{"items": {"price": 4, "colour": "red"}}"#), [0, 1, 5]);
+            assert_eq!(found(r#"{"items": [{"price": 1}, null]}"#), [2]);
+            assert_eq!(found(r#"{"items": []}"#), [1, 2, 5]);
+            assert_eq!(found(r#"{"items": null}"#), lost(&[]));
+            assert_eq!(found(r#"{}"#), lost(&[]));
+            assert_eq!(found(r#"{"tags": ["ab", "bz"]}"#), lost(&[]));
+            assert_eq!(found(r#"{"tags": ["ab", "abz"]}"#), {
+                let mut ids = lost(&[3]);
+                ids.sort_unstable();
+                ids
+            });
+            assert_eq!(
+                found(r#"{"items": [{"parts": [{"name": "y"}]}, {"parts": [{"name": "x"}]}]}"#),
+                [2, 4, 5]
+            );
+            index.remove(&0.into());
+            assert_eq!(found(r#"{"items": [{"price": 4, "colour": "red"}]}"#), [1, 5]);
+        }
+    }
+    for text in [
+        "any(items, price > 3^2)",
+        "any(items, xpath('//a'))",
+        "any(items)",
+        "any(items, )",
+        "none(a, b)^2",
+        "any(3, it)",
+    ] {
+        assert!(parse(text, &limits).is_err(), "{text}");
+    }
+    assert_eq!(parse("any(items, true)^2", &limits).unwrap().to_string(), "any(items, true)^2");
+    let deep = format!("{}true{}", "any(a, ".repeat(10_000), ")".repeat(10_000));
+    assert!(parse(&deep, &Limits::none()).unwrap_err().to_string().contains("element_depth"));
+}

@@ -9,9 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::{ArcSwapOption, Guard};
 
+use super::Event;
+use super::elements::{ElementIndex, MakeIndex};
 use super::hierarchy::Hierarchy;
 use super::program::{Argument, Computation, Program};
-use crate::expression::{Term, is_hidden, is_satisfied};
+use crate::error::Result;
+use crate::expression::{Expression, IT, Term, is_hidden, is_satisfied, list_of};
 use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
@@ -58,6 +61,11 @@ struct Table {
     satisfied: OnceLock<AttributeId>,
     /// Attributes that no event can name.
     hidden: papaya::HashMap<Arc<str>, AttributeId, ahash::RandomState>,
+    /// The lists whose elements are asked about, by the attributes whose values are what they satisfy, and
+    /// whether it is all of them.
+    lists: papaya::HashMap<AttributeId, (AttributeId, bool), ahash::RandomState>,
+    /// What is asked of the elements of lists.
+    elements: papaya::HashMap<AttributeId, Arc<dyn ElementIndex>, ahash::RandomState>,
     /// How terms are computed.
     computations: papaya::HashMap<AttributeId, Arc<Computation>, ahash::RandomState>,
     /// None where no attribute has one.
@@ -69,7 +77,7 @@ pub(super) type Hierarchies = HashMap<AttributeId, Arc<Hierarchy>, ahash::Random
 
 impl Attributes {
     /// No attributes yet, for an index or a graph.
-    pub(crate) fn new(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
+    pub fn new(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
         let settings = Settings { missing, limits: limits.clone(), time_zone };
         Attributes { settings, ..Attributes::default() }
     }
@@ -112,6 +120,9 @@ impl Attributes {
         if program.contains(term) {
             return;
         }
+        if let Some((list, all)) = self.table.lists.pin().get(&term) {
+            return program.ask(*list, term, *all);
+        }
         let Some(computation) = self.table.computations.pin().get(&term).cloned() else { return };
         // Terms nest only so deep.
         computation.arguments().for_each(|argument| self.activate(argument, program));
@@ -131,6 +142,69 @@ impl Attributes {
     /// Whether a term is computed from what an attribute is like, whatever its values are.
     pub fn asks_shape(&self, attribute: AttributeId) -> bool {
         self.program.load().as_ref().is_some_and(|program| program.asks_shape(attribute))
+    }
+
+    /// The element of a list, where it is asked about itself.
+    pub fn it(&self) -> Option<AttributeId> {
+        self.table.hidden.pin().get(IT).copied()
+    }
+
+    /// Begins the elements of a list in an event, where they are asked about one by one; returns whether
+    /// they are.
+    pub fn begin_elements(&self, list: AttributeId, event: &mut Event) -> bool {
+        let asked = self.program.load().as_ref().is_some_and(|program| program.asked().contains_key(&list));
+        let index = self.table.elements.pin().get(&list).cloned().filter(|_| asked);
+        if let Some(index) = &index {
+            event.begin_elements(list, index.snapshot());
+        }
+        index.is_some()
+    }
+
+    /// Whether the elements of a list are asked about one by one.
+    pub fn asks_elements(&self, list: AttributeId) -> bool {
+        self.program.load().as_ref().is_some_and(|program| program.asked().contains_key(&list))
+    }
+
+    /// Counts what an expression asks of elements of lists, which `make` makes indexes for. Fails where
+    /// that is beyond a limit, and counts nothing.
+    pub(crate) fn retain_elements<'a>(
+        &self,
+        expressions: impl Iterator<Item = &'a Expression>,
+        make: MakeIndex,
+    ) -> Result<()> {
+        let mut texts: HashMap<&str, Vec<&str>, ahash::RandomState> = HashMap::default();
+        for elements in
+            expressions.flat_map(Expression::predicates).filter_map(|predicate| predicate.as_elements())
+        {
+            texts.entry(elements.list).or_default().push(elements.text);
+        }
+        let mut retained: Vec<(Arc<dyn ElementIndex>, &Vec<&str>)> = Vec::new();
+        for (list, texts) in &texts {
+            let list = self.intern(&(*list).into());
+            let index = {
+                let Settings { missing, limits, time_zone } = &self.settings;
+                let all = self.table.elements.pin();
+                Arc::clone(all.get_or_insert_with(list, || make(*missing, limits, time_zone)))
+            };
+            if let Err(error) = index.retain(texts) {
+                for (index, texts) in retained {
+                    texts.iter().for_each(|text| index.release(text));
+                }
+                return Err(error);
+            }
+            retained.push((index, texts));
+        }
+        Ok(())
+    }
+
+    /// Takes back what an expression asks of elements of lists.
+    pub(crate) fn release_elements(&self, expression: &Expression) {
+        for elements in expression.predicates().filter_map(|predicate| predicate.as_elements()) {
+            let list = self.find(&elements.list.into());
+            if let Some(index) = list.and_then(|list| self.table.elements.pin().get(&list).cloned()) {
+                index.release(elements.text);
+            }
+        }
     }
 
     pub(super) fn settings(&self) -> &Settings {
@@ -170,25 +244,39 @@ impl Attributes {
 
     fn intern_term(&self, name: &Arc<str>) -> AttributeId {
         let term = self.find(name).unwrap_or_else(|| {
+            let list = list_of(name).map(|(all, list)| (self.intern(&list.into()), all));
             // The names of terms were written by terms; one that cannot be read is never computed.
-            let computation = Term::from_name(name).ok().and_then(|term| self.computation(&term));
+            let computation = match list {
+                None => Term::from_name(name).ok().and_then(|term| self.computation(&term)),
+                Some(_) => None,
+            };
             let mut names = self.names();
             if let Some(term) = self.find(name) {
                 return term;
             }
             let term = names.len() as AttributeId;
             names.push(name.clone());
+            if let Some(list) = list {
+                self.table.lists.pin().insert(term, list);
+            }
             if let Some(computation) = computation {
                 self.table.computations.pin().insert(term, Arc::new(computation));
             }
             self.table.hidden.pin().insert(name.clone(), term);
             term
         });
-        if !self.program.load().as_ref().is_some_and(|program| program.contains(term)) {
+        let known = |program: &Arc<Program>| {
+            program.contains(term)
+                || self.table.lists.pin().get(&term).is_some_and(|(list, all)| {
+                    let asked = program.asked().get(list).copied().unwrap_or_default();
+                    (if *all { asked.all } else { asked.any }) == Some(term)
+                })
+        };
+        if !self.program.load().as_ref().is_some_and(known) {
             self.program.rcu(|program| {
                 let mut program = program.as_deref().cloned().unwrap_or_default();
                 self.activate(term, &mut program);
-                (program.len() > 0).then(|| Arc::new(program))
+                (!program.is_empty()).then(|| Arc::new(program))
             });
         }
         term

@@ -5,7 +5,7 @@
 
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 
-use super::{Attributes, Event};
+use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::{self, Limits};
@@ -35,6 +35,21 @@ impl Event {
         let result = reader.object();
         let Reader { json, path, .. } = reader;
         (self.tape, self.path) = (json.into_tape(), path);
+        result?;
+        self.finish(attributes)
+    }
+
+    /// Reads the element of a list, replacing what the event held.
+    fn decode_element(&mut self, json: &[u8], attributes: &Attributes, limits: &Limits) -> Result<()> {
+        let mut reader = Reader {
+            json: Jiter::new(json),
+            path: std::mem::take(&mut self.path),
+            event: self,
+            attributes,
+            limits,
+        };
+        let result = reader.anything();
+        self.path = reader.path;
         result?;
         self.finish(attributes)
     }
@@ -111,12 +126,24 @@ impl Reader<'_, '_> {
         }
         let Some(attribute) = mention.attribute else {
             if peek == Peek::Array {
-                self.list(false)?;
+                self.list(false, false)?;
             } else {
                 self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
             }
             return Ok(false);
         };
+        let elements = self.attributes.asks_elements(attribute);
+        let start = self.json.current_index();
+        self.read(attribute, peek, elements)?;
+        if elements {
+            let raw = self.json.slice_to_current(start);
+            self.elements(attribute, raw)?;
+        }
+        Ok(false)
+    }
+
+    /// Reads the value of an attribute; where elements are asked about, objects may be among them.
+    fn read(&mut self, attribute: AttributeId, peek: Peek, elements: bool) -> Result<()> {
         match peek {
             Peek::Object => {
                 self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
@@ -129,7 +156,7 @@ impl Reader<'_, '_> {
             Peek::Array => {
                 self.event.begin(attribute);
                 self.event.list();
-                self.list(true)?;
+                self.list(true, elements)?;
             }
             _ => {
                 self.event.begin(attribute);
@@ -138,12 +165,62 @@ impl Reader<'_, '_> {
                 }
             }
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// Reads the elements of a list, each as an event of its own; anything else is a list of one.
+    fn elements(&mut self, list: AttributeId, raw: &[u8]) -> Result<()> {
+        let mut json = Jiter::new(raw);
+        let peek = json.peek().map_err(|error| self.malformed(&error))?;
+        if peek == Peek::Null || !self.attributes.begin_elements(list, self.event) {
+            return Ok(());
+        }
+        if peek != Peek::Array {
+            return self.element(raw);
+        }
+        let mut next = json.known_array().map_err(|error| self.malformed(&error))?;
+        while let Some(peek) = next {
+            let start = json.current_index();
+            json.known_skip(peek).map_err(|error| self.malformed(&error))?;
+            let element = json.slice_to_current(start);
+            self.element(element)?;
+            next = json.array_step().map_err(|error| self.malformed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, raw: &[u8]) -> Result<()> {
+        let limits = self.limits;
+        self.event.element(limits, |event, attributes| event.decode_element(raw, attributes, limits))
+    }
+
+    /// Reads the element of a list, which may be anything.
+    fn anything(&mut self) -> Result<()> {
+        let (peek, it) = (self.peek()?, self.attributes.it());
+        if let Some(it) = it {
+            let elements = self.attributes.asks_elements(it);
+            let start = self.json.current_index();
+            if peek == Peek::Object {
+                self.event.begin(it);
+                self.event.object();
+            } else {
+                self.read(it, peek, elements)?;
+                if elements {
+                    let raw = self.json.slice_to_current(start);
+                    self.elements(it, raw)?;
+                }
+                return Ok(());
+            }
+        }
+        if peek == Peek::Object {
+            return self.object();
+        }
+        self.json.known_skip(peek).map_err(|error| self.malformed(&error))
     }
 
     /// Reads a list; one that is not wanted itself stands where mentioned attributes could hide in
     /// objects, and is only looked through for those.
-    fn list(&mut self, wanted: bool) -> Result<()> {
+    fn list(&mut self, wanted: bool, elements: bool) -> Result<()> {
         let mut next = self.json.known_array().map_err(|error| self.malformed(&error))?;
         while let Some(peek) = next {
             match peek {
@@ -152,6 +229,10 @@ impl Reader<'_, '_> {
                     if wanted {
                         self.event.other_element();
                     }
+                }
+                Peek::Array | Peek::Object if elements => {
+                    self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
+                    self.event.other_element();
                 }
                 Peek::Array | Peek::Object => {
                     let inner = if peek == Peek::Array { "a list" } else { "an object" };

@@ -7,6 +7,7 @@
 mod arrow;
 mod attributes;
 mod checked;
+mod elements;
 mod hierarchy;
 mod json;
 mod program;
@@ -15,6 +16,7 @@ mod refused;
 pub use arrow::ArrowEvents;
 pub(crate) use arrow::{Item, Items};
 pub use attributes::{AttributeId, Attributes, Mention};
+pub(crate) use elements::{ElementIndex, ElementSnapshot};
 pub use hierarchy::Hierarchy;
 pub use refused::{OnError, RefusedEvents};
 
@@ -26,6 +28,7 @@ use crate::expression::shorten;
 use crate::limits::{self, Limits};
 use crate::value::{Address, Date, Decimal, Duration, Float, Timestamp, Value, ValueRef};
 use attributes::Hierarchies;
+use elements::ElementList;
 
 /// The pairs of one event.
 #[derive(Debug, Default)]
@@ -46,6 +49,11 @@ pub struct Event {
     /// Kept for its memory: terms that wait to be computed, and the values of one.
     waiting: BinaryHeap<Reverse<AttributeId>>,
     results: Vec<Value>,
+    /// The elements of lists that are asked about one by one, and how many there are at all levels.
+    elements: Vec<ElementList>,
+    element_count: usize,
+    /// Kept for its memory: events that were elements.
+    spare: Vec<Event>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +158,7 @@ impl Event {
         self.computed = false;
         self.decimals.clear();
         self.addresses.clear();
+        self.clear_elements();
     }
 
     /// Begins an attribute; the values that follow are its values.
@@ -256,6 +265,8 @@ impl Event {
             }
         }
         if let Some(program) = attributes.program().filter(|_| !self.computed) {
+            self.ask_elements(program.asked(), attributes.settings())?;
+            self.fields.sort_unstable_by_key(|field| field.attribute);
             self.compute(&program, attributes.settings())?;
             self.computed = true;
         }

@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use super::attributes::Settings;
+use super::elements::Asked;
 use super::{AttributeId, Event, Field, Shape};
 use crate::error::Result;
 use crate::expression::{Context, Function};
@@ -24,6 +25,8 @@ pub(super) struct Program {
     dependents: HashMap<AttributeId, Vec<AttributeId>, ahash::RandomState>,
     /// Terms that every event has.
     always: Vec<AttributeId>,
+    /// What is asked of the elements of lists.
+    asked: HashMap<AttributeId, Asked, ahash::RandomState>,
 }
 
 /// How a term is computed.
@@ -56,6 +59,22 @@ impl Program {
 
     pub fn contains(&self, term: AttributeId) -> bool {
         self.terms.contains_key(&term)
+    }
+
+    /// What is asked of the elements of lists.
+    pub fn asked(&self) -> &HashMap<AttributeId, Asked, ahash::RandomState> {
+        &self.asked
+    }
+
+    /// Adds an attribute whose values are what elements of a list satisfy.
+    pub fn ask(&mut self, list: AttributeId, attribute: AttributeId, all: bool) {
+        let asked = self.asked.entry(list).or_default();
+        *(if all { &mut asked.all } else { &mut asked.any }) = Some(attribute);
+    }
+
+    /// Whether there is nothing to compute.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty() && self.asked.is_empty()
     }
 
     /// Whether what kind of thing an attribute is matters, whatever its values are.

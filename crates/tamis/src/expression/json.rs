@@ -10,12 +10,14 @@
 //! [..]}`, with `type` for `cast`.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use jiter::{Jiter, JiterError, Peek};
 
+use super::elements::{Elements, Quantifier, read_inner};
 use super::parse::number;
 use super::predicate::{Operand, Operator, Predicate, Test, shorten};
-use super::term::{Comparison, DEEPEST, Function, IT, Term, Type, check_name, is_hidden};
+use super::term::{Comparison, DEEPEST, Function, IT, Term, check_name, is_hidden};
 use super::tree::{Assembler, Connective, Expression, Node};
 use super::xpath::XPathKey;
 use crate::error::{Error, Result};
@@ -88,6 +90,20 @@ fn write_predicate(out: &mut String, predicate: &Predicate) {
         return write_xpath(out, xpath, predicate.weights());
     }
     out.push('{');
+    if let Some(Elements { quantifier, list, text }) = predicate.as_elements() {
+        let _ = write!(out, r#""{}":"#, quantifier.name());
+        match list {
+            IT => out.push_str(r#"{"it":true}"#),
+            list => write_string(out, list),
+        }
+        out.push_str(r#","where":"#);
+        // What was written by an expression can be read.
+        out.push_str(&read_inner(text).map_or_else(|_| "null".to_owned(), |inner| to_json(&inner)));
+        if let Some(weights) = predicate.weights() {
+            let _ = write!(out, r#","weight":{:?}"#, weights[0]);
+        }
+        return out.push('}');
+    }
     if let Some((left, comparison, right)) = predicate.as_comparison() {
         write_left(out, &left);
         let operator = Operator::from_spelling(comparison.spelling());
@@ -237,6 +253,7 @@ pub fn from_json(text: &str, limits: &Limits) -> Result<Expression> {
         limits,
         assembler: Assembler::default(),
         frames: Vec::new(),
+        lists: 0,
     };
     reader.expression()?;
     reader.json.finish().map_err(|error| reader.malformed(&error))?;
@@ -256,12 +273,16 @@ struct Reader<'a> {
     limits: &'a Limits,
     assembler: Assembler,
     frames: Vec<Frame>,
+    /// How many lists' elements the expression being read is about.
+    lists: usize,
 }
 
 /// The members of a predicate's object as they are read.
 #[derive(Default)]
 struct Members {
     attribute: Option<String>,
+    elements: Option<(Quantifier, Arc<str>)>,
+    inner: Option<Expression>,
     term: Option<Term>,
     right: Option<Term>,
     operator: Option<String>,
@@ -377,6 +398,21 @@ impl Reader<'_> {
                     let text = self.string("the attribute's name as a string")?;
                     members.attribute.replace(text).is_some()
                 }
+                "any" | "all" | "none" => {
+                    let quantifier = Quantifier::from_name(&name).unwrap_or(Quantifier::Any);
+                    let list = match self.peek()? {
+                        Peek::Object => match self.term(1)? {
+                            Term::Attribute(list) => list,
+                            _ => return Err(self.wrong("the name of a list")),
+                        },
+                        _ => self.string("the list's name as a string")?.into(),
+                    };
+                    members.elements.replace((quantifier, list)).is_some()
+                }
+                "where" => {
+                    let inner = self.inner()?;
+                    members.inner.replace(inner).is_some()
+                }
                 "term" => {
                     let term = self.term(1)?;
                     members.term.replace(term).is_some()
@@ -416,7 +452,7 @@ impl Reader<'_> {
                 other => {
                     return Err(self.wrong(&format!(
                         "`attribute`, `term`, `operator`, `value`, `values`, `right`, `weight`, `weights`, `xpath`, \
-                         `namespaces` or a connective, not `{}`",
+                         `namespaces`, `any`, `all`, `none`, `where` or a connective, not `{}`",
                         shorten(other)
                     )));
                 }
@@ -500,6 +536,13 @@ impl Reader<'_> {
                     plain.replace(Term::Attribute(name.into())).is_some()
                 }
                 "value" => plain.replace(Term::Constant(self.value()?)).is_some(),
+                "it" if self.lists > 0 => {
+                    if self.peek()? != Peek::True {
+                        return Err(self.wrong("`true` for the element of the list"));
+                    }
+                    self.json.known_bool(Peek::True).map_err(|error| self.malformed(&error))?;
+                    plain.replace(Term::Attribute(IT.into())).is_some()
+                }
                 "function" => function.replace(self.string("the function's name as a string")?).is_some(),
                 "type" => kind.replace(self.string("the type's name as a string")?).is_some(),
                 "arguments" => {
@@ -526,25 +569,21 @@ impl Reader<'_> {
             (None, Some(function), Some(arguments)) => (function, arguments),
             _ => return Err(self.wrong(EXPECTED)),
         };
-        let known = match (function.as_str(), &kind, arguments.len()) {
-            ("cast", Some(kind), _) => Type::from_name(kind).map(Function::Cast),
-            ("cast", None, _) => None,
-            ("-", None, 1) => Some(Function::Negate),
-            (name, None, _) => Function::from_infix(name).or_else(|| Function::from_name(name)),
-            _ => None,
-        };
-        let Some(known) = known else {
-            let message = match function.as_str() {
-                "cast" => format!("`cast` with a `type`: {}", Type::names()),
-                other => format!(
-                    "a function; there is no function `{}`; known are {}",
-                    shorten(other),
-                    Function::names().join(", ")
-                ),
-            };
-            return Err(self.wrong(&message));
-        };
-        Term::call(known, arguments, self.limits).map_err(|error| self.place_error(error))
+        let term = Term::named(&function, kind.as_deref(), arguments, self.limits);
+        term.map_err(|error| self.place_error(error))
+    }
+
+    /// Reads what is asked of the elements of a list.
+    fn inner(&mut self) -> Result<Expression> {
+        let allowed = self.limits.element_depth.min(super::elements::DEEPEST);
+        limits::check("nesting of `any`, `all` and `none`", "element_depth", self.lists + 1, allowed)?;
+        let outer = (std::mem::take(&mut self.assembler), std::mem::take(&mut self.frames));
+        self.lists += 1;
+        self.expression()?;
+        self.lists -= 1;
+        let inner = std::mem::take(&mut self.assembler).finish();
+        (self.assembler, self.frames) = outer;
+        Ok(inner)
     }
 
     /// Adds the place to an error about what something means.
@@ -622,6 +661,9 @@ impl Members {
         if self.xpath.is_some() || self.namespaces.is_some() {
             return self.into_xpath(limits);
         }
+        if self.elements.is_some() || self.inner.is_some() {
+            return self.into_elements(limits);
+        }
         let term = match (self.attribute, self.term) {
             (Some(attribute), None) => {
                 check_name(&attribute)?;
@@ -690,9 +732,34 @@ impl Members {
         Predicate::on(&term, operator, negated, operand, &weights, limits)
     }
 
+    fn into_elements(self, limits: &Limits) -> Result<Predicate> {
+        let others = self.attribute.is_some() || self.term.is_some() || self.right.is_some();
+        let others = others || self.operator.is_some() || self.value.is_some() || self.values.is_some();
+        match (self.elements, self.inner) {
+            (Some((quantifier, list)), Some(inner)) if !others && self.weights.is_none() => {
+                Predicate::elements(quantifier, &list, &inner, self.weight.as_slice(), limits)
+            }
+            _ => Err(Error::expression(
+                "a question about elements has `any`, `all` or `none`, `where`, and beside them `weight` only",
+            )),
+        }
+    }
+
     fn into_xpath(self, limits: &Limits) -> Result<Predicate> {
-        let Members { attribute, term, right, operator, value, values, weight, weights, xpath, namespaces } =
-            self;
+        let Members {
+            attribute,
+            elements: _,
+            inner: _,
+            term,
+            right,
+            operator,
+            value,
+            values,
+            weight,
+            weights,
+            xpath,
+            namespaces,
+        } = self;
         let others =
             attribute.is_some() || term.is_some() || right.is_some() || operator.is_some() || value.is_some();
         let (Some(xpath), false) = (xpath, others || values.is_some() || weights.is_some()) else {

@@ -4,6 +4,7 @@
 //! compile. Nothing here knows of events.
 
 mod distribute;
+mod elements;
 mod json;
 mod lex;
 mod normalise;
@@ -18,23 +19,25 @@ mod truth_test;
 mod weights;
 mod xpath;
 
+pub use elements::{Elements, Quantifier};
 pub use json::{from_json, to_json};
 pub use normalise::{Literal, NormalForm, NormalNode, normalise};
 pub use parse::parse;
 pub use pattern::Pattern;
 pub use predicate::{Operand, Operator, Predicate, Test};
 pub use resolve::resolve;
-pub use term::{Comparison, Function, Reading, Term, Type, shown};
+pub use term::{Comparison, Function, Reading, Term, Type, lower, shown};
 pub use tree::{Connective, Expression, Node};
 pub use weights::Weight;
 pub use xpath::XPathKey;
 
 pub(crate) use distribute::{Outer, check_size, distribute, is_in_form};
+pub(crate) use elements::{EMPTY, list_of, read_inner};
 pub(crate) use json::{write_string, write_value};
 pub(crate) use normalise::{Normaliser, Parts, Shape, simplest};
 pub(crate) use parse::number;
 pub(crate) use pattern::total_size;
 pub(crate) use predicate::shorten;
 pub(crate) use resolve::resolve_predicate;
-pub(crate) use term::{Context, is_hidden};
+pub(crate) use term::{Context, IT, is_hidden};
 pub(crate) use xpath::is_satisfied;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::elements::Quantifier;
 use super::lex::{Kind, Lexer, Token};
 use super::predicate::{Operand, Operator, Predicate};
 use super::term::{Comparison, Function, Term, Type};
@@ -43,6 +44,15 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Expression> {
     let expression = parser.assembler.finish();
     expression.check(limits)?;
     Ok(expression)
+}
+
+/// Reads an expression about the elements of a list.
+pub(super) fn parse_inside(text: &str, limits: &Limits) -> Result<Expression> {
+    let mut lexer = Lexer::new(text);
+    let token = lexer.next()?;
+    let mut parser = Parser::begin(text, limits, lexer, token).inside_list();
+    parser.expression()?;
+    Ok(parser.assembler.finish())
 }
 
 /// What is waiting for an operand.
@@ -324,7 +334,11 @@ impl Parser<'_> {
         let word = &self.text[start.range()];
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         let two = TWO.iter().find(|(name, _)| is(name));
-        if two.is_none() && !["exists", "missing", "xpath"].iter().any(|name| is(name)) {
+        let quantifier = Quantifier::from_name(word);
+        if two.is_none()
+            && quantifier.is_none()
+            && !["exists", "missing", "xpath"].iter().any(|name| is(name))
+        {
             return Ok(false);
         }
         let before = self.lexer.position();
@@ -339,6 +353,8 @@ impl Parser<'_> {
                 return Err(self.error_at(start, "`xpath`".into(), "a question about the element", None));
             }
             self.xpath(start)?;
+        } else if let Some(quantifier) = quantifier {
+            self.elements(start, quantifier)?;
         } else if let Some((_, operator)) = two {
             self.advance()?;
             let left = self.term()?;
@@ -357,6 +373,42 @@ impl Parser<'_> {
             self.ask(start, &term, Operator::Exists, is("missing"), Operand::Nothing, &[])?;
         }
         Ok(true)
+    }
+
+    /// Reads the list and what is asked of its elements.
+    fn elements(&mut self, start: Token, quantifier: Quantifier) -> Result<()> {
+        self.advance()?;
+        let place = self.token;
+        let Term::Attribute(list) = self.term()? else {
+            return Err(self.error_at(place, self.describe(place), "the name of a list", None));
+        };
+        self.expect(Kind::Comma, "`,` and what is asked of the elements")?;
+        let allowed = self.limits.element_depth.min(super::elements::DEEPEST);
+        limits::check("nesting of `any`, `all` and `none`", "element_depth", self.lists + 1, allowed)?;
+        let outer = (std::mem::take(&mut self.assembler), std::mem::take(&mut self.frames), self.in_list);
+        self.in_list = true;
+        self.lists += 1;
+        self.expression()?;
+        self.lists -= 1;
+        let inner = std::mem::take(&mut self.assembler).finish();
+        (self.assembler, self.frames, self.in_list) = outer;
+        if self.token.kind != Kind::Close {
+            return Err(self.error_at(
+                start,
+                "the end of the text".into(),
+                "`)` for the list that opens here",
+                None,
+            ));
+        }
+        self.advance()?;
+        let weight = match quantifier {
+            Quantifier::None => None,
+            _ => self.weight()?,
+        };
+        let predicate = Predicate::elements(quantifier, &list, &inner, weight.as_slice(), self.limits)
+            .map_err(|error| self.locate(start, error))?;
+        self.assembler.predicate(predicate);
+        Ok(())
     }
 
     /// The comparison that stands here.

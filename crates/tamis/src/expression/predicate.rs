@@ -208,7 +208,7 @@ impl Predicate {
     }
 
     /// Whether what is asked about a term is unknown, because it has no value.
-    pub(super) fn unknown(term: Term, negated: bool, limits: &Limits) -> Result<Predicate> {
+    pub fn unknown(term: Term, negated: bool, limits: &Limits) -> Result<Predicate> {
         let term = Term::Call(Function::IsUnknown, vec![term]);
         Predicate::on(&term, Operator::Equal, negated, Operand::One(Value::Boolean(true)), &[], limits)
     }
@@ -242,6 +242,14 @@ impl Predicate {
     pub fn term(&self) -> Term {
         // The names of terms are written by terms.
         Term::from_name(&self.attribute).unwrap_or_else(|_| Term::Attribute(self.attribute.clone()))
+    }
+
+    /// Calls `found` with the name of every attribute of the event that the predicate is about.
+    pub fn attributes(&self, found: &mut impl FnMut(&Arc<str>)) {
+        match self.as_elements() {
+            Some(elements) => found(&elements.list.into()),
+            None => self.term().attributes(&mut |name| found(name)),
+        }
     }
 
     /// As [`Predicate::new`], whatever the attribute.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::elements::Elements;
 use super::lex::word_length;
 use super::parse::is_keyword;
 use super::predicate::{Operator, Predicate, Test};
@@ -92,6 +93,9 @@ impl fmt::Display for Predicate {
                 write_quoted(f, namespace, '\'')?;
             }
             return write!(f, "){}", weight(0));
+        }
+        if let Some(Elements { quantifier, list, text }) = self.as_elements() {
+            return write!(f, "{}({}, {text}){}", quantifier.name(), Name(list), weight(0));
         }
         if let Some((left, comparison, right)) = self.as_comparison() {
             let operator = Operator::from_spelling(comparison.spelling());

@@ -115,6 +115,12 @@ impl Test<'_> {
         if predicate.as_xpath().is_some() {
             return Err(Error::expression("what `xpath` asks cannot be tested with `is`"));
         }
+        if let Some(elements) = predicate.as_elements() {
+            // A list that is there has a size, if only 0.
+            let size = Term::call(Function::Size, vec![elements.term()], self.limits)?;
+            self.out.predicate(Predicate::unknown(size, negated, self.limits)?);
+            return Ok(());
+        }
         let term = match predicate.term() {
             // A reading has a value wherever its argument has one.
             Term::Call(Function::Read(_), mut arguments) => arguments.swap_remove(0),

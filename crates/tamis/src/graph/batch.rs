@@ -80,6 +80,11 @@ impl Batch {
         node
     }
 
+    /// What nodes and edges ask of events.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.draft.expressions.iter()
+    }
+
     pub(super) fn into_draft(self) -> Draft {
         self.draft
     }

@@ -56,6 +56,14 @@ impl Change {
         }
     }
 
+    /// What a node or edge that is added asks of events.
+    pub(super) fn expression(&self) -> Option<&Expression> {
+        match self {
+            Change::AddNode { expression, .. } | Change::AddEdge { expression, .. } => expression.as_ref(),
+            Change::RemoveNode { .. } | Change::RemoveEdge { .. } => None,
+        }
+    }
+
     /// What a reader calls it.
     pub(super) fn subject(&self) -> String {
         match self {

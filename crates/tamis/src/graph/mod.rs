@@ -178,6 +178,9 @@ impl Graph {
     /// Makes a change; false where it changes nothing.
     pub fn change(&self, change: Change) -> Result<bool> {
         change.check(&self.shared.limits)?;
+        if let Some(expression) = change.expression() {
+            self.shared.load().attributes.learn(expression)?;
+        }
         let changed = self.shared.apply(vec![change]) > 0;
         self.compile_in_background(false);
         Ok(changed)
@@ -188,6 +191,7 @@ impl Graph {
         {
             let mut writer = self.shared.writer();
             let current = self.shared.load();
+            batch.expressions().try_for_each(|expression| current.attributes.learn(expression))?;
             let few = batch.len() <= TAIL + current.numbers() / TAIL_PART;
             if few && current.numbers() > 0 {
                 drop(writer);

@@ -180,6 +180,12 @@ impl Programs {
             let name = names.get(position).ok_or_else(|| reader.damaged("an attribute's name is damaged"))?;
             attributes.intern(&name.into());
         }
+        for position in 0..texts.len() {
+            let text = texts.get(position).unwrap_or_default();
+            if ["any(", "all(", "none("].iter().any(|word| text.starts_with(word)) {
+                attributes.learn(&parse(text, &Limits::none())?)?;
+            }
+        }
         let checks = (0..texts.len()).map(|_| OnceLock::new()).collect();
         Ok(Programs { missing, entries, steps, texts, checks, names })
     }

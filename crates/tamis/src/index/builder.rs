@@ -16,6 +16,7 @@ use super::documents::Documents;
 use super::segment::{Algorithm, Segment, Settings};
 use super::snapshot::Snapshot;
 use super::subscription::Subscription;
+use super::terms::retain_elements;
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Item, Items};
@@ -227,6 +228,7 @@ impl Builder {
         };
         let documents = Arc::new(Documents::new(algorithm, self.limits.xml.clone()));
         documents.retain(&subscriptions)?;
+        retain_elements(&segments, &attributes, 1)?;
         let snapshot = Snapshot::new(1, segments, live, attributes, documents);
         Ok(Index::from_snapshot(missing, self.limits, algorithm, snapshot).at_rest())
     }

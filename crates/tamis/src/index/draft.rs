@@ -112,9 +112,21 @@ pub(super) fn name_of(id: &Id) -> String {
     }
 }
 
-/// Whether a text can hold `xpath('...')`.
-pub(super) fn may_ask_documents(text: &str) -> bool {
-    contains_word(text, b"xpath")
+/// Whether a text can ask about documents or about elements of lists, which must be known before the
+/// subscription is.
+pub(super) fn must_be_known_first(text: &str) -> bool {
+    let asks_elements = || {
+        let bytes = text.as_bytes();
+        memchr::memchr_iter(b'(', bytes).any(|open| {
+            let before = bytes[..open].trim_ascii_end();
+            // A comment may stand between.
+            [&b"any"[..], b"all", b"none", b"*/"].iter().any(|word| {
+                let start = before.len().checked_sub(word.len());
+                start.is_some_and(|start| before[start..].eq_ignore_ascii_case(word))
+            })
+        }) || contains_word(text, b"--")
+    };
+    contains_word(text, b"xpath") || asks_elements()
 }
 
 /// Whether a text holds a word, in whatever case.

@@ -10,6 +10,7 @@ mod batch;
 mod builder;
 mod documents;
 mod draft;
+mod elements;
 mod hierarchies;
 mod merge;
 mod ranking;
@@ -45,7 +46,8 @@ use crate::rank::check_weight;
 use crate::truth::Missing;
 use crate::value::TimeZone;
 use documents::Documents;
-use draft::{Draft, Stoppable, Written, may_ask_documents, name_of};
+use draft::{Draft, Stoppable, Written, must_be_known_first, name_of};
+pub(crate) use elements::make_elements;
 use merge::{Turn, next_run};
 use segment::{Segment, Settings};
 use terms::attributes_for;
@@ -196,7 +198,7 @@ impl Index {
             .map(|(position, written)| Written { index: self, position, written })
             .collect();
         // What documents are asked must be known before the first of them is matched.
-        if distinct && !written.iter().any(|written| may_ask_documents(&written.text)) {
+        if distinct && !written.iter().any(|written| must_be_known_first(&written.text)) {
             return self.insert_drafts(&drafts, stop);
         }
         let drafts = drafts.iter().map(|draft| Stoppable { draft, stop });
@@ -216,11 +218,19 @@ impl Index {
         if subscriptions.is_empty() {
             return Ok(());
         }
-        let documents = Arc::clone(&self.shared.load().documents);
-        documents.retain(subscriptions)?;
-        let inserted = self.insert_drafts(subscriptions, stop);
+        let current = self.shared.load();
+        let expressions = || subscriptions.iter().map(|subscription| &subscription.expression);
+        current.documents.retain(subscriptions)?;
+        let retained = current.attributes.retain_elements(expressions(), make_elements);
+        let inserted = retained.and_then(|()| {
+            let inserted = self.insert_drafts(subscriptions, stop);
+            if inserted.is_err() {
+                expressions().for_each(|expression| current.attributes.release_elements(expression));
+            }
+            inserted
+        });
         if inserted.is_err() {
-            subscriptions.iter().for_each(|subscription| documents.release(&subscription.expression));
+            expressions().for_each(|expression| current.documents.release(expression));
         }
         inserted
     }

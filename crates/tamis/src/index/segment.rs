@@ -184,7 +184,7 @@ impl Segment {
                     records.push(&subscription, draft.text().as_deref());
                     builder.push(&subscription.expression);
                     patterns.add(&subscription.expression);
-                    terms.learn(&subscription.expression);
+                    terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
                 }
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
@@ -197,7 +197,7 @@ impl Segment {
                 for (subscription, draft) in subscriptions.iter().zip(drafts) {
                     records.push(subscription, draft.text().as_deref());
                     patterns.add(&subscription.expression);
-                    terms.learn(&subscription.expression);
+                    terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
                 }
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
@@ -412,7 +412,7 @@ impl Segment {
         let mut patterns = DistinctPatterns::default();
         for slot in 0..self.len() as Slot {
             let text = self.text(slot).ok_or_else(|| self.damaged())?;
-            if contains_word(&text, b"matches") {
+            if [&b"matches"[..], b"rlike", b"regexp"].iter().any(|word| contains_word(&text, word)) {
                 patterns.add(&self.expression(slot)?);
             }
         }
@@ -440,6 +440,11 @@ impl Segment {
         (removed > 0).then_some(removed)
     }
 
+    /// Whether its subscriptions ask about elements of lists.
+    pub fn asks_elements(&self) -> bool {
+        self.terms.ask_elements()
+    }
+
     /// The terms that its live subscriptions ask about.
     pub fn terms(&self) -> Vec<AttributeId> {
         self.terms.live(&self.names)
@@ -448,7 +453,10 @@ impl Segment {
     pub fn remove(&self, slot: Slot, version: u64) {
         // Of a damaged file, terms are computed that nobody asks for.
         let live = (0..self.len() as Slot).filter(|&other| self.removed_at(other).is_none());
-        self.terms.release(slot, live, |slot| self.expression(slot).ok());
+        let zone = self.names.time_zone();
+        self.terms.release(slot, live, |slot| {
+            self.expression(slot).ok().map(|found| resolve(&found, zone).into_owned())
+        });
         let removed = self.removed.get_or_init(|| (0..self.len()).map(|_| AtomicU64::new(0)).collect());
         removed[slot as usize].store(version, Ordering::Release);
         self.removals.fetch_add(1, Ordering::AcqRel);
@@ -506,13 +514,15 @@ impl Segment {
             read.names().for_each(|name| segment.terms.learn_name(name));
             for slot in read.deep() {
                 let expression = segment.expression(*slot)?;
-                segment.terms.learn(&expression);
+                segment.terms.learn(&resolve(&expression, attributes.time_zone()));
             }
             Engine::Compiled(Box::new(read))
         } else {
             let slots = 0..segment.len() as Slot;
             let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
-            expressions.iter().for_each(|expression| segment.terms.learn(expression));
+            for expression in &expressions {
+                segment.terms.learn(&resolve(expression, attributes.time_zone()));
+            }
             Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)
         };
         Ok((segment, checksum))

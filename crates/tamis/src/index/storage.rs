@@ -10,6 +10,7 @@ use super::documents::{Documents, XPATHS};
 use super::hierarchies;
 use super::segment::{Algorithm, Segment, Settings};
 use super::snapshot::Snapshot;
+use super::terms::retain_elements;
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
@@ -142,6 +143,7 @@ impl Index {
                 return Err(Error::storage(&path, "this is not the file that the manifest names"));
             }
         }
+        retain_elements(&segments, &attributes, 1)?;
         let snapshot = Snapshot::new(1, segments, live, attributes, documents);
         Ok(Index::from_snapshot(missing, limits, algorithm, snapshot).at_rest())
     }

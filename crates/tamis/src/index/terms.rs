@@ -7,12 +7,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Shared;
 use super::segment::Segment;
 use super::snapshot::Snapshot;
+use super::{Shared, make_elements};
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes};
-use crate::expression::{Expression, is_hidden};
+use crate::expression::{Expression, is_hidden, list_of};
 use crate::limits;
 use crate::matcher::Slot;
 
@@ -37,6 +37,11 @@ impl SegmentTerms {
         if is_hidden(name) {
             self.names.insert(name.into());
         }
+    }
+
+    /// Whether elements of lists are asked about.
+    pub fn ask_elements(&self) -> bool {
+        self.names.iter().any(|name| list_of(name).is_some())
     }
 
     /// The terms that live subscriptions ask about.
@@ -97,6 +102,21 @@ pub(super) fn attributes_for<'a>(
         return Arc::clone(current);
     }
     Arc::new(current.with_terms(terms))
+}
+
+/// Counts what the live subscriptions of opened segments ask of elements of lists.
+pub(super) fn retain_elements(
+    segments: &[Arc<Segment>],
+    attributes: &Attributes,
+    version: u64,
+) -> Result<()> {
+    for segment in segments.iter().filter(|segment| segment.asks_elements()) {
+        for slot in segment.live(version) {
+            let expression = segment.subscription(slot)?.expression;
+            attributes.retain_elements(std::iter::once(&expression), make_elements)?;
+        }
+    }
+    Ok(())
 }
 
 impl Shared {

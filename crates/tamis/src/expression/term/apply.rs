@@ -57,7 +57,7 @@ impl Function {
 }
 
 /// Lower case by Unicode's simple mapping, character by character.
-pub(crate) fn lower(text: &str) -> String {
+pub fn lower(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }

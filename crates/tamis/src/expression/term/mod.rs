@@ -12,10 +12,12 @@ mod print;
 
 use std::sync::Arc;
 
-pub(crate) use apply::{Context, lower};
+pub(crate) use apply::Context;
+pub use apply::lower;
 pub use function::{Comparison, Function, Reading, Type};
 pub use print::shown;
 
+use super::predicate::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::value::Value;
@@ -48,6 +50,46 @@ impl Term {
         let term = Term::Call(function, arguments);
         limits::check("nesting of a term", "term_depth", term.depth(), limits.term_depth.min(DEEPEST))?;
         Ok(term)
+    }
+
+    /// An attribute by its name.
+    pub fn attribute(name: &str) -> Result<Term> {
+        check_name(name)?;
+        Ok(Term::Attribute(name.into()))
+    }
+
+    /// The element of a list, inside `any`, `all` and `none`.
+    pub fn element() -> Term {
+        Term::Attribute(IT.into())
+    }
+
+    /// A function by its name; `kind` is the type of `cast`.
+    pub fn named(name: &str, kind: Option<&str>, arguments: Vec<Term>, limits: &Limits) -> Result<Term> {
+        let known = match (name, kind, arguments.len()) {
+            ("cast", Some(kind), _) => match Type::from_name(kind) {
+                Some(kind) => Some(Function::Cast(kind)),
+                None => {
+                    let message =
+                        format!("there is no type `{}`; known are {}", shorten(kind), Type::names());
+                    return Err(Error::expression(message));
+                }
+            },
+            ("-", None, 1) => Some(Function::Negate),
+            (name, None, _) => Function::from_infix(name).or_else(|| Function::from_name(name)),
+            _ => None,
+        };
+        let Some(known) = known else {
+            let message = match name {
+                "cast" => format!("`cast` needs a type: {}", Type::names()),
+                other => format!(
+                    "there is no function `{}`; known are {}",
+                    shorten(other),
+                    Function::names().join(", ")
+                ),
+            };
+            return Err(Error::expression(message));
+        };
+        Term::call(known, arguments, limits)
     }
 
     /// The term with a certain name: an attribute's, or one that [`Term::name`] gave.

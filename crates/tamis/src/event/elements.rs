@@ -1,0 +1,141 @@
+//! Which expressions do the elements of an event's lists satisfy?
+//!
+//! What is asked of the elements of one list forms an index of its own, which another layer provides as
+//! [`ElementIndex`]. Elements are decoded as events of that index; the texts of the expressions that they
+//! satisfy are the values of attributes that nobody can name.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use super::attributes::Settings;
+use super::{AttributeId, Attributes, Event};
+use crate::error::Result;
+use crate::expression::EMPTY;
+use crate::limits::{self, Limits};
+use crate::truth::Missing;
+use crate::value::{TimeZone, ValueRef};
+
+/// What a list that is there satisfies besides expressions, so that it satisfies something: being one.
+const LIST: &str = "\0";
+
+/// The expressions that are asked of the elements of a list.
+pub(crate) trait ElementIndex: Send + Sync + fmt::Debug {
+    /// Counts predicates that ask for these expressions; all, or none where one fails.
+    fn retain(&self, texts: &[&str]) -> Result<()>;
+    /// Takes one of them back.
+    fn release(&self, text: &str);
+    /// The expressions at this moment.
+    fn snapshot(&self) -> Arc<dyn ElementSnapshot>;
+}
+
+/// The expressions that are asked of the elements of a list, at one moment.
+pub(crate) trait ElementSnapshot: Send + Sync + fmt::Debug {
+    /// The attributes to decode elements by.
+    fn attributes(&self) -> &Attributes;
+    /// Calls `found` with the text of every expression that an element satisfies.
+    fn satisfied(&self, element: &Event, found: &mut dyn FnMut(&str)) -> Result<()>;
+}
+
+/// Makes an index for the elements of a list.
+pub(crate) type MakeIndex = fn(Missing, &Limits, &TimeZone) -> Arc<dyn ElementIndex>;
+
+/// The elements of one list, decoded.
+#[derive(Debug)]
+pub(super) struct ElementList {
+    list: AttributeId,
+    snapshot: Arc<dyn ElementSnapshot>,
+    events: Vec<Event>,
+}
+
+/// The attributes whose values are what the elements of a list satisfy: some of them, and all of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Asked {
+    pub any: Option<AttributeId>,
+    pub all: Option<AttributeId>,
+}
+
+impl Event {
+    /// Begins the elements of a list, which are decoded by the attributes of `snapshot`.
+    pub(crate) fn begin_elements(&mut self, list: AttributeId, snapshot: Arc<dyn ElementSnapshot>) {
+        self.elements.push(ElementList { list, snapshot, events: Vec::new() });
+    }
+
+    /// Begins the next element of the list begun last: decodes it with `decode`.
+    pub fn element<E: From<crate::Error>>(
+        &mut self,
+        limits: &Limits,
+        decode: impl FnOnce(&mut Event, &Attributes) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.element_count += 1;
+        limits::check("elements of lists", "elements", self.element_count, limits.elements)?;
+        let mut event = self.spare.pop().unwrap_or_default();
+        event.clear();
+        event.element_count = self.element_count;
+        if let Some(ElementList { snapshot, events, .. }) = self.elements.last_mut() {
+            let decoded = decode(&mut event, snapshot.attributes());
+            self.element_count = event.element_count;
+            events.push(event);
+            decoded?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the elements, but not the memory they took.
+    pub(super) fn clear_elements(&mut self) {
+        const SPARE: usize = 64;
+        self.element_count = 0;
+        for list in self.elements.drain(..) {
+            let room = SPARE.saturating_sub(self.spare.len());
+            self.spare.extend(list.events.into_iter().take(room));
+        }
+    }
+
+    /// Adds what the elements of lists satisfy.
+    pub(super) fn ask_elements(
+        &mut self,
+        asked: &HashMap<AttributeId, Asked, ahash::RandomState>,
+        settings: &Settings,
+    ) -> Result<()> {
+        let lists = std::mem::take(&mut self.elements);
+        let mut done = Ok(());
+        for list in &lists {
+            if let (Some(asked), Ok(())) = (asked.get(&list.list), &done) {
+                done = self.ask_list(list, *asked, settings);
+            }
+        }
+        self.elements = lists;
+        done
+    }
+
+    fn ask_list(&mut self, list: &ElementList, asked: Asked, settings: &Settings) -> Result<()> {
+        let mut counts: HashMap<String, usize, ahash::RandomState> = HashMap::default();
+        for element in &list.events {
+            list.snapshot.satisfied(element, &mut |text| match counts.get_mut(text) {
+                Some(count) => *count += 1,
+                None => drop(counts.insert(text.to_owned(), 1)),
+            })?;
+        }
+        let everything = list.events.len();
+        // What is satisfied is bounded by the subscriptions.
+        let limits = Limits { event_values: usize::MAX, ..settings.limits.clone() };
+        for (attribute, least) in [(asked.any, 1), (asked.all, everything)] {
+            let Some(attribute) = attribute else { continue };
+            self.begin(attribute);
+            self.push(ValueRef::String(LIST), &limits)?;
+            if everything == 0 {
+                // An empty list satisfies everything, and in no element anything.
+                if least == 0 {
+                    self.push(ValueRef::String(EMPTY), &limits)?;
+                }
+                continue;
+            }
+            for (text, count) in &counts {
+                if *count >= least {
+                    self.push(ValueRef::String(text), &limits)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

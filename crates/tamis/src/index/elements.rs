@@ -1,0 +1,98 @@
+//! Which of an index's expressions about elements does an element satisfy?
+//!
+//! What is asked of the elements of one list is an index of its own, whose ids are the texts of the
+//! expressions. Each is counted, and leaves with the last predicate that asks for it.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::snapshot::{MatchScratch, Snapshot};
+use super::subscription::Subscription;
+use super::{Algorithm, Index};
+use crate::error::Result;
+use crate::event::{Attributes, ElementIndex, ElementSnapshot, Event};
+use crate::expression::{Expression, read_inner};
+use crate::id::{Id, IdRef};
+use crate::limits::Limits;
+use crate::truth::Missing;
+use crate::value::TimeZone;
+
+/// An index of what is asked of the elements of a list.
+pub(crate) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) -> Arc<dyn ElementIndex> {
+    let index = Index::in_zone(missing, limits.clone(), Algorithm::Auto, zone.clone());
+    Arc::new(Elements { index, uses: Mutex::default() })
+}
+
+impl Attributes {
+    /// Takes note of what an expression asks of elements of lists, so that events are decoded for it. An
+    /// index does this itself.
+    pub fn learn(&self, expression: &Expression) -> Result<()> {
+        self.retain_elements(std::iter::once(expression), make_elements)
+    }
+}
+
+#[derive(Debug)]
+struct Elements {
+    index: Index,
+    /// How many predicates ask for each expression. Held while the index is changed.
+    uses: Mutex<HashMap<String, u64, ahash::RandomState>>,
+}
+
+impl ElementIndex for Elements {
+    fn retain(&self, texts: &[&str]) -> Result<()> {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut new: HashSet<&str, ahash::RandomState> = HashSet::default();
+        let mut subscriptions = Vec::new();
+        for &text in texts {
+            if !uses.contains_key(text) && new.insert(text) {
+                subscriptions.push(Subscription::new(text, read_inner(text)?));
+            }
+        }
+        self.index.add_many(subscriptions)?;
+        for &text in texts {
+            match uses.get_mut(text) {
+                Some(count) => *count += 1,
+                None => drop(uses.insert(text.to_owned(), 1)),
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&self, text: &str) {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        match uses.get_mut(text) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => {
+                uses.remove(text);
+                self.index.remove(&Id::from(text));
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Arc<dyn ElementSnapshot> {
+        self.index.snapshot()
+    }
+}
+
+thread_local! {
+    /// Working memory, one for every level of lists in lists that is being matched.
+    static SCRATCH: RefCell<Vec<MatchScratch>> = const { RefCell::new(Vec::new()) };
+}
+
+impl ElementSnapshot for Snapshot {
+    fn attributes(&self) -> &Attributes {
+        Snapshot::attributes(self)
+    }
+
+    fn satisfied(&self, element: &Event, found: &mut dyn FnMut(&str)) -> Result<()> {
+        let mut scratch = SCRATCH.with(|all| all.borrow_mut().pop()).unwrap_or_default();
+        let matched = self.matches(element, &mut scratch, |id| {
+            if let IdRef::String(text) = id {
+                found(text);
+            }
+        });
+        SCRATCH.with(|all| all.borrow_mut().push(scratch));
+        matched
+    }
+}
