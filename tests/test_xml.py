@@ -83,6 +83,15 @@ TWO = "<r><s><b>1</b></s><s><b>2</b><b>3</b></s></r>"
         ("not(//draft)", "<a/>", True),
         ("count(//a) = 0", "<b/>", True),
         ("1 = 1", "<b/>", True),
+        # What follows or precedes is neither inside nor around.
+        ("//b[1]/following::b[. = 3]", TWO, True),
+        ("//s[1]/following::*[3][. = 3]", TWO, True),
+        ("//s[2]/preceding::*[1][. = 1][self::b]", TWO, True),
+        ("//s/b/preceding::s[b]", TWO, True),
+        ("//b/preceding::r", TWO, False),
+        ("//s/following::b[. = 1]", TWO, False),
+        ("//c[following::a or preceding::a]", "<a><c/></a>", False),
+        ("//c[following::comment() and preceding::text()]", "<a>x<c/><!--y--></a>", True),
         # Recursion: the inner element counts as well as the outer.
         ("//a[@x = 2]/a[@x = 1]/b", "<a x='1'><a x='2'><a x='1'><b/></a></a></a>", True),
         ("//a[@x = 1]/a[@x = 1]/b", "<a x='1'><a x='2'><a x='1'><b/></a></a></a>", False),

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 import tamis
 from tamis import xml
@@ -32,10 +33,14 @@ def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
     endless = open("/dev/zero", "rb")  # noqa: PTH123, SIM115
     with endless, pytest.raises(tamis.LimitError):
         filters.match(endless)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError) as missing:
         xml.Filter().match(tmp_path / "missing.xml")
+    assert missing.value.filename == str(tmp_path / "missing.xml")
+    assert "missing.xml" in str(missing.value)
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        xml.Filter().match(tmp_path)
     with pytest.raises(TypeError, match="a document is bytes, text, a path or a binary stream"):
-        xml.Filter().match(3)  # type: ignore[arg-type]
+        xml.Filter().match(3)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
@@ -94,3 +99,147 @@ def test_declared_attributes_cost_what_they_hold() -> None:
     with pytest.raises(tamis.LimitError) as caught:
         filters.match(f"<!DOCTYPE r [<!ATTLIST a b CDATA '{'x' * 1000}'>]><r>{many}</r>")
     assert caught.value.limit == "expansion"
+
+
+def matches(query: str, document: bytes | str, limits: xml.Limits | None = None) -> bool:
+    filters = xml.Filter(limits=limits)
+    filters.add("q", query)
+    return filters.match(document) == ["q"]
+
+
+def test_white_space_of_entities_is_normalised_in_attributes() -> None:
+    for reference in ("&#13;", "&#10;", "&#9;", " "):
+        document = f"<!DOCTYPE a [<!ENTITY e '{reference}'>]><a b='x&e;y'>&e;</a>"
+        assert matches("/a/@b = 'x y'", document)
+        assert etree.fromstring(document).get("b") == "x y"
+    assert matches("/a/@b = 'x\ry'", "<a b='x&#13;y'/>")
+    nested = "<!DOCTYPE a [<!ENTITY e '&#38;#13;'><!ENTITY f '&e;&#13;'>]><a b='x&f;y'/>"
+    assert matches("/a/@b = 'x\r y'", nested)
+    assert etree.fromstring(nested).get("b") == "x\r y"
+    tokens = "<!DOCTYPE a [<!ATTLIST a b NMTOKENS #IMPLIED><!ENTITY e '&#13;'>]><a b=' x &e; y '/>"
+    assert matches("/a/@b = 'x y'", tokens)
+    assert etree.fromstring(tokens).get("b") == "x y"
+
+
+XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "xhtml1-strict.dtd">'
+
+
+def test_entities_that_only_an_external_dtd_declares_are_a_choice() -> None:
+    document = f"{XHTML}<html title='a&nbsp;b'>c&nbsp;d&amp;</html>"
+    with pytest.raises(tamis.DocumentError, match=r"`nbsp` is not declared.*undeclared_entities"):
+        matches("/html", document)
+    ignore = xml.Limits(undeclared_entities="ignore")
+    assert matches("/html[. = 'cd&'][@title = 'ab']", document, ignore)
+    keep = xml.Limits(undeclared_entities="keep")
+    assert matches("/html[. = 'c&nbsp;d&'][@title = 'a&nbsp;b']", document, keep)
+    assert keep.undeclared_entities == "keep"
+    stream = xml.Filter(limits=keep).stream()
+    stream.feed(document.encode())
+    assert stream.close() == []
+    # Where all declarations were read, or the document says that no other matter, it is an error.
+    for broken in (
+        "<a>&nbsp;</a>",
+        "<!DOCTYPE a [<!ENTITY e 'x'>]><a>&nbsp;</a>",
+        "<!DOCTYPE a [<!ENTITY e SYSTEM 'x'>]><a>&e;</a>",
+        f"<?xml version='1.0' standalone='yes'?>{document}",
+        document.replace("&nbsp;", "&n bsp;"),
+    ):
+        with pytest.raises(tamis.DocumentError):
+            matches("/a", broken, ignore)
+    with pytest.raises(ValueError, match="undeclared_entities is one of error, ignore, keep"):
+        xml.Limits(undeclared_entities="drop")  # type: ignore[arg-type]
+
+
+def test_parameter_entities() -> None:
+    declared = "<!DOCTYPE a [<!ENTITY % p \"<!ENTITY e 'x'>\">{}]><a>&e;</a>"
+    assert matches("/a = 'x'", declared.format("%p;"))
+    assert matches("/a = 'y'", declared.format("<!ENTITY e 'y'>"))
+    external = "<!DOCTYPE a [<!ENTITY % p SYSTEM 'x'>{}<!ENTITY e 'y'>]><a>&e;</a>"
+    assert matches("/a = 'y'", external.format(""))
+    with pytest.raises(tamis.DocumentError, match="never read"):
+        matches("/a", external.format("%p;"))
+    # What is declared behind it may have been declared otherwise in it.
+    assert matches("/a = ''", external.format("%p;"), xml.Limits(undeclared_entities="ignore"))
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "iso-8859-1",
+        "ISO_8859-1",
+        "latin1",
+        "l1",
+        "iso-8859-2",
+        "iso-8859-5",
+        "iso-8859-7",
+        "iso-8859-9",
+        "iso-8859-15",
+        "windows-1251",
+        "cp1252",
+        "windows-1252",
+        "windows-1254",
+        "koi8-r",
+        "us-ascii",
+        "shift_jis",
+        "euc-jp",
+        "gb18030",
+        "gbk",
+        "big5",
+        "euc-kr",
+        "utf-8",
+        "UTF8",
+        "utf-16",
+    ],
+)
+def test_encodings_and_their_aliases(label: str) -> None:
+    codec = {"l1": "latin-1"}.get(label, label)
+    for text in ("e", "\x80", "\u20ac", "\u0131", "\u0436", "\u3042", "\u4f60", "\ud55c"):
+        try:
+            content = f"<?xml version='1.0' encoding='{label}'?><a>{text}</a>".encode(codec)
+        except UnicodeEncodeError:
+            continue
+        if label == "big5" and text in ("\u0436", "\u3042"):
+            continue  # Not in Big5 itself; extensions differ.
+        assert matches(f"/a = '{text}'", content), text
+        if label != "l1":
+            assert etree.fromstring(content).text == text
+
+
+def test_what_an_encoding_does_not_have_is_an_error_with_a_place() -> None:
+    declared = "<?xml version='1.0' encoding='{}'?>\n<a>"
+    for label, content in [
+        ("us-ascii", b"\xe4"),
+        ("shift_jis", b"\x81"),
+        ("gb18030", b"\xff"),
+        ("iso-8859-7", b"\xae"),
+        ("iso-8859-11", b"\xdb"),
+    ]:
+        with pytest.raises(tamis.DocumentError) as caught:
+            matches("/a", declared.format(label).encode() + content + b"</a>")
+        assert (caught.value.line, caught.value.column) == (2, 4), label
+    for label in ("ebcdic-cp-us", "hz-gb-2312", "x-user-defined", "utf-7"):
+        with pytest.raises(tamis.DocumentError, match="is not supported"):
+            matches("/a", declared.format(label).encode() + b"</a>")
+
+
+def test_xml_1_1_is_read_by_the_rules_of_1_0() -> None:
+    assert matches("/a = 'x\u0085y'", "<?xml version='1.1'?><a>x\u0085y</a>")
+    with pytest.raises(tamis.DocumentError, match="no character that XML allows"):
+        matches("/a", "<?xml version='1.1'?><a>&#1;</a>")
+    with pytest.raises(tamis.DocumentError, match="begins with its version"):
+        matches("/a", "<?xml version='2.0'?><a/>")
+
+
+def test_surrogates_and_views() -> None:
+    filters = xml.Filter()
+    filters.add("q", "/a")
+    with pytest.raises(tamis.DocumentError, match=r"the lone surrogate U\+D83D") as caught:
+        filters.match("<a>\n\u00e4\ud83d</a>")
+    assert (caught.value.line, caught.value.column) == (2, 2)
+    content = b"<a>x</a>"
+    assert filters.match(memoryview(content)) == ["q"]
+    assert filters.match(memoryview(bytearray(b"<.a./.>."))[::2]) == ["q"]
+    stream = filters.stream()
+    stream.feed(memoryview(content)[:3])
+    stream.feed(memoryview(content)[3:])
+    assert stream.close() == ["q"]

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -52,10 +53,8 @@ def test_a_failing_batch_adds_nothing() -> None:
         ("//x:a", 3, "the unknown prefix `x`"),
         ("matches(a, 'b')", 1, "the unknown function `matches`"),
         ("not(a, b)", 1, "expected 1 argument"),
-        ("//a[$x]", 5, "a variable"),
-        ("id('x')", 1, "the function `id`"),
-        ("//a/following::b", 5, "the axis `following`"),
-        ("//a/preceding::b", 5, "the axis `preceding`"),
+        ("//a[$x]", 5, "the unknown variable `$x`"),
+        ("//a/namespace::b", 5, "the axis `namespace`"),
         ("a is b", 3, "found `is`"),
     ],
 )
@@ -123,3 +122,59 @@ def test_limits_can_be_set() -> None:
         filters.match("<a><b><c/></b></a>")
     with pytest.raises(ValueError, match="engine is one of auto, yfilter"):
         xml.Filter(engine="zfilter")  # type: ignore[arg-type]
+
+
+def test_a_namespace_needs_a_prefix() -> None:
+    filters = xml.Filter()
+    with pytest.raises(tamis.ExpressionError, match="a namespace needs a prefix"):
+        filters.add("q", "//a", namespaces={"": "urn:p"})
+    with pytest.raises(tamis.ExpressionError, match="a namespace needs a prefix"):
+        filters.add_many({"q": "//a"}, namespaces={"": "urn:p"})
+    with pytest.raises(tamis.ExpressionError, match="gives no namespace a prefix"):
+        filters.add("q", "//a", namespaces={"p": ""})
+    with pytest.raises(tamis.ExpressionError, match="no lone surrogate"):
+        filters.add("q", "//a[. = '\ud800']")
+    assert len(filters) == 0
+
+
+def test_variables_are_given_with_a_filter(tmp_path: Path) -> None:
+    filters = xml.Filter()
+    filters.add("most", "//price[. < $most]", variables={"most": 300})
+    filters.add("name", "//name[. = $p:name]", variables={"p:name": 'it\'s "x"'})
+    filters.add("position", "//price[$n]", variables={"n": 2})
+    filters.add_many({"flag": "$on", "not": "not($on)"}, variables={"on": True})
+    document = '<c><price>299</price><name>it\'s "x"</name></c>'
+    assert filters.match(document) == ["most", "name", "flag"]
+    assert filters["most"].variables == {"most": 300.0}
+    assert filters["name"].variables == {"p:name": 'it\'s "x"'}
+    assert filters["flag"].variables == {"on": True}
+    filters.save(tmp_path)
+    opened = xml.open(tmp_path)
+    assert opened.match(document) == ["most", "name", "flag"]
+    assert opened["flag"].variables == {"on": True}
+    with pytest.raises(TypeError, match="the variable `x` is a string, a number or a boolean"):
+        filters.add("q", "$x", variables={"x": []})  # type: ignore[dict-item]
+    with pytest.raises(tamis.ExpressionSyntaxError, match="a node-set"):
+        filters.add("q", "count($x)", variables={"x": "a"})
+
+
+def test_long_sums_are_not_deep() -> None:
+    filters = xml.Filter()
+    filters.add("sum", " + ".join(["count(//a)"] * 5000) + " = 5000")
+    filters.add("mixed", "1 + 2 * 3 - 4 div 2 - 1 = 4 and 2 * 3 mod 4 * 5 = 10 and -2 - -3 = 1")
+    filters.add("left", "10 - 3 - 2 = 5 and 8 div 4 div 2 = 1 and 1 - (2 - 3) = 2")
+    assert filters.match("<a/>") == ["sum", "mixed", "left"]
+
+
+@pytest.mark.parametrize("engine", ["auto", "scan"])
+def test_elements_are_identified_by_attributes_of_type_id(engine: xml.Engine) -> None:
+    filters = xml.Filter(engine=engine)
+    filters.add("one", "id('x')/b")
+    filters.add("many", "count(id('x y  z')) = 2")
+    filters.add("nodes", "count(id(//ref)) = 2")
+    filters.add("none", "id('q')")
+    filters.add("name", "name(id('y')) = 'c'")
+    types = "<!DOCTYPE a [<!ATTLIST a i ID #IMPLIED><!ATTLIST c i ID #IMPLIED>]>"
+    content = "<a i='x' j='q'><b i='z'/><c i=' y '/><c i='y'/><ref>y</ref><ref>x q</ref></a>"
+    assert filters.match(types + content) == ["one", "many", "nodes", "name"]
+    assert filters.match(content) == []

@@ -99,7 +99,7 @@ def test_damage_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     file.write_bytes(content)
     manifest = tmp_path / "filter.json"
     text = manifest.read_text()
-    for wrong in ["", "{}", text.replace('"format": 1', '"format": 9'), text[:40], "[]"]:
+    for wrong in ["", "{}", text.replace('"format": 2', '"format": 9'), text[:40], "[]"]:
         manifest.write_text(wrong)
         with pytest.raises(StorageError, match=r"filter\.json"):
             xml.open(tmp_path)

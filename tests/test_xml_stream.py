@@ -27,10 +27,13 @@ def test_what_is_certain_is_told_at_once() -> None:
     filters.add("no draft", "not(//draft)")
     filters.add("count", "count(//product) = 1")
     filters.add("nested", "//product[price]")
+    filters.add("or", "//nothing or //product")
+    filters.add("union", "//price | //nothing")
+    filters.add("boolean", "boolean(//product[@id])")
     stream = filters.stream()
-    assert stream.feed(CATALOG[:25]) == ["path", "attribute"]
+    assert set(stream.feed(CATALOG[:25])) == {"path", "or", "attribute", "boolean"}
     assert stream.feed(CATALOG[25:28]) == []
-    assert stream.feed(CATALOG[28:35]) == ["below"]
+    assert set(stream.feed(CATALOG[28:35])) == {"union", "below"}
     assert stream.feed(CATALOG[35:40]) == []
     assert stream.feed(CATALOG[40:43]) == ["content"]
     assert stream.feed(CATALOG[43:-1]) == []
@@ -39,6 +42,19 @@ def test_what_is_certain_is_told_at_once() -> None:
     for use in (stream.close, lambda: stream.feed(b"<a/>")):
         with pytest.raises(ValueError, match="the document has ended"):
             use()
+
+
+def test_long_values_are_told_as_early_as_short_ones() -> None:
+    for value in ("x", "x" * 64, "x" * 65, "x" * 5000):
+        filters = xml.Filter()
+        filters.add("own", f"//a[@x = '{value}']")
+        filters.add("below", f"//a[@x = '{value}']/b//c")
+        stream = filters.stream()
+        assert stream.feed(f"<r><a x='{value}'>".encode()) == ["own"]
+        assert stream.feed(b"<b><d>") == []
+        assert stream.feed(b"<c>") == ["below"]
+        assert stream.feed(b"</c></d></b></a></r>") == []
+        assert stream.close() == ["own", "below"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -133,3 +149,15 @@ def test_markup_without_end_takes_linear_time() -> None:
             stream.feed(b"x" * 100)
         with pytest.raises(tamis.DocumentError):
             stream.close()
+
+
+def test_text_without_markup_takes_linear_time() -> None:
+    filters = xml.Filter(limits=xml.Limits(document=64 << 20))
+    filters.add("q", "/a[contains(., 'y')]")
+    stream = filters.stream()
+    stream.feed(b"<a>")
+    piece = b"x" * 1024
+    for _ in range(32_768):
+        stream.feed(piece)
+    assert stream.feed(b"y</a>") == ["q"]
+    assert stream.close() == ["q"]

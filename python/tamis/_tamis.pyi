@@ -32,6 +32,8 @@ __all__ = [
     "Workload",
     "XmlExplanation",
     "XmlLimits",
+    "XmlMatch",
+    "XmlNode",
     "XmlStream",
     "__version__",
     "measurable",
@@ -318,17 +320,21 @@ class Index:
         Raises:
             UnknownIdError: There is none of that id.
         """
-    def match(self, event: _Event, *, document: _Document | None = None) -> list[Any]:
+    def match(
+        self, event: _Event, *, document: _Document | None = None, timeout: float | None = None
+    ) -> list[Any]:
         """The ids of the subscriptions that an event matches, in insertion order.
 
         Args:
             event: A mapping, or JSON as text or bytes.
             document: What `xpath('...')` asks about: bytes, text, the path of a file, or an open
                 binary file or stream. Without one, the answer is unknown.
+            timeout: Seconds that matching may take, once event and document have been read.
 
         Raises:
             EventError: The event cannot be decoded.
             DocumentError: The document is not well formed.
+            MatchTimeoutError: Matching took longer than `timeout`.
         """
     @overload
     def match_batch(
@@ -653,7 +659,11 @@ class XmlLimits:
         attributes: int | None = None,
         names: int | None = None,
         expansion: int | None = None,
+        filter_work: int | None = None,
+        document_work: int | None = None,
+        filter_memory: int | None = None,
         memory: int | None = None,
+        undeclared_entities: Literal["error", "ignore", "keep"] = "error",
     ) -> XmlLimits: ...
     @property
     def xpath(self) -> int:
@@ -674,8 +684,24 @@ class XmlLimits:
     def expansion(self) -> int:
         """Bytes that a document's entities expand to, all references together."""
     @property
+    def filter_work(self) -> int:
+        """Units of work, of about a nanosecond each, to evaluate one filter on one document."""
+    @property
+    def document_work(self) -> int:
+        """Units of work to match one document with all filters."""
+    @property
+    def filter_memory(self) -> int:
+        """Bytes that the evaluation of one filter may hold at one time."""
+    @property
     def memory(self) -> int:
         """State sets that an engine remembers from document to document."""
+    @property
+    def undeclared_entities(self) -> str:
+        """What becomes of a reference to an entity that only an external DTD could declare.
+
+        With `"error"` the document is an error, with `"ignore"` the reference stands for nothing,
+        with `"keep"` it stays as it is written.
+        """
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
@@ -695,10 +721,35 @@ class XmlExplanation:
         """
 
 @final
+class XmlNode:
+    """A node of a document that a filter selects."""
+
+    @property
+    def path(self) -> str:
+        """Where it is, as an XPath expression in the document's own prefixes."""
+    @property
+    def line(self) -> int:
+        """The line on which it begins, from 1; of an attribute, the line of its element."""
+    @property
+    def text(self) -> str:
+        """Its string value."""
+
+@final
+class XmlMatch:
+    """A filter that a document satisfies, and the nodes that it selects."""
+
+    @property
+    def id(self) -> str | int:
+        """The filter's id."""
+    @property
+    def nodes(self) -> list[XmlNode]:
+        """The nodes in document order; none where the expression is no node-set."""
+
+@final
 class XmlStream:
     """A document that is matched while it arrives; made by `Filter.stream`."""
 
-    def feed(self, piece: bytes | bytearray) -> list[Any]:
+    def feed(self, piece: bytes | bytearray | memoryview) -> list[Any]:
         """Take the next bytes of the document.
 
         Returns:
@@ -728,6 +779,9 @@ class FilterSubscription:
     @property
     def namespaces(self) -> dict[str, str]:
         """The namespaces that its prefixes stand for."""
+    @property
+    def variables(self) -> dict[str, str | float | bool]:
+        """The values that its variables stand for."""
 
 @final
 class Filter:
@@ -742,13 +796,21 @@ class Filter:
     """
 
     def __new__(cls, *, engine: Engine = "auto", limits: XmlLimits | None = None) -> Filter: ...
-    def add(self, id: _Id, xpath: str, *, namespaces: Mapping[str, str] | None = None) -> None:
+    def add(
+        self,
+        id: _Id,
+        xpath: str,
+        *,
+        namespaces: Mapping[str, str] | None = None,
+        variables: Mapping[str, str | float | bool] | None = None,
+    ) -> None:
         """Add a filter, replacing the one of the same id.
 
         Args:
             id: A string or a 64-bit integer.
             xpath: An XPath 1.0 expression.
             namespaces: The namespaces that its prefixes stand for.
+            variables: The values that its variables stand for.
 
         Raises:
             ExpressionSyntaxError: The text is no expression that filters take; says where and why.
@@ -758,6 +820,7 @@ class Filter:
         items: Iterable[tuple[_Id, str]] | Mapping[Any, str],
         *,
         namespaces: Mapping[str, str] | None = None,
+        variables: Mapping[str, str | float | bool] | None = None,
     ) -> None:
         """Add all filters, or none.
 
@@ -765,6 +828,7 @@ class Filter:
             items: (id, xpath) each, or a mapping of ids to expressions. Of equal ids the last
                 counts.
             namespaces: The namespaces that prefixes stand for, in all of them.
+            variables: The values that variables stand for, in all of them.
 
         Raises:
             TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
@@ -775,33 +839,57 @@ class Filter:
         Raises:
             UnknownIdError: There is none of that id.
         """
-    def match(self, document: _Document) -> list[Any]:
+    @overload
+    def match(
+        self, document: _Document, *, nodes: Literal[False] = False, timeout: float | None = None
+    ) -> list[Any]:
         """The ids of the filters that a document satisfies, in insertion order.
 
         Args:
             document: Bytes, text, the path of a file, or an open binary file or stream.
+            nodes: Return `xml.Match` objects, which say which nodes each filter selects.
+            timeout: Seconds that matching may take, once the document has been read.
 
         Raises:
             DocumentError: The document is not well formed; says where and why.
-            LimitError: It is larger or deeper than the limits allow.
+            LimitError: It is larger or deeper than the limits allow, or a filter takes more work or
+                memory, whose id is then the error's `filter`.
+            MatchTimeoutError: Matching took longer than `timeout`.
         """
     @overload
+    def match(
+        self, document: _Document, *, nodes: Literal[True], timeout: float | None = None
+    ) -> list[XmlMatch]: ...
+    @overload
     def match_batch(
-        self, documents: Iterable[_Document], *, on_error: Literal["raise"] = "raise"
+        self,
+        documents: Iterable[_Document],
+        *,
+        on_error: Literal["raise"] = "raise",
+        timeout: float | None = None,
     ) -> list[list[Any]]: ...
     @overload
     def match_batch(
-        self, documents: Iterable[_Document], *, on_error: Literal["skip"]
+        self,
+        documents: Iterable[_Document],
+        *,
+        on_error: Literal["skip"],
+        timeout: float | None = None,
     ) -> Skipped[list[list[Any]]]: ...
     @overload
     def match_batch(
-        self, documents: Iterable[_Document], *, on_error: Literal["collect"]
+        self,
+        documents: Iterable[_Document],
+        *,
+        on_error: Literal["collect"],
+        timeout: float | None = None,
     ) -> Collected[list[list[Any]]]:
         """The ids of the filters that each document satisfies: one list per document.
 
         Args:
             documents: An iterable of documents, all matched against the filters of one moment.
             on_error: What becomes of documents that cannot be read, as in `Index.match_batch`.
+            timeout: Seconds that matching all of them may take.
         """
     def stream(self) -> XmlStream:
         """Begin a document that arrives in pieces, matched against the filters of this moment."""
@@ -913,6 +1001,7 @@ class Graph:
         *,
         sinks_only: bool = False,
         strategy: Strategy = "auto",
+        timeout: float | None = None,
     ) -> GraphMatches:
         """The ids of the nodes that an event reaches, each as soon as it is found.
 
@@ -921,9 +1010,11 @@ class Graph:
             source: The node it starts from, which is not asked.
             sinks_only: Whether only nodes that no edge leads on from are wanted.
             strategy: How the search is driven; all find the same nodes, not in the same order.
+            timeout: Seconds from now after which asking for the next node fails.
 
         Raises:
             UnknownIdError: No node has the source's id.
+            MatchTimeoutError: The search took longer than `timeout`.
         """
     @overload
     def match_batch(

@@ -75,6 +75,7 @@ class LimitError(TamisError, ValueError):
         limit: The name of the limit.
         found: How much there was when counting stopped.
         allowed: How much is allowed.
+        filter: The id of the XML filter that needed more; None where it was no filter's evaluation.
     """
 
     def __init__(
@@ -84,11 +85,25 @@ class LimitError(TamisError, ValueError):
         limit: str = "",
         found: int = 0,
         allowed: int = 0,
+        filter: str | int | None = None,
     ) -> None:
         super().__init__(message)
         self.limit = limit
         self.found = found
         self.allowed = allowed
+        self.filter = filter
+
+
+class MatchTimeoutError(TamisError, TimeoutError):
+    """A match that was not done when its `timeout` was over.
+
+    Attributes:
+        seconds: How long it was given.
+    """
+
+    def __init__(self, message: str, *, seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class EventError(TamisError, ValueError):

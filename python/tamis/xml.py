@@ -15,6 +15,8 @@ from typing import Literal, TypeAlias
 from tamis._tamis import Filter, FilterSubscription
 from tamis._tamis import XmlExplanation as Explanation
 from tamis._tamis import XmlLimits as Limits
+from tamis._tamis import XmlMatch as Match
+from tamis._tamis import XmlNode as Node
 from tamis._tamis import XmlStream as Stream
 
 Engine: TypeAlias = Literal[
@@ -23,4 +25,14 @@ Engine: TypeAlias = Literal[
 
 open = Filter.open
 
-__all__ = ["Engine", "Explanation", "Filter", "FilterSubscription", "Limits", "Stream", "open"]
+__all__ = [
+    "Engine",
+    "Explanation",
+    "Filter",
+    "FilterSubscription",
+    "Limits",
+    "Match",
+    "Node",
+    "Stream",
+    "open",
+]

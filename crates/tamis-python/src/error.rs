@@ -1,6 +1,6 @@
 //! How do the engine's errors reach Python? As the exceptions of `tamis.errors`, made here alone.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -14,7 +14,13 @@ pub fn raise(py: Python<'_>, error: &tamis::Error) -> PyErr {
 }
 
 fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict>) -> PyResult<PyErr> {
-    let class = match error {
+    let class = describe(error, details)?;
+    exception(py, class, &error.to_string(), Some(details))
+}
+
+/// The class of an error's exception, whose attributes are added to `details`.
+fn describe(error: &tamis::Error, details: &Bound<'_, PyDict>) -> PyResult<&'static str> {
+    Ok(match error {
         tamis::Error::Syntax(error) => {
             details.set_item("line", error.line)?;
             details.set_item("column", error.column)?;
@@ -29,6 +35,15 @@ fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict
             details.set_item("allowed", allowed)?;
             "LimitError"
         }
+        tamis::Error::Filter { id, cause } => {
+            // The cause says what went wrong, and this by which filter.
+            details.set_item("filter", crate::id::write(details.py(), id.as_ref())?)?;
+            describe(cause, details)?
+        }
+        tamis::Error::Timeout { seconds } => {
+            details.set_item("seconds", seconds)?;
+            "MatchTimeoutError"
+        }
         tamis::Error::Document { line, column, .. } => {
             details.set_item("line", line)?;
             details.set_item("column", column)?;
@@ -41,8 +56,7 @@ fn build<'py>(py: Python<'py>, error: &tamis::Error, details: &Bound<'py, PyDict
             "StorageError"
         }
         _ => "ExpressionError",
-    };
-    exception(py, class, &error.to_string(), Some(details))
+    })
 }
 
 /// An exception of `tamis.errors` by the name of its class.
@@ -60,6 +74,12 @@ fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
     exception(py, class, message, None).unwrap_or_else(|failure| failure)
 }
 
+/// A document whose text has a lone surrogate, at a line and a column.
+pub fn document(py: Python<'_>, &(line, column, code): &(usize, usize, u32)) -> PyErr {
+    let message = format!("the lone surrogate U+{code:04X}, which XML does not allow");
+    raise(py, &tamis::Error::Document { line, column, message })
+}
+
 /// An event that cannot be used.
 pub fn event(py: Python<'_>, message: &str) -> PyErr {
     named(py, "EventError", message)
@@ -73,6 +93,16 @@ pub fn expression(py: Python<'_>, message: &str) -> PyErr {
 /// An id or metadata that cannot be used, or a batch of the wrong shape.
 pub fn subscription(py: Python<'_>, message: &str) -> PyErr {
     named(py, "SubscriptionError", message)
+}
+
+/// How long a match may take, given in seconds.
+pub fn deadline(timeout: Option<f64>) -> PyResult<Option<tamis::Deadline>> {
+    let Some(seconds) = timeout else { return Ok(None) };
+    match std::time::Duration::try_from_secs_f64(seconds) {
+        Ok(given) => Ok(tamis::Deadline::after(given)),
+        Err(_) if seconds > 0.0 => Ok(None),
+        Err(_) => Err(PyValueError::new_err(format!("timeout is a number of seconds from 0, not {seconds}"))),
+    }
 }
 
 /// An id that no subscription has.

@@ -149,13 +149,15 @@ impl Index {
 
     /// The ids of the subscriptions that an event matches, in insertion order. A document is what
     /// `xpath('...')` asks about: bytes, text, a path or a binary stream.
-    #[pyo3(name = "match", signature = (event, *, document=None))]
+    #[pyo3(name = "match", signature = (event, *, document=None, timeout=None))]
     fn match_event<'py>(
         &self,
         py: Python<'py>,
         event: &Bound<'py, PyAny>,
         document: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
+        let deadline = error::deadline(timeout)?;
         let snapshot = self.index.snapshot();
         let document = self.document(document)?;
         with_working(|working| {
@@ -163,8 +165,9 @@ impl Index {
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let mut found = Vec::new();
             let matched = py.detach(|| {
-                self.read_document(&snapshot, &document, decoded)?;
-                snapshot.matches(decoded, scratch, |id| found.push(id)).map_err(Failure::Engine)
+                self.read_document_within(&snapshot, &document, deadline, decoded)?;
+                let matched = snapshot.matches_within(decoded, deadline, scratch, |id| found.push(id));
+                matched.map_err(Failure::Engine)
             });
             matched.map_err(|failure| failure.raise(py))?;
             id::write_all(py, found)
@@ -420,10 +423,20 @@ impl Index {
         document: &Option<Source>,
         event: &mut Event,
     ) -> Result<(), Failure> {
+        self.read_document_within(snapshot, document, None, event)
+    }
+
+    fn read_document_within(
+        &self,
+        snapshot: &Snapshot,
+        document: &Option<Source>,
+        deadline: Option<tamis::Deadline>,
+        event: &mut Event,
+    ) -> Result<(), Failure> {
         match document {
-            Some(source) => {
-                source.with(&self.index.limits().xml, |input| snapshot.read_document(input, event))
-            }
+            Some(source) => source.with(&self.index.limits().xml, |input| {
+                snapshot.read_document_within(input, deadline, event)
+            }),
             None => Ok(()),
         }
     }

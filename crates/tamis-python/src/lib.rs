@@ -49,5 +49,5 @@ mod _tamis {
     #[pymodule_export]
     use crate::term::Term;
     #[pymodule_export]
-    use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits, XmlStream};
+    use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits, XmlMatch, XmlNode, XmlStream};
 }

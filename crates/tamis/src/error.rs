@@ -38,6 +38,18 @@ pub enum Error {
         /// How much is allowed.
         allowed: usize,
     },
+    /// A match that was not done when its time was up.
+    Timeout {
+        /// How long it was given.
+        seconds: f64,
+    },
+    /// An XML filter that could not be evaluated.
+    Filter {
+        /// The filter's id.
+        id: crate::Id,
+        /// Why not.
+        cause: Box<Error>,
+    },
     /// A file of an index that cannot be written, read or trusted.
     Storage {
         /// The file or folder.
@@ -102,6 +114,8 @@ impl fmt::Display for Error {
             Error::Limit { what, name, found, allowed } => {
                 write!(f, "{what}: {found} exceeds the limit of {allowed} (limit `{name}`)")
             }
+            Error::Timeout { seconds } => write!(f, "the match was not done after {seconds} s"),
+            Error::Filter { id, cause } => write!(f, "filter {id}: {cause}"),
             Error::Storage { path, reason } => write!(f, "{path}: {reason}"),
             Error::Cancelled => f.write_str("cancelled; nothing has changed"),
             Error::Item { position, name, cause } => write!(f, "item {position} ({name}): {cause}"),

@@ -32,6 +32,7 @@
 extern crate self as tamis;
 
 mod column;
+mod deadline;
 mod error;
 mod event;
 mod explain;
@@ -53,6 +54,7 @@ mod truth;
 mod value;
 pub mod xml;
 
+pub use deadline::Deadline;
 pub use error::{Error, Result, SyntaxError};
 pub use event::{
     ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, OnError, Presence, RefusedEvents, Values,

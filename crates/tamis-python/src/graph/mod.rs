@@ -144,7 +144,11 @@ impl Graph {
     }
 
     /// The ids of the nodes that an event reaches from a source, each as soon as it is found.
-    #[pyo3(name = "match", signature = (event, source, *, sinks_only=false, strategy="auto"))]
+    /// A `timeout` begins now, whenever they are asked for.
+    #[pyo3(
+        name = "match", signature = (event, source, *, sinks_only=false, strategy="auto", timeout=None)
+    )]
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     fn match_event(
         &self,
         py: Python<'_>,
@@ -152,14 +156,18 @@ impl Graph {
         source: &Bound<'_, PyAny>,
         sinks_only: bool,
         strategy: &str,
+        timeout: Option<f64>,
     ) -> PyResult<GraphMatches> {
+        let deadline = error::deadline(timeout)?;
         let strategy = read_strategy(strategy)?;
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
         let mut decoded = Event::default();
         event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
         let search = snapshot.search(decoded, source, strategy, sinks_only);
-        Ok(GraphMatches { search: search.map_err(|error| error::raise(py, &error))? })
+        let mut search = search.map_err(|error| error::raise(py, &error))?;
+        search.set_deadline(deadline);
+        Ok(GraphMatches { search })
     }
 
     /// The ids of the nodes that each event reaches: one list per event. The source is that of all

@@ -1,6 +1,8 @@
 //! `tamis.xml.XmlLimits`: the bounds on filters and documents.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tamis::xml::UndeclaredEntities;
 
 /// Bounds on filters and documents; what is not given keeps its default.
 #[pyclass(module = "tamis.xml", name = "XmlLimits", frozen, eq)]
@@ -10,7 +12,11 @@ pub struct XmlLimits(pub tamis::xml::Limits);
 #[pymethods]
 impl XmlLimits {
     #[new]
-    #[pyo3(signature = (*, xpath=None, document=None, document_depth=None, attributes=None, names=None, expansion=None, memory=None))]
+    #[pyo3(signature = (
+        *, xpath=None, document=None, document_depth=None, attributes=None, names=None, expansion=None,
+        filter_work=None, document_work=None, filter_memory=None, memory=None, undeclared_entities="error"
+    ))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         xpath: Option<usize>,
         document: Option<usize>,
@@ -18,18 +24,30 @@ impl XmlLimits {
         attributes: Option<usize>,
         names: Option<usize>,
         expansion: Option<usize>,
+        filter_work: Option<usize>,
+        document_work: Option<usize>,
+        filter_memory: Option<usize>,
         memory: Option<usize>,
-    ) -> Self {
+        undeclared_entities: &str,
+    ) -> PyResult<Self> {
         let default = tamis::xml::Limits::default();
-        XmlLimits(tamis::xml::Limits {
+        let undeclared_entities = UndeclaredEntities::find(undeclared_entities).ok_or_else(|| {
+            let message = "undeclared_entities is one of error, ignore, keep";
+            PyValueError::new_err(format!("{message}, not {undeclared_entities:?}"))
+        })?;
+        Ok(XmlLimits(tamis::xml::Limits {
             xpath: xpath.unwrap_or(default.xpath),
             document: document.unwrap_or(default.document),
             document_depth: document_depth.unwrap_or(default.document_depth),
             attributes: attributes.unwrap_or(default.attributes),
             names: names.unwrap_or(default.names),
             expansion: expansion.unwrap_or(default.expansion),
+            filter_work: filter_work.unwrap_or(default.filter_work),
+            document_work: document_work.unwrap_or(default.document_work),
+            filter_memory: filter_memory.unwrap_or(default.filter_memory),
             memory: memory.unwrap_or(default.memory),
-        })
+            undeclared_entities,
+        }))
     }
 
     /// Bytes of an XPath expression.
@@ -68,6 +86,30 @@ impl XmlLimits {
         self.0.expansion
     }
 
+    /// Units of work, of about a nanosecond each, to evaluate one filter on one document.
+    #[getter]
+    fn filter_work(&self) -> usize {
+        self.0.filter_work
+    }
+
+    /// Units of work to match one document with all filters.
+    #[getter]
+    fn document_work(&self) -> usize {
+        self.0.document_work
+    }
+
+    /// Bytes that the evaluation of one filter may hold at one time.
+    #[getter]
+    fn filter_memory(&self) -> usize {
+        self.0.filter_memory
+    }
+
+    /// What becomes of references that only an external DTD could explain.
+    #[getter]
+    fn undeclared_entities(&self) -> &'static str {
+        self.0.undeclared_entities.name()
+    }
+
     /// State sets that an engine remembers from document to document.
     #[getter]
     fn memory(&self) -> usize {
@@ -75,12 +117,22 @@ impl XmlLimits {
     }
 
     pub fn __repr__(&self) -> String {
-        let tamis::xml::Limits { xpath, document, document_depth, attributes, names, expansion, memory } =
-            &self.0;
-        format!(
-            "XmlLimits(xpath={xpath}, document={document}, document_depth={document_depth}, \
-             attributes={attributes}, names={names}, expansion={expansion}, memory={memory})"
-        )
+        let limits = &self.0;
+        let bounds = [
+            ("xpath", limits.xpath),
+            ("document", limits.document),
+            ("document_depth", limits.document_depth),
+            ("attributes", limits.attributes),
+            ("names", limits.names),
+            ("expansion", limits.expansion),
+            ("filter_work", limits.filter_work),
+            ("document_work", limits.document_work),
+            ("filter_memory", limits.filter_memory),
+            ("memory", limits.memory),
+        ];
+        let bounds: Vec<String> = bounds.iter().map(|(name, bound)| format!("{name}={bound}")).collect();
+        let entities = limits.undeclared_entities.name();
+        format!("XmlLimits({}, undeclared_entities='{entities}')", bounds.join(", "))
     }
 }
 

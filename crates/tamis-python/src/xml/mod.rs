@@ -2,17 +2,18 @@
 
 mod explanation;
 mod limits;
+mod matched;
 mod source;
 mod stream;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString};
+use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString};
 use tamis::OnError;
-use tamis::xml::Engine;
+use tamis::xml::{Engine, Variable, XPath};
 
 use crate::error;
 use crate::id;
@@ -21,6 +22,7 @@ use crate::refused::{Part, Refusals, read_on_error};
 pub use explanation::XmlExplanation;
 pub use limits::XmlLimits;
 use limits::or_default;
+pub use matched::{XmlMatch, XmlNode};
 pub use source::{Failure, Source};
 pub use stream::XmlStream;
 
@@ -43,29 +45,32 @@ impl Filter {
     }
 
     /// Add a filter, replacing the one of the same id.
-    #[pyo3(signature = (id, xpath, *, namespaces=None))]
+    #[pyo3(signature = (id, xpath, *, namespaces=None, variables=None))]
     fn add(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
         xpath: &Bound<'_, PyAny>,
         namespaces: Option<&Bound<'_, PyAny>>,
+        variables: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let subscription = self.subscription(id, xpath, &read_namespaces(namespaces)?)?;
+        let (namespaces, variables) = (read_namespaces(namespaces)?, read_variables(variables)?);
+        let subscription = self.subscription(id, xpath, &namespaces, &variables)?;
         py.detach(|| self.filter.add_many(vec![subscription]));
         Ok(())
     }
 
     /// Add all filters, given as (id, xpath) or as a mapping of ids to expressions; where one fails,
     /// none is added.
-    #[pyo3(signature = (items, *, namespaces=None))]
+    #[pyo3(signature = (items, *, namespaces=None, variables=None))]
     fn add_many(
         &self,
         py: Python<'_>,
         items: &Bound<'_, PyAny>,
         namespaces: Option<&Bound<'_, PyAny>>,
+        variables: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let namespaces = read_namespaces(namespaces)?;
+        let (namespaces, variables) = (read_namespaces(namespaces)?, read_variables(variables)?);
         let items = items::pairs(items, "add_many takes an iterable of (id, xpath) pairs")?;
         let mut subscriptions = Vec::new();
         for item in items::enumerate(items) {
@@ -75,7 +80,7 @@ impl Filter {
                 let failure = error::subscription(py, "an item is (id, xpath)");
                 return Err(error::at_item(py, failure, position, "item"));
             };
-            let read = self.subscription(id, xpath, &namespaces);
+            let read = self.subscription(id, xpath, &namespaces, &variables);
             subscriptions.push(read.map_err(|failure| items::at_id(py, failure, position, id))?);
         }
         py.detach(|| self.filter.add_many(subscriptions));
@@ -90,30 +95,43 @@ impl Filter {
         }
     }
 
-    /// The ids of the filters that a document satisfies, in insertion order.
-    #[pyo3(name = "match")]
+    /// The ids of the filters that a document satisfies, in insertion order, or with `nodes` also the
+    /// nodes that each selects.
+    #[pyo3(name = "match", signature = (document, *, nodes=false, timeout=None))]
     fn match_document<'py>(
         &self,
         py: Python<'py>,
         document: &Bound<'py, PyAny>,
+        nodes: bool,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
+        let deadline = error::deadline(timeout)?;
         let source = Source::read(document, self.filter.limits())?;
         let snapshot = self.filter.snapshot();
-        let found = py.detach(|| self.matches(&snapshot, &source)).map_err(|failure| failure.raise(py))?;
-        write_ids(py, found)
+        if nodes {
+            let found = py.detach(|| {
+                source.with(self.filter.limits(), |input| self.filter.select(&snapshot, input, deadline))
+            });
+            let found = found.map_err(|failure| failure.raise(py))?;
+            return PyList::new(py, found.into_iter().map(XmlMatch::new));
+        }
+        let found = py.detach(|| self.matches(&snapshot, &source, deadline));
+        write_ids(py, found.map_err(|failure| failure.raise(py))?)
     }
 
     /// The ids of the filters that each document satisfies: one list per document. All are matched
     /// against the filters of one moment. `on_error` says what becomes of documents that cannot be read,
-    /// as in `Index.match_batch`.
-    #[pyo3(signature = (documents, *, on_error="raise"))]
+    /// as in `Index.match_batch`. A `timeout` is for all of them.
+    #[pyo3(signature = (documents, *, on_error="raise", timeout=None))]
     fn match_batch<'py>(
         &self,
         py: Python<'py>,
         documents: &Bound<'py, PyAny>,
         on_error: &str,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let on_error = read_on_error(on_error)?;
+        let deadline = error::deadline(timeout)?;
         let snapshot = self.filter.snapshot();
         let (results, mut refusals) = (PyList::empty(py), Refusals::new(on_error));
         let mut documents = iterate(documents, "match_batch takes an iterable of documents")?;
@@ -132,7 +150,8 @@ impl Filter {
             }
             let mut found = py.detach(|| {
                 let mut failed = false;
-                let matches = sources.iter().map(|(at, source)| (*at, self.matches(&snapshot, source)));
+                let matches =
+                    sources.iter().map(|(at, source)| (*at, self.matches(&snapshot, source, deadline)));
                 // Where the first failure ends the batch, no more is matched.
                 let matches = matches.take_while(|(_, found)| {
                     let wanted = !failed || on_error != OnError::Raise;
@@ -145,6 +164,10 @@ impl Filter {
                 let answer = match found.next_if(|(matched, _)| *matched == at) {
                     None => PyList::empty(py),
                     Some((_, Ok(found))) => write_ids(py, found)?,
+                    // It is the batch whose time is over, not a document that cannot be read.
+                    Some((_, Err(failure @ Failure::Engine(tamis::Error::Timeout { .. })))) => {
+                        return Err(error::at_item(py, failure.raise(py), first + at, "document"));
+                    }
                     Some((_, Err(failure))) => {
                         refusals.note(py, first + at, None, Part::Document, failure.raise(py))?;
                         PyList::empty(py)
@@ -254,6 +277,7 @@ impl Filter {
         id: &Bound<'_, PyAny>,
         xpath: &Bound<'_, PyAny>,
         namespaces: &[(String, String)],
+        variables: &[(String, Variable)],
     ) -> PyResult<tamis::xml::FilterSubscription> {
         let py = id.py();
         let id = id::read(id)?;
@@ -263,7 +287,12 @@ impl Filter {
         };
         let namespaces: Vec<(&str, &str)> =
             namespaces.iter().map(|(prefix, name)| (&**prefix, &**name)).collect();
-        let xpath = tamis::xml::XPath::parse(text.to_str()?, &namespaces, self.filter.limits());
+        let Ok(text) = text.to_str() else {
+            return Err(error::expression(py, "an XPath expression holds no lone surrogate"));
+        };
+        let variables: Vec<(&str, Variable)> =
+            variables.iter().map(|(name, value)| (&**name, value.clone())).collect();
+        let xpath = XPath::parse_with(text, &namespaces, &variables, self.filter.limits());
         let xpath = xpath.map_err(|failure| error::raise(py, &failure))?;
         Ok(tamis::xml::FilterSubscription::new(id, xpath))
     }
@@ -272,10 +301,11 @@ impl Filter {
         &self,
         snapshot: &'s tamis::xml::FilterSnapshot,
         source: &Source,
+        deadline: Option<tamis::Deadline>,
     ) -> Result<Found<'s>, Failure> {
         let mut found = Vec::new();
         source.with(self.filter.limits(), |input| {
-            self.filter.matches(snapshot, input, |subscription| found.push(subscription))
+            self.filter.matches_within(snapshot, input, deadline, |subscription| found.push(subscription))
         })?;
         Ok(found)
     }
@@ -291,6 +321,27 @@ pub fn read_namespaces(namespaces: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(S
     let Some(namespaces) = namespaces else { return Ok(Vec::new()) };
     let items = namespaces.cast::<PyMapping>().map_err(PyErr::from)?.items()?;
     items.iter().map(|item| item.extract()).collect()
+}
+
+fn read_variables(variables: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, Variable)>> {
+    let Some(variables) = variables else { return Ok(Vec::new()) };
+    let items = variables.cast::<PyMapping>().map_err(PyErr::from)?.items()?;
+    let read = |item: Bound<'_, PyAny>| {
+        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+        let value = if let Ok(boolean) = value.cast::<PyBool>() {
+            Variable::Boolean(boolean.is_true())
+        } else if let Ok(text) = value.cast::<PyString>() {
+            Variable::String(text.to_str()?.into())
+        } else if let Ok(number) = value.extract::<f64>() {
+            Variable::Number(number)
+        } else {
+            let kind = error::type_name(&value);
+            let message = format!("the variable `{name}` is a string, a number or a boolean, not {kind}");
+            return Err(PyTypeError::new_err(message));
+        };
+        Ok((name, value))
+    };
+    items.iter().map(read).collect()
 }
 
 /// The ids of subscriptions.
@@ -325,6 +376,20 @@ impl FilterSubscription {
         let dict = PyDict::new(py);
         for (prefix, name) in self.0.xpath().namespaces() {
             dict.set_item(&**prefix, &**name)?;
+        }
+        Ok(dict)
+    }
+
+    /// The values that its variables stand for.
+    #[getter]
+    fn variables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.0.xpath().variables() {
+            match value {
+                Variable::String(text) => dict.set_item(&**name, &**text)?,
+                Variable::Number(number) => dict.set_item(&**name, number)?,
+                Variable::Boolean(boolean) => dict.set_item(&**name, boolean)?,
+            }
         }
         Ok(dict)
     }

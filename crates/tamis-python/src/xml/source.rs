@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyMemoryView, PyString};
+use pyo3::types::{PyMemoryView, PyString};
 use tamis::xml::Input;
 
 use crate::error;
@@ -24,7 +24,11 @@ const PIECE: usize = 1 << 16;
 impl Source {
     pub fn read(object: &Bound<'_, PyAny>, limits: &tamis::xml::Limits) -> PyResult<Source> {
         if let Ok(text) = object.cast::<PyString>() {
-            return Ok(Source::Text(text.to_str()?.to_owned()));
+            return match text.to_str() {
+                Ok(text) => Ok(Source::Text(text.to_owned())),
+                // A lone surrogate, which no XML may hold.
+                Err(_) => Err(error::document(object.py(), &surrogate_place(text)?)),
+            };
         }
         if let Ok(bytes) = object.extract::<PyBackedBytes>() {
             return Ok(Source::Bytes(bytes));
@@ -33,7 +37,7 @@ impl Source {
             return Ok(Source::File(object.extract()?));
         }
         if object.is_instance_of::<PyMemoryView>() {
-            let bytes = object.py().get_type::<PyBytes>().call1((object,))?;
+            let bytes = object.call_method0("tobytes")?;
             return Ok(Source::Bytes(bytes.extract()?));
         }
         if object.hasattr("read")? {
@@ -73,7 +77,8 @@ impl Source {
             Source::Pieces(bytes) => use_it(Input::Bytes(bytes)),
             Source::Text(text) => use_it(Input::Text(text)),
             Source::File(path) => {
-                let content = tamis::xml::read_file(path, limits).map_err(Failure::File)?;
+                let content = tamis::xml::read_file(path, limits)
+                    .map_err(|error| Failure::File(path.clone(), error))?;
                 use_it(Input::Bytes(&content))
             }
         }
@@ -84,14 +89,42 @@ impl Source {
 /// Why a document could not be used.
 pub enum Failure {
     Engine(tamis::Error),
-    File(std::io::Error),
+    File(PathBuf, std::io::Error),
 }
 
 impl Failure {
     pub fn raise(self, py: Python<'_>) -> PyErr {
         match self {
             Failure::Engine(error) => error::raise(py, &error),
-            Failure::File(error) => error.into(),
+            Failure::File(path, error) => with_path(py, &path, error),
         }
     }
+}
+
+/// Python's own error for a file, with its name, as `open` gives it.
+fn with_path(py: Python<'_>, path: &std::path::Path, error: std::io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else { return error.into() };
+    let reason = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
+    match reason {
+        // The class follows from the number: FileNotFoundError, IsADirectoryError and so on.
+        Ok(reason) => PyOSError::new_err((number, reason.unbind(), path.as_os_str().to_owned())),
+        Err(failure) => failure,
+    }
+}
+
+/// Where a text has its first lone surrogate: line and column from 1.
+fn surrogate_place(text: &Bound<'_, PyString>) -> PyResult<(usize, usize, u32)> {
+    let encoded = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
+    let bytes: PyBackedBytes = encoded.extract()?;
+    let valid = match std::str::from_utf8(&bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    // A surrogate in UTF-8 would be three bytes, the first of them ED.
+    let code = match bytes.get(valid.len()..valid.len() + 3) {
+        Some(&[_, second, third]) => 0xD000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F),
+        _ => 0xD800,
+    };
+    let line_start = valid.rfind('\n').map_or(0, |newline| newline + 1);
+    Ok((valid.matches('\n').count() + 1, valid[line_start..].chars().count() + 1, code))
 }

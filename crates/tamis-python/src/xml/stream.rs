@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyMemoryView};
 
 use super::write_ids;
 use crate::error;
@@ -24,7 +24,9 @@ impl XmlStream {
 impl XmlStream {
     /// Take the next bytes of the document, and tell the ids of the filters that they make certain.
     fn feed<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let Ok(bytes) = piece.extract::<PyBackedBytes>() else {
+        let copied =
+            piece.is_instance_of::<PyMemoryView>().then(|| piece.call_method0("tobytes")).transpose()?;
+        let Ok(bytes) = copied.as_ref().unwrap_or(piece).extract::<PyBackedBytes>() else {
             let message = format!("a piece of a document is bytes, not {}", error::type_name(piece));
             return Err(PyTypeError::new_err(message));
         };

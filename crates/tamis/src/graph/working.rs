@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::programs::Memo;
 use super::top::Costs;
+use crate::deadline::Deadline;
 use crate::matcher::{Scratch, Slot};
 use crate::rank::ScoreScratch;
 
@@ -56,11 +57,23 @@ pub struct Working {
     pub(super) costs: Costs,
     pub(super) scores: ScoreScratch,
     pub(super) newer_scores: ScoreScratch,
+    /// When a search gives up, and whether it has.
+    pub(super) deadline: Option<Deadline>,
+    pub(super) expired: bool,
 }
 
 impl Working {
+    /// Whether the search gives up, asked after a unit of work; the clock is looked at now and then.
+    pub(super) fn is_late(&mut self, unit: usize) -> bool {
+        if unit.is_multiple_of(256) && self.deadline.is_some_and(|deadline| deadline.has_passed()) {
+            self.expired = true;
+        }
+        self.expired
+    }
+
     /// Makes room for so many nodes and forgets the last search.
     pub(super) fn begin(&mut self, nodes: usize) {
+        (self.deadline, self.expired) = (None, false);
         for node in self.touched.drain(..) {
             self.marks[node as usize] = 0;
         }

@@ -12,7 +12,8 @@ use super::segment::{Algorithm, Segment};
 use super::snapshot::Snapshot;
 use super::subscription::Subscription;
 use crate::column::Column;
-use crate::error::Result;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::expression::{Expression, XPathKey};
 use crate::folder::Folder;
@@ -168,6 +169,16 @@ impl Snapshot {
     ///
     /// Fails where the document is not well formed, or beyond a limit.
     pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
+        self.read_document_within(document, None, event)
+    }
+
+    /// As [`Snapshot::read_document`], which fails at the deadline as well, if there is one.
+    pub fn read_document_within(
+        &self,
+        document: Input<'_>,
+        deadline: Option<Deadline>,
+        event: &mut Event,
+    ) -> Result<()> {
         let attribute = self.attributes.satisfied();
         // The filter's own limits bound a document; what it satisfies is bounded by the subscriptions.
         let limits = Limits::none();
@@ -176,10 +187,18 @@ impl Snapshot {
             event.begin(attribute);
             event.push(ValueRef::String(READ), &limits)?;
         }
-        self.documents.filter.matches(&self.filters, document, |satisfied| {
+        let filter = &self.documents.filter;
+        let matched = filter.matches_within(&self.filters, document, deadline, |satisfied| {
             if let (Some(_), Ok(()), Id::String(key)) = (attribute, &pushed, satisfied.id()) {
                 pushed = event.push(ValueRef::String(key), &limits);
             }
+        });
+        matched.map_err(|error| match error {
+            // An XPath expression of an index has no id but itself.
+            Error::Filter { id: Id::String(key), cause } => {
+                Error::Filter { id: XPathKey::new(&key).text().into(), cause }
+            }
+            other => other,
         })?;
         pushed?;
         event.finish(&self.attributes)

@@ -12,6 +12,7 @@ use super::sample::Sample;
 use super::segment::Segment;
 use super::subscription::Subscription;
 use super::terms::attributes_for;
+use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::id::{Id, IdRef};
@@ -82,12 +83,27 @@ impl Snapshot {
         &'s self,
         event: &Event,
         scratch: &mut MatchScratch,
+        found: impl FnMut(IdRef<'s>),
+    ) -> Result<()> {
+        self.matches_within(event, None, scratch, found)
+    }
+
+    /// As [`Snapshot::matches`], which fails at the deadline as well, if there is one; what was found before
+    /// is then incomplete.
+    pub fn matches_within<'s>(
+        &'s self,
+        event: &Event,
+        deadline: Option<Deadline>,
+        scratch: &mut MatchScratch,
         mut found: impl FnMut(IdRef<'s>),
     ) -> Result<()> {
-        self.matching_slots(event, scratch, |segment, slot| {
+        scratch.scratch.set_deadline(deadline);
+        let matched = self.matching_slots(event, scratch, |segment, slot| {
             found(segment.id(slot)?);
             Ok(())
-        })
+        });
+        scratch.scratch.set_deadline(None);
+        matched
     }
 
     /// Calls `found` with the segment and slot of every subscription that the event matches.
@@ -101,6 +117,7 @@ impl Snapshot {
         for segment in &self.segments {
             scratch.slots.clear();
             segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
+            scratch.scratch.check_deadline()?;
             if segment.removals() > 0 {
                 scratch.slots.retain(|&slot| segment.is_live(slot, self.version));
             }

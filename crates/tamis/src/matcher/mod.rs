@@ -32,6 +32,8 @@ pub use ranked::Pruning;
 pub(crate) use ranked::{Ranked, Visit};
 pub use scan::Scan;
 
+use crate::deadline::Deadline;
+use crate::error::Result;
 use crate::event::Event;
 use crate::truth::Truth;
 
@@ -111,9 +113,29 @@ pub struct Scratch {
     interval: interval::IntervalScratch,
     cnf: cnf::CnfScratch,
     pruning: Pruning,
+    /// When to give up, and whether that was before the end.
+    deadline: Option<Deadline>,
+    expired: bool,
 }
 
 impl Scratch {
+    /// From now on, matches give up at a deadline, if there is one. Matchers look at the clock now and
+    /// then; those of the papers do not, and are asked between segments.
+    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+        self.deadline = deadline;
+        self.expired = false;
+    }
+
+    /// Fails where the last match gave up, or the time is up now.
+    pub(crate) fn check_deadline(&mut self) -> Result<()> {
+        match self.deadline {
+            Some(deadline) if std::mem::take(&mut self.expired) || deadline.has_passed() => {
+                Err(deadline.error())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// How much work matchers have done with this scratch since this was asked; a scan counts nothing.
     pub fn take_counters(&mut self) -> Counters {
         let mut all = Counters::default();
@@ -141,8 +163,8 @@ impl Scratch {
 
     /// Forgets everything but how to work, after something went wrong.
     pub(crate) fn renew(&mut self) {
-        let (evaluation, pruning) = (self.evaluation, self.pruning);
-        *self = Scratch { evaluation, pruning, ..Scratch::default() };
+        let (evaluation, pruning, deadline) = (self.evaluation, self.pruning, self.deadline);
+        *self = Scratch { evaluation, pruning, deadline, ..Scratch::default() };
     }
 
     fn evaluation(&self) -> Evaluation {

@@ -75,6 +75,10 @@ impl Matcher for Scan {
         scratch.begin(self.predicates.len());
         let mut start = 0;
         for (slot, &end) in self.ends.iter().enumerate() {
+            if slot % 256 == 0 && scratch.deadline.is_some_and(|deadline| deadline.has_passed()) {
+                scratch.expired = true;
+                return;
+            }
             scratch.stack.clear();
             for step in &self.steps[start..end] {
                 let truth = match step {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::engine::PathId;
-use super::evaluate::to_number;
+use super::evaluate::number_and_cost;
 use super::plan::Condition;
 use super::segment::Slot;
 use super::values::Key;
@@ -76,13 +76,15 @@ impl AccessIndex {
         index
     }
 
-    /// Adds the accesses that a value of a key passes where one of the paths is reached.
-    pub fn find(&self, paths: &[PathId], key: Key, value: &str, found: &mut Vec<Access>) {
+    /// Adds the accesses that a value of a key passes where one of the paths is reached, and the units of
+    /// work to `cost`.
+    pub fn find(&self, paths: &[PathId], key: Key, value: &str, found: &mut Vec<Access>, cost: &mut usize) {
         let literal = match value.len() <= self.longest {
             true => self.literals.get(value).copied(),
             false => None,
         };
-        let number = to_number(value);
+        let (number, looked_at) = number_and_cost(value);
+        *cost += looked_at + paths.len();
         for &path in paths {
             if let Some(literal) = literal {
                 found
@@ -94,7 +96,7 @@ impl AccessIndex {
                 );
             }
             for (access, condition) in self.range(path, key, Operand::Other) {
-                if condition.as_ref().is_some_and(|condition| condition.passes(value)) {
+                if condition.as_ref().is_some_and(|condition| condition.passes(value, cost)) {
                     found.push(*access);
                 }
             }

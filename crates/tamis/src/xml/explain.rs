@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::document::Document;
 use super::evaluate::Explainer;
+use super::meter::{Meter, Metered};
 use super::xpath::{Function, Kind, NodeId, XPath};
 
 /// The parts of an expression, outermost first, with what each was on a document.
@@ -51,15 +52,15 @@ impl fmt::Display for Explanation {
     }
 }
 
-pub fn explain(xpath: &XPath, document: &Document) -> Explanation {
-    let mut explainer = Explainer::new(xpath, document);
+pub fn explain(xpath: &XPath, document: &Document, meter: &mut Meter) -> Metered<Explanation> {
+    let mut explainer = Explainer::new(xpath, document, meter);
     let mut lines = Vec::new();
     let mut open: Vec<(NodeId, usize)> = vec![(xpath.root(), 0)];
     while let Some((id, depth)) = open.pop() {
         let node = xpath.node(id);
         let text = &xpath.text()[node.range.0 as usize..node.range.1 as usize];
-        let selected = explainer.selected(id);
-        lines.push(Line { depth, text: text.to_owned(), truth: explainer.truth(id), selected });
+        let selected = explainer.selected(id)?;
+        lines.push(Line { depth, text: text.to_owned(), truth: explainer.truth(id)?, selected });
         let parts: &[NodeId] = match &node.kind {
             Kind::And(parts) | Kind::Or(parts) | Kind::Union(parts) => parts,
             Kind::Call(Function::Not | Function::Boolean | Function::Count | Function::Sum, parts) => parts,
@@ -69,5 +70,5 @@ pub fn explain(xpath: &XPath, document: &Document) -> Explanation {
         let shown = |id: &&NodeId| !matches!(xpath.node(**id).kind, Kind::Literal(_) | Kind::Number(_));
         open.extend(parts.iter().filter(shown).rev().map(|part| (*part, depth + 1)));
     }
-    Explanation { lines }
+    Ok(Explanation { lines })
 }

@@ -15,10 +15,12 @@ use super::engine::Engine;
 use super::explain::{Explanation, explain};
 use super::input::Input;
 use super::limits::Limits;
+use super::meter::Meter;
 use super::segment::{Segment, Work};
 use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription, Part};
 use super::storage::OpenedPart;
 use super::xpath::XPath;
+use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::id::Id;
 
@@ -188,38 +190,46 @@ impl Filter {
     pub fn match_bytes(&self, document: &[u8]) -> Result<Vec<Id>> {
         let snapshot = self.snapshot();
         let mut ids = Vec::new();
-        self.matches(&snapshot, Input::Bytes(document), |subscription| ids.push(subscription.id().clone()))?;
+        let found = |subscription: &Arc<FilterSubscription>| ids.push(subscription.id().clone());
+        self.matches(&snapshot, Input::Bytes(document), found)?;
         Ok(ids)
     }
 
     /// Calls `found` with every subscription of a snapshot of this filter that a document satisfies,
-    /// in insertion order; with none where the document is an error.
+    /// in insertion order. Fails where the document is an error, and at a limit; what was found before is
+    /// then incomplete.
     pub fn matches<'s>(
         &self,
         snapshot: &'s FilterSnapshot,
         input: Input<'_>,
         found: impl FnMut(&'s Arc<FilterSubscription>),
     ) -> Result<()> {
+        self.matches_within(snapshot, input, None, found)
+    }
+
+    /// As [`Filter::matches`], which fails at the deadline as well, if there is one.
+    pub fn matches_within<'s>(
+        &self,
+        snapshot: &'s FilterSnapshot,
+        input: Input<'_>,
+        deadline: Option<Deadline>,
+        found: impl FnMut(&'s Arc<FilterSubscription>),
+    ) -> Result<()> {
         let mut scratch = self.take_scratch();
         let read = input.read(&mut scratch.document, &self.limits);
-        if read.is_ok() {
-            snapshot.matches(&mut scratch, &self.limits, found);
-        }
+        let matched = read.and_then(|()| snapshot.matches(&mut scratch, &self.limits, deadline, found));
         self.give_scratch(scratch);
-        read
+        matched
     }
 
     /// What it takes to match a document with a snapshot of this filter.
     pub fn work(&self, snapshot: &FilterSnapshot, input: Input<'_>) -> Result<Work> {
         let mut scratch = self.take_scratch();
         let read = input.read(&mut scratch.document, &self.limits);
-        let mut total = Work::default();
-        if read.is_ok() {
-            snapshot.matches(&mut scratch, &self.limits, |_| {});
-            total = snapshot.work(&scratch);
-        }
+        let matched = read.and_then(|()| snapshot.matches(&mut scratch, &self.limits, None, |_| {}));
+        let work = matched.map(|()| snapshot.work(&scratch));
         self.give_scratch(scratch);
-        read.map(|()| total)
+        work
     }
 
     /// Working memory, used before if there is any.
@@ -242,7 +252,9 @@ impl Filter {
     pub fn explain(&self, subscription: &FilterSubscription, input: Input<'_>) -> Result<Explanation> {
         let mut document = Document::default();
         input.read(&mut document, &self.limits)?;
-        Ok(explain(subscription.xpath(), &document))
+        let mut meter = Meter::new(&self.limits, None);
+        let explained = explain(subscription.xpath(), &document, &mut meter);
+        explained.map_err(|exhausted| subscription.failed(meter.error(exhausted)))
     }
 }
 

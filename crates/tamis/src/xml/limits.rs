@@ -1,5 +1,39 @@
 //! How much may one filter or one document ask for?
 
+/// What a reference to an entity means that the document does not declare, but its external DTD may,
+/// which is never read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UndeclaredEntities {
+    /// The document is an error.
+    #[default]
+    Error,
+    /// The reference stands for nothing.
+    Ignore,
+    /// The reference stays as it is written, as text.
+    Keep,
+}
+
+impl UndeclaredEntities {
+    /// The choice of that name: `error`, `ignore` or `keep`.
+    pub fn find(name: &str) -> Option<UndeclaredEntities> {
+        Some(match name {
+            "error" => UndeclaredEntities::Error,
+            "ignore" => UndeclaredEntities::Ignore,
+            "keep" => UndeclaredEntities::Keep,
+            _ => return None,
+        })
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            UndeclaredEntities::Error => "error",
+            UndeclaredEntities::Ignore => "ignore",
+            UndeclaredEntities::Keep => "keep",
+        }
+    }
+}
+
 /// Bounds on filters and documents; exceeding one is an [`Error::Limit`](crate::Error::Limit) with
 /// both numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +50,16 @@ pub struct Limits {
     pub names: usize,
     /// Bytes that a document's entities expand to, all references together.
     pub expansion: usize,
+    /// Units of work, of about a nanosecond each, to evaluate one filter on one document.
+    pub filter_work: usize,
+    /// Units of work to match one document with all filters.
+    pub document_work: usize,
+    /// Bytes that the evaluation of one filter may hold at one time.
+    pub filter_memory: usize,
     /// State sets that an engine remembers from document to document.
     pub memory: usize,
+    /// What becomes of references that only an external DTD could explain.
+    pub undeclared_entities: UndeclaredEntities,
 }
 
 impl Limits {
@@ -30,7 +72,11 @@ impl Limits {
             attributes: usize::MAX,
             names: usize::MAX,
             expansion: usize::MAX,
+            filter_work: usize::MAX,
+            document_work: usize::MAX,
+            filter_memory: usize::MAX,
             memory: usize::MAX,
+            undeclared_entities: UndeclaredEntities::Error,
         }
     }
 }
@@ -44,7 +90,11 @@ impl Default for Limits {
             attributes: 1_000,
             names: 100_000,
             expansion: 1 << 20,
+            filter_work: 200_000_000,
+            document_work: 2_000_000_000,
+            filter_memory: 256 << 20,
             memory: 50_000,
+            undeclared_entities: UndeclaredEntities::Error,
         }
     }
 }

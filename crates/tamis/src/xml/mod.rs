@@ -19,12 +19,14 @@
 //! | `xpath` | what does a filter ask, and how is it read? |
 //! | `document` | what does a document say, and is it well formed? |
 //! | `evaluate` | is an expression true of a document? The definition |
+//! | `meter` | how much work and memory may matching a document take? |
 //! | `plan` | what must a document's structure show before a filter can be true? |
 //! | `symbols` | which of a document's names do filters speak of? |
 //! | `engine` | which structural paths does a document contain? |
 //! | `values`, `access` | do elements pass tests of values, and which filters may a value decide? |
 //! | `segment` | which filters of a compiled set does a document satisfy? |
 //! | `stream` | what is certain about a document of which more is to come? |
+//! | `select` | which nodes does a filter select? |
 //! | `input`, `snapshot` | where is a document read from, and which filters are there at one moment? |
 //! | `filter`, `storage` | how does all of it change while it is being read, and live on disk? |
 
@@ -37,8 +39,10 @@ mod explain;
 mod filter;
 mod input;
 mod limits;
+mod meter;
 mod plan;
 mod segment;
+mod select;
 mod snapshot;
 mod storage;
 mod stream;
@@ -49,12 +53,12 @@ mod xpath;
 pub(crate) use characters::is_ncname;
 pub use document::Document;
 pub use engine::Engine;
-pub use evaluate::{EvaluationScratch, is_true};
 pub use explain::{Explanation, Line};
 pub use filter::Filter;
 pub use input::{Input, read_file};
-pub use limits::Limits;
+pub use limits::{Limits, UndeclaredEntities};
 pub use segment::Work;
+pub use select::{Selected, SelectedNode};
 pub use snapshot::{FilterScratch, FilterSnapshot, FilterSubscription};
 pub use stream::FilterStream;
-pub use xpath::XPath;
+pub use xpath::{Variable, XPath};

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use super::document::Document;
 use super::evaluate::{EvaluationScratch, is_true};
+use super::limits::Limits;
+use super::meter::Meter;
 use super::xpath::{Axis, Comparison, Function, Kind, NodeId, Path, Start, Step, Test, Type, XPath};
 
 /// How many paths of one filter are waited for; more would be right, but no more selective.
@@ -65,8 +67,8 @@ pub enum Condition {
 /// How a filter is decided.
 #[derive(Debug)]
 pub enum Plan {
-    /// Reaching the path is the answer.
-    Exact(LinearPath),
+    /// Reaching one of the paths is the answer.
+    Exact(Vec<LinearPath>),
     /// Reaching the path by elements that pass the tests of their steps is the answer.
     Values { path: LinearPath, tests: Vec<(usize, ValueTest)> },
     /// Evaluate once a path of every group has been reached.
@@ -79,11 +81,15 @@ pub enum Plan {
 
 impl Plan {
     pub fn new(xpath: &XPath) -> Plan {
-        let root = xpath.root();
+        let root = without_boolean(xpath, xpath.root());
         if let Kind::Path(path) = &xpath.node(root).kind
             && let Some(plan) = streamable(xpath, path)
         {
             return plan;
+        }
+        let mut exact = Vec::new();
+        if add_exact(xpath, root, &mut exact) {
+            return Plan::Exact(exact);
         }
         let mut groups = required(xpath, root, &[]);
         if !groups.is_empty() {
@@ -96,8 +102,40 @@ impl Plan {
         }
         let mut nothing = Document::default();
         nothing.read_nothing();
-        let default = is_true(xpath, &nothing, &mut EvaluationScratch::default());
-        Plan::Default { default, paths }
+        let mut meter = Meter::new(&Limits::default(), None);
+        // What takes long without any node takes long on documents as well, and fails there.
+        match is_true(xpath, &nothing, &mut EvaluationScratch::default(), &mut meter) {
+            Ok(default) => Plan::Default { default, paths },
+            Err(_) => Plan::Always,
+        }
+    }
+}
+
+/// What `boolean()` is called with, where it changes nothing.
+fn without_boolean(xpath: &XPath, mut id: NodeId) -> NodeId {
+    while let Kind::Call(Function::Boolean, arguments) = &xpath.node(id).kind
+        && matches!(xpath.node(arguments[0]).result, Type::Nodes | Type::Boolean)
+    {
+        id = arguments[0];
+    }
+    id
+}
+
+/// Adds paths one of which is reached where the expression is true, and nowhere else; false where it asks
+/// for more.
+fn add_exact(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
+    match &xpath.node(without_boolean(xpath, id)).kind {
+        Kind::Or(operands) | Kind::Union(operands) => {
+            operands.iter().all(|operand| add_exact(xpath, *operand, paths))
+        }
+        Kind::Path(path) => match streamable(xpath, path) {
+            Some(Plan::Exact(mut exact)) => {
+                paths.append(&mut exact);
+                true
+            }
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -133,7 +171,7 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
     if linear.is_empty() {
         return None;
     }
-    Some(if tests.is_empty() { Plan::Exact(linear) } else { Plan::Values { path: linear, tests } })
+    Some(if tests.is_empty() { Plan::Exact(vec![linear]) } else { Plan::Values { path: linear, tests } })
 }
 
 /// `descendant-or-self::node()`, which `//` stands for.
@@ -325,16 +363,15 @@ fn support(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
         Kind::Or(operands) | Kind::And(operands) | Kind::Union(operands) => {
             operands.iter().all(|operand| support(xpath, *operand, paths))
         }
-        Kind::Compare(_, left, right) | Kind::Arithmetic(_, left, right) => {
-            support(xpath, *left, paths) && support(xpath, *right, paths)
+        Kind::Compare(_, left, right) => support(xpath, *left, paths) && support(xpath, *right, paths),
+        Kind::Arithmetic(first, rest) => {
+            support(xpath, *first, paths) && rest.iter().all(|(_, operand)| support(xpath, *operand, paths))
         }
         Kind::Negate(operand) => support(xpath, *operand, paths),
         Kind::Literal(_) | Kind::Number(_) => true,
         Kind::Call(function, arguments) => {
-            let constant =
-                matches!(function, Function::True | Function::False | Function::Last | Function::Position);
-            // Without arguments, the other functions speak of the document node.
-            let own = arguments.is_empty() && !constant || *function == Function::Lang;
+            // Elements are identified wherever they are.
+            let own = function.speaks_of_context(arguments.len()) || *function == Function::Id;
             !own && arguments.iter().all(|argument| support(xpath, *argument, paths))
         }
     }
@@ -359,7 +396,7 @@ mod tests {
         };
         let list = |paths: &[LinearPath]| paths.iter().map(show).collect::<Vec<_>>().join(" ");
         match Plan::new(&XPath::parse(text, &[("p", "urn:p")], &Limits::default()).unwrap()) {
-            Plan::Exact(path) => format!("exact {}", show(&path)),
+            Plan::Exact(paths) => format!("exact {}", list(&paths)),
             Plan::Values { path, tests } => {
                 let steps: Vec<_> = tests.iter().map(|(step, _)| step.to_string()).collect();
                 format!("values {} at {}", show(&path), steps.join(" "))
@@ -387,7 +424,13 @@ mod tests {
             ("(//b)[2]/c", "evaluate //b"),
             ("//a/../c", "evaluate //a"),
             ("//a/text()", "evaluate //a"),
-            ("//a | b/c", "evaluate //a /b/c"),
+            ("//a | b/c", "exact //a /b/c"),
+            ("boolean(//a) or (b or c/d)", "exact //a /b /c/d"),
+            ("boolean(boolean(//a[@x]))", "values //a at 0"),
+            ("//a | //b[@x]", "evaluate //a //b"),
+            ("boolean(3)", "true without "),
+            ("id('x')", "always"),
+            ("//a/following::b", "evaluate //a"),
             ("//a and not(//b)", "evaluate //a"),
             ("//a[b or c/d]", "evaluate //a, //a/b //a/c/d"),
             ("//a = //b", "evaluate //a, //b"),

@@ -8,8 +8,11 @@ use std::sync::{Arc, OnceLock};
 use super::document::Document;
 use super::evaluate::EvaluationScratch;
 use super::limits::Limits;
+use super::meter::Meter;
 use super::segment::{Early, Segment, SegmentScratch, Work};
 use super::xpath::XPath;
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
 use crate::id::Id;
 
 /// An id with an XPath expression.
@@ -37,6 +40,11 @@ impl FilterSubscription {
     /// What it asks.
     pub fn xpath(&self) -> &XPath {
         &self.xpath
+    }
+
+    /// The error that says that this filter could not be evaluated.
+    pub(super) fn failed(&self, cause: Error) -> Error {
+        Error::Filter { id: self.id.clone(), cause: Box::new(cause) }
     }
 
     pub(super) fn is_live(&self, version: u64) -> bool {
@@ -89,6 +97,8 @@ pub struct FilterScratch {
     pub(super) document: Document,
     evaluation: EvaluationScratch,
     segments: HashMap<u64, SegmentScratch, ahash::RandomState>,
+    /// Units of work that the last match took.
+    units: u64,
 }
 
 impl FilterSnapshot {
@@ -97,7 +107,7 @@ impl FilterSnapshot {
         let FilterScratch { document, segments, .. } = scratch;
         let begin = |part: &Arc<Part>| {
             let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
-            part.segment.begin_early(document, memory)
+            part.segment.begin_early(document, memory, limits)
         };
         self.parts.iter().map(begin).collect()
     }
@@ -125,27 +135,36 @@ impl FilterSnapshot {
         &'s self,
         scratch: &mut FilterScratch,
         limits: &Limits,
+        deadline: Option<Deadline>,
         mut found: impl FnMut(&'s Arc<FilterSubscription>),
-    ) {
-        let FilterScratch { document, evaluation, segments } = scratch;
+    ) -> Result<()> {
+        let FilterScratch { document, evaluation, segments, units } = scratch;
+        let mut meter = Meter::new(limits, deadline);
         if segments.len() > 2 * self.parts.len() + 8 {
             segments.retain(|number, _| self.parts.iter().any(|part| part.number == *number));
         }
         for part in &self.parts {
             let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
             let holed = part.holed.load(Ordering::Acquire);
-            part.segment.matches(document, memory, evaluation, |slot| {
+            let matched = part.segment.matches(document, memory, evaluation, &mut meter, |slot| {
                 let subscription = &part.subscriptions[slot as usize];
                 if !holed || subscription.is_live(self.version) {
                     found(subscription);
                 }
             });
+            matched.map_err(|(slot, exhausted)| match (slot, meter.error(exhausted)) {
+                (_, timeout @ Error::Timeout { .. }) => timeout,
+                (Some(slot), limit) => part.subscriptions[slot as usize].failed(limit),
+                (None, limit) => limit,
+            })?;
         }
+        *units = meter.spent();
+        Ok(())
     }
 
     /// What the last match with this working memory took.
     pub(super) fn work(&self, scratch: &FilterScratch) -> Work {
-        let mut total = Work::default();
+        let mut total = Work { units: scratch.units, ..Work::default() };
         for part in &self.parts {
             let work = scratch.segments.get(&part.number).map(SegmentScratch::work).unwrap_or_default();
             total.transitions += work.transitions;

@@ -12,7 +12,7 @@ use super::engine::Engine;
 use super::filter::Filter;
 use super::limits::Limits;
 use super::snapshot::{FilterSubscription, Part};
-use super::xpath::XPath;
+use super::xpath::{Variable, XPath};
 use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::folder::manifest::{self, Entry, Manifest};
@@ -22,7 +22,7 @@ use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 
 const MANIFEST: &str = "filter.json";
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// What the names of files begin with.
 const FILTERS: &str = "filters";
 
@@ -76,11 +76,17 @@ fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
     let counts: Column<u32> = namespaces().map(|namespaces| namespaces.len() as u32).collect();
     let pairs = namespaces().flatten().flat_map(|(prefix, name)| [prefix, name]);
     let pairs: Strings = pairs.map(|text| text.as_bytes()).collect();
+    let variables = || subscriptions.iter().map(|subscription| subscription.xpath().variables());
+    let variable_counts: Column<u32> = variables().map(|variables| variables.len() as u32).collect();
+    let variables = variables().flatten().flat_map(|(name, value)| [name.to_string(), encode(value)]);
+    let variables: Strings = variables.collect();
     let mut sections = Sections::default();
     ids.write(&mut sections);
     texts.write(&mut sections);
     sections.push(&counts);
     pairs.write(&mut sections);
+    sections.push(&variable_counts);
+    variables.write(&mut sections);
     let (file, checksum) = folder.write_sections(FILTERS, subscriptions.len(), &sections)?;
     part.set_file(folder.path().join(&file), checksum.clone());
     Ok(Entry { file, checksum, ..Entry::default() })
@@ -97,10 +103,12 @@ fn open_part(path: &Path, entry: &Entry) -> Result<OpenedPart> {
     let (ids, texts) = (Strings::read(&mut reader)?, Strings::read(&mut reader)?);
     let counts: Column<u32> = reader.next()?;
     let pairs = Strings::read(&mut reader)?;
+    let variable_counts: Column<u32> = reader.next()?;
+    let variables = Strings::read(&mut reader)?;
     let damaged = || reader.damaged("the filters are incomplete");
     let removed: std::collections::HashSet<u32> = entry.removed.iter().copied().collect();
     let mut subscriptions = Vec::new();
-    let mut next = 0;
+    let (mut next, mut next_variable) = (0, 0);
     for position in 0..ids.len() {
         let id = ids.bytes_of(position).and_then(IdRef::decode).ok_or_else(damaged)?.to_id();
         let text = texts.get(position).ok_or_else(damaged)?;
@@ -111,12 +119,40 @@ fn open_part(path: &Path, entry: &Entry) -> Result<OpenedPart> {
             namespaces.push(pair.ok_or_else(damaged)?);
             next += 2;
         }
+        let mut values = Vec::new();
+        for _ in 0..*variable_counts.get(position).ok_or_else(damaged)? {
+            let pair = variables.get(next_variable).zip(variables.get(next_variable + 1));
+            let (name, value) = pair.ok_or_else(damaged)?;
+            values.push((name, decode(value).ok_or_else(damaged)?));
+            next_variable += 2;
+        }
         if !removed.contains(&(position as u32)) {
             // It was within the limits when it was added.
-            let xpath = XPath::parse(text, &namespaces, &Limits::none()).map_err(|_| damaged())?;
+            let xpath = XPath::parse_with(text, &namespaces, &values, &Limits::none());
+            let xpath = xpath.map_err(|_| damaged())?;
             subscriptions.push(Arc::new(FilterSubscription::new(id, xpath)));
         }
     }
     let whole = removed.is_empty().then(|| (path.to_owned(), entry.checksum.clone()));
     Ok((subscriptions, whole))
+}
+
+/// The value of a variable as text: its type, and what it is.
+fn encode(value: &Variable) -> String {
+    match value {
+        Variable::String(text) => format!("s{text}"),
+        Variable::Number(number) => format!("n{:016x}", number.to_bits()),
+        Variable::Boolean(boolean) => format!("b{boolean}"),
+    }
+}
+
+/// The value of such a text; `None` where it is none.
+fn decode(text: &str) -> Option<Variable> {
+    let value = text.get(1..)?;
+    Some(match text.as_bytes()[0] {
+        b's' => Variable::String(value.into()),
+        b'n' => Variable::Number(f64::from_bits(u64::from_str_radix(value, 16).ok()?)),
+        b'b' => Variable::Boolean(value.parse().ok()?),
+        _ => return None,
+    })
 }

@@ -94,9 +94,9 @@ impl FilterStream {
         let end = text.len();
         let document = &mut self.scratch.document;
         document.read_on(&mut self.progress, &text, end, true, limits)?;
-        self.snapshot.matches(&mut self.scratch, limits, found);
+        let matched = self.snapshot.matches(&mut self.scratch, limits, None, found);
         self.filter.give_scratch(self.scratch);
-        Ok(())
+        matched
     }
 
     /// Decodes what has arrived in whole characters; line ends that may go on wait.
@@ -126,6 +126,8 @@ impl FilterStream {
 struct Scan {
     /// Behind the last of them.
     end: usize,
+    /// Up to where there is no `<` behind that.
+    searched: usize,
     /// How long the text must be before looking again is worth while: what has not ended is gone over
     /// only when there is half as much again of it.
     wanted: usize,
@@ -139,11 +141,17 @@ impl Scan {
         if text.len() < self.wanted {
             return self.end;
         }
-        while let Some(open) = memchr::memchr(b'<', &text.as_bytes()[self.end..]) {
-            let open = self.end + open;
+        loop {
+            let from = self.searched.max(self.end);
+            let Some(open) = memchr::memchr(b'<', &text.as_bytes()[from..]) else {
+                self.searched = text.len();
+                break;
+            };
+            let open = from + open;
             match markup_length(&text[open..]) {
                 Some(length) => self.end = open + length,
                 None => {
+                    self.searched = open;
                     let unfinished = text.len() - open;
                     self.wanted = if unfinished < SHORT { 0 } else { text.len() + unfinished / 2 };
                     break;

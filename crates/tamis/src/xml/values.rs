@@ -5,7 +5,7 @@
 
 use super::document::{Document, NodeIndex, NodeKind};
 use super::engine::SymbolPath;
-use super::evaluate::{compare_string, to_number};
+use super::evaluate::{compare_string, number_and_cost};
 use super::plan::Condition;
 use super::symbols::{Label, Labels, Symbol, Symbols};
 use super::xpath::Comparison;
@@ -44,12 +44,29 @@ pub enum Verdict {
 }
 
 impl Condition {
-    pub fn passes(&self, value: &str) -> bool {
+    /// Whether a value passes; adds the units of work to `cost`.
+    pub fn passes(&self, value: &str, cost: &mut usize) -> bool {
+        *cost += 1;
         match self {
             Condition::Exists => true,
-            Condition::String(comparison, literal) => compare_string(*comparison, value, literal),
-            Condition::Number(comparison, number) => comparison.numbers(to_number(value), *number),
-            Condition::Contains(part) => memchr::memmem::find(value.as_bytes(), part.as_bytes()).is_some(),
+            Condition::String(Comparison::Equal | Comparison::NotEqual, literal)
+                if literal.len() != value.len() =>
+            {
+                matches!(self, Condition::String(Comparison::NotEqual, _))
+            }
+            Condition::String(comparison, literal) => {
+                *cost += value.len() / 16;
+                compare_string(*comparison, value, literal)
+            }
+            Condition::Number(comparison, number) => {
+                let (found, looked_at) = number_and_cost(value);
+                *cost += looked_at;
+                comparison.numbers(found, *number)
+            }
+            Condition::Contains(part) => {
+                *cost += value.len() / 8;
+                memchr::memmem::find(value.as_bytes(), part.as_bytes()).is_some()
+            }
             Condition::StartsWith(part) => value.starts_with(&**part),
         }
     }
@@ -89,19 +106,21 @@ pub fn any_value<'d>(
 
 impl ValueFilter {
     /// Whether elements from the root down to `element` take the steps, the last of them `element`,
-    /// and pass the tests.
+    /// and pass the tests. Adds the units of work to `cost`.
     pub fn check(
         &self,
         document: &Document,
         symbols: &Symbols,
         labels: &mut Labels,
         element: NodeIndex,
+        cost: &mut usize,
     ) -> Verdict {
+        *cost += self.steps.len();
         let last = self.steps.len() - 1;
         // The last step's element is known: most filters fail here.
         for test in self.tests.iter().take_while(|test| test.step == last) {
-            if !any_value(document, symbols, labels, element, test.key, |value| test.condition.passes(value))
-            {
+            let passes = |value: &str| test.condition.passes(value, cost);
+            if !any_value(document, symbols, labels, element, test.key, passes) {
                 return Verdict::Failed;
             }
         }
@@ -137,7 +156,7 @@ impl ValueFilter {
                 let at = candidates.trailing_zeros() as usize;
                 candidates &= candidates - 1;
                 let passes = name.accepts(labels.of(symbols, document, chain[at]))
-                    && (step == last || self.passes(step, document, symbols, labels, chain[at]));
+                    && (step == last || self.passes(step, document, symbols, labels, chain[at], cost));
                 reached |= u64::from(passes) << at;
             }
             if reached == 0 {
@@ -182,9 +201,11 @@ impl ValueFilter {
         symbols: &Symbols,
         labels: &mut Labels,
         element: NodeIndex,
+        cost: &mut usize,
     ) -> bool {
         self.tests.iter().filter(|test| test.step == step).all(|test| {
-            any_value(document, symbols, labels, element, test.key, |value| test.condition.passes(value))
+            let passes = |value: &str| test.condition.passes(value, cost);
+            any_value(document, symbols, labels, element, test.key, passes)
         })
     }
 }

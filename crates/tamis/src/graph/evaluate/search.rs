@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::{Run, Strategy};
+use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::Event;
 use crate::graph::snapshot::{GraphSnapshot, NodeNumber, damaged};
@@ -82,6 +83,11 @@ impl GraphSnapshot {
 }
 
 impl Search {
+    /// From now on, the search fails at a deadline, if there is one.
+    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+        self.working.deadline = deadline;
+    }
+
     /// The id of the next node that the event reaches.
     pub fn next_id(&mut self) -> Result<Option<IdRef<'_>>> {
         while !self.is_ready() {
@@ -100,6 +106,9 @@ impl Search {
         let wanted = self.working.results.len() + self.ahead;
         let Search { snapshot, event, working, run, .. } = &mut *self;
         snapshot.guard(working, |working| run.advance(snapshot, event, working, wanted))?;
+        if let Some(deadline) = self.working.deadline.filter(|_| self.working.expired) {
+            return Err(deadline.error());
+        }
         self.ahead = MOST_AHEAD.min(2 * self.ahead);
         Ok(true)
     }

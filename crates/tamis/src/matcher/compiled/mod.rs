@@ -38,6 +38,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Evaluation, Matcher, Scan, Scratch, Slot, one_by_one};
 use crate::column::Column;
+use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::{Attributes, Event, Presence};
 use crate::expression::Expression;
@@ -327,7 +328,8 @@ impl Compiled {
     }
 
     /// Looks at the entries of all sources that wait.
-    fn follow(&self, event: &Event, working: &mut Working) {
+    fn follow(&self, event: &Event, working: &mut Working, deadline: Option<Deadline>) -> bool {
+        let mut in_time = true;
         let mut stages = std::mem::take(&mut working.stages);
         let ranges = working.sources.drain(..).map(|source| {
             let source = source as usize;
@@ -342,8 +344,14 @@ impl Compiled {
                     self.reach(target, working);
                 }
             }
+            if deadline.is_some_and(|deadline| deadline.has_passed()) {
+                in_time = false;
+                working.sources.clear();
+                break;
+            }
         }
         working.stages = stages;
+        in_time
     }
 
     fn reach(&self, target: u32, working: &mut Working) {
@@ -429,7 +437,7 @@ impl Matcher for Compiled {
         );
         self.load(event, working);
         while !working.sources.is_empty() {
-            self.follow(event, working);
+            scratch.expired |= !self.follow(event, working, scratch.deadline);
         }
         deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
         working.take(found);

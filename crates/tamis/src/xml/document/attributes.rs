@@ -1,7 +1,8 @@
 //! What does a start tag say after its name?
 
-use super::dtd::{Dtd, ENTITY_DEPTH, Entity, character, predefined};
+use super::dtd::{Dtd, ENTITY_DEPTH, Entity, character, is_entity_name, predefined};
 use crate::xml::characters::is_space;
+use crate::xml::limits::UndeclaredEntities;
 
 /// An attribute as written; its value still has its references.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +81,18 @@ pub enum Fault {
     Expansion,
 }
 
+impl From<String> for Fault {
+    fn from(message: String) -> Fault {
+        Fault::Malformed(message)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(message: &str) -> Fault {
+        Fault::Malformed(message.to_owned())
+    }
+}
+
 fn append(text: &str, dtd: &Dtd, budget: &mut usize, values: &mut String, depth: usize) -> Result<(), Fault> {
     let mut rest = text;
     while let Some(at) = memchr::memchr3(b'&', b'\t', b'\n', rest.as_bytes()) {
@@ -98,7 +111,14 @@ fn append(text: &str, dtd: &Dtd, budget: &mut usize, values: &mut String, depth:
         } else if let Some(c) = predefined(name) {
             values.push(c);
         } else {
-            let replacement = resolve(name, dtd, budget)?;
+            let Some(replacement) = resolve(name, dtd, budget)? else {
+                if dtd.undeclared == UndeclaredEntities::Keep {
+                    values.push('&');
+                    values.push_str(name);
+                    values.push(';');
+                }
+                continue;
+            };
             if depth == ENTITY_DEPTH {
                 return Err(Fault::Malformed(too_deep(name)));
             }
@@ -107,23 +127,36 @@ fn append(text: &str, dtd: &Dtd, budget: &mut usize, values: &mut String, depth:
                     "the entity `{name}` brings `<` into an attribute's value"
                 )));
             }
-            append(replacement, dtd, budget, values, depth + 1)?;
+            // The document's own line ends are normalised, a reference to a character may bring others.
+            match replacement.contains('\r') {
+                true => append(&replacement.replace('\r', " "), dtd, budget, values, depth + 1)?,
+                false => append(replacement, dtd, budget, values, depth + 1)?,
+            }
         }
     }
     values.push_str(rest);
     Ok(())
 }
 
-/// The replacement text of an entity, counted against the budget.
-pub fn resolve<'d>(name: &str, dtd: &'d Dtd, budget: &mut usize) -> Result<&'d str, Fault> {
+/// The replacement text of an entity, counted against the budget; `None` for one that a declaration may
+/// declare which is not read, where that is no error.
+pub fn resolve<'d>(name: &str, dtd: &'d Dtd, budget: &mut usize) -> Result<Option<&'d str>, Fault> {
     let shown: String = name.chars().take(60).collect();
     match dtd.entity(name) {
         Some(Entity::Internal(text)) => {
             *budget = budget.checked_sub(text.len().max(1)).ok_or(Fault::Expansion)?;
-            Ok(text)
+            Ok(Some(text))
         }
         Some(Entity::External) => Err(Fault::Malformed(format!(
             "the entity `{shown}` is external, and external entities are never read"
+        ))),
+        None if !is_entity_name(name) => {
+            Err(Fault::Malformed(format!("a reference to `{shown}`, which is no name")))
+        }
+        None if dtd.incomplete && dtd.undeclared != UndeclaredEntities::Error => Ok(None),
+        None if dtd.incomplete => Err(Fault::Malformed(format!(
+            "the entity `{shown}` is not declared in the document, and an external DTD is never read; see \
+             `undeclared_entities`"
         ))),
         None => Err(Fault::Malformed(format!("the entity `{shown}` is not declared"))),
     }

@@ -5,26 +5,21 @@
 
 use std::borrow::Cow;
 
+use encoding_rs::{
+    DecoderResult, Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_874, WINDOWS_1252, WINDOWS_1254,
+    X_USER_DEFINED,
+};
+
 use super::Place;
 use crate::error::{Error, Result};
-use crate::xml::characters::{is_allowed, is_space};
-
-/// What windows-1252 has where Latin-1 has controls; the gaps stay controls.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž', '\u{8F}', '\u{90}',
-    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9D}', 'ž', 'Ÿ',
-];
+use crate::xml::characters::is_allowed;
 
 /// A document's text, without byte order mark and with line ends normalised.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
-    let fail = |message: String| Err(Error::Document { line: 1, column: 1, message });
     let text = match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => {
-            match declared(rest) {
-                None | Some("utf-8" | "utf8") => {}
-                Some(other) => {
-                    return fail(format!("the byte order mark says UTF-8, the declaration {other}"));
-                }
+            if let Some(other) = declared(rest).filter(|label| !is_utf8_label(label)) {
+                return fail(format!("the byte order mark says UTF-8, the declaration {other}"));
             }
             utf8(rest)?
         }
@@ -36,38 +31,72 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>> {
         [0x00, b'<', ..] => utf16(bytes, u16::from_be_bytes)?,
         [b'<', 0x00, ..] => utf16(bytes, u16::from_le_bytes)?,
         _ => match declared(bytes) {
-            None | Some("utf-8" | "utf8") => utf8(bytes)?,
-            Some("us-ascii" | "ascii") => match bytes.iter().position(|byte| !byte.is_ascii()) {
-                None => utf8(bytes)?,
-                Some(at) => {
-                    let text = String::from_utf8_lossy(&bytes[..at]);
-                    return Err(
-                        Place::end(&text).error("a byte that is not ASCII, as the declaration promised")
-                    );
-                }
-            },
-            Some("iso-8859-1" | "latin-1" | "latin1") => {
-                Cow::Owned(bytes.iter().map(|&byte| char::from(byte)).collect())
-            }
-            Some("windows-1252" | "cp1252") => Cow::Owned(
-                bytes
-                    .iter()
-                    .map(|&byte| match byte {
-                        0x80..=0x9F => WINDOWS_1252[usize::from(byte - 0x80)],
-                        _ => char::from(byte),
-                    })
-                    .collect(),
-            ),
-            Some("utf-16" | "utf-16le" | "utf-16be") => {
-                return fail("the declaration says UTF-16, the bytes are not".to_owned());
-            }
-            Some(other) => {
-                let known = "UTF-8, UTF-16, ISO-8859-1, windows-1252 and US-ASCII";
-                return fail(format!("the encoding {other:?} is not supported; {known} are"));
-            }
+            None => utf8(bytes)?,
+            Some(label) if is_utf8_label(label) => utf8(bytes)?,
+            Some(label) => labelled(bytes, label)?,
         },
     };
     normalise(text)
+}
+
+fn fail<T>(message: String) -> Result<T> {
+    Err(Error::Document { line: 1, column: 1, message })
+}
+
+fn is_utf8_label(label: &str) -> bool {
+    Encoding::for_label(label.as_bytes()) == Some(UTF_8)
+}
+
+/// Decodes bytes by the encoding that their declaration names. Names are those of the WHATWG's standard,
+/// which makes windows code pages of US-ASCII and of three parts of ISO 8859; XML's processors do not.
+fn labelled<'b>(bytes: &'b [u8], label: &str) -> Result<Cow<'b, str>> {
+    let lower = label.to_ascii_lowercase();
+    if matches!(&*lower, "us-ascii" | "ascii" | "ansi_x3.4-1968") {
+        return match bytes.iter().position(|byte| !byte.is_ascii()) {
+            None => utf8(bytes),
+            Some(at) => {
+                let text = String::from_utf8_lossy(&bytes[..at]);
+                Err(Place::end(&text).error("a byte that is not ASCII, as the declaration promised"))
+            }
+        };
+    }
+    let known = if lower == "latin-1" { "iso-8859-1" } else { &*lower };
+    let encoding = match Encoding::for_label(known.as_bytes()) {
+        Some(found) if found == UTF_16LE || found == UTF_16BE => {
+            return fail("the declaration says UTF-16, the bytes are not".to_owned());
+        }
+        Some(found) if found != REPLACEMENT && found != X_USER_DEFINED => found,
+        _ => return fail(format!("the encoding {label:?} is not supported")),
+    };
+    let windows = ["windows-", "cp1", "x-cp", "dos-"].iter().any(|prefix| known.starts_with(prefix));
+    if !windows && [WINDOWS_1252, WINDOWS_1254, WINDOWS_874].contains(&encoding) {
+        return iso8859(bytes, encoding);
+    }
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let mut text = String::with_capacity(decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(0));
+    match decoder.decode_to_string_without_replacement(bytes, &mut text, true).0 {
+        DecoderResult::InputEmpty => Ok(Cow::Owned(text)),
+        _ => Err(Place::end(&text).error(&format!("bytes that are not {}", encoding.name()))),
+    }
+}
+
+/// A part of ISO 8859 that differs from a windows code page where it has the controls U+0080 to U+009F.
+fn iso8859<'b>(bytes: &[u8], windows: &'static Encoding) -> Result<Cow<'b, str>> {
+    let mut table = ['\0'; 128];
+    for (entry, byte) in table.iter_mut().zip(0x80_u8..=0xFF) {
+        let single = [byte];
+        let decoded = windows.decode_without_bom_handling(&single).0;
+        *entry = if byte < 0xA0 { char::from(byte) } else { decoded.chars().next().unwrap_or('\0') };
+    }
+    let mut text = String::with_capacity(bytes.len() + bytes.len() / 8);
+    for &byte in bytes {
+        let c = if byte < 0x80 { char::from(byte) } else { table[usize::from(byte - 0x80)] };
+        if c == char::REPLACEMENT_CHARACTER {
+            return Err(Place::end(&text).error("a byte that its encoding does not define"));
+        }
+        text.push(c);
+    }
+    Ok(Cow::Owned(text))
 }
 
 /// Whether bytes that begin a document say that it is UTF-8; `None` where they are too few to say.
@@ -78,7 +107,7 @@ pub fn is_utf8(bytes: &[u8]) -> Option<bool> {
         [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] | [0x00, ..] | [_, 0x00, ..] => Some(false),
         _ if !b"<?xml".starts_with(&bytes[..bytes.len().min(5)]) => Some(true),
         _ if bytes.len() < 205 && !bytes.contains(&b'>') => None,
-        _ => Some(matches!(declared(bytes), None | Some("utf-8" | "utf8"))),
+        _ => Some(declared(bytes).is_none_or(is_utf8_label)),
     }
 }
 
@@ -126,8 +155,10 @@ fn utf16(bytes: &[u8], read: fn([u8; 2]) -> u16) -> Result<Cow<'_, str>> {
     if !odd.is_empty() {
         return Err(Place::end(&text).error("half a UTF-16 character"));
     }
+    let is_utf16 = |label: &&str| matches!(Encoding::for_label(label.as_bytes()), Some(found) if found == UTF_16LE || found == UTF_16BE);
     match declared(text.as_bytes()) {
-        None | Some("utf-16" | "utf-16le" | "utf-16be") => Ok(Cow::Owned(text)),
+        None => Ok(Cow::Owned(text)),
+        Some(label) if is_utf16(&label) => Ok(Cow::Owned(text)),
         Some(other) => {
             let message = format!("the bytes are UTF-16, the declaration says {other}");
             Err(Error::Document { line: 1, column: 1, message })
@@ -135,7 +166,7 @@ fn utf16(bytes: &[u8], read: fn([u8; 2]) -> u16) -> Result<Cow<'_, str>> {
     }
 }
 
-/// The encoding that the declaration names, where it is one of the known ones in lower case.
+/// The encoding that the declaration names, as it is written.
 fn declared(bytes: &[u8]) -> Option<&str> {
     let declaration = bytes.strip_prefix(b"<?xml")?;
     let declaration = &declaration[..declaration.len().min(200)];
@@ -144,23 +175,7 @@ fn declared(bytes: &[u8]) -> Option<&str> {
     let value = declaration[at + 8..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
     let quote = *value.first().filter(|quote| matches!(quote, b'"' | b'\''))?;
     let name = &value[1..1 + memchr::memchr(quote, &value[1..])?];
-    debug_assert!(!is_space(quote));
-    let known = [
-        "utf-8",
-        "utf8",
-        "utf-16",
-        "utf-16le",
-        "utf-16be",
-        "iso-8859-1",
-        "latin-1",
-        "latin1",
-        "windows-1252",
-        "cp1252",
-        "us-ascii",
-        "ascii",
-    ];
-    let known = known.into_iter().find(|known| name.eq_ignore_ascii_case(known.as_bytes()));
-    known.or_else(|| std::str::from_utf8(name).ok())
+    std::str::from_utf8(name).ok()
 }
 
 #[cfg(test)]
@@ -188,6 +203,23 @@ mod tests {
         assert!(decode(latin).unwrap().ends_with("<a>ä</a>"));
         let windows = b"<?xml version='1.0' encoding='Windows-1252'?><a>\x80\xE4</a>";
         assert!(decode(windows).unwrap().ends_with("<a>€ä</a>"));
+        for (label, bytes, expected) in [
+            ("iso-8859-1", &b"\x80\xE4"[..], "\u{80}ä"),
+            ("L1", b"\xE4", "ä"),
+            ("ISO-8859-9", b"\x80\xFD", "\u{80}ı"),
+            ("windows-1254", b"\x80\xFD", "€ı"),
+            ("ISO-8859-2", b"\xB1", "ą"),
+            ("iso-8859-15", b"\xA4", "€"),
+            ("KOI8-R", b"\xC1", "а"),
+            ("Shift_JIS", b"\x82\xA0", "あ"),
+            ("EUC-JP", b"\xA4\xA2", "あ"),
+            ("GB18030", b"\xC4\xE3", "你"),
+            ("Big5", b"\xA7\x41", "你"),
+        ] {
+            let declared = format!("<?xml version='1.0' encoding='{label}'?><a>");
+            let content = [declared.as_bytes(), bytes, b"</a>"].concat();
+            assert_eq!(decode(&content).unwrap(), format!("{declared}{expected}</a>"), "{label}");
+        }
     }
 
     #[test]

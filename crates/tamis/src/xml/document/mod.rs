@@ -8,6 +8,7 @@ mod attributes;
 mod dtd;
 mod encoding;
 mod names;
+mod normalized;
 mod read;
 mod tags;
 
@@ -15,6 +16,7 @@ pub use encoding::{decode, is_utf8, normalise};
 pub use names::{NameId, Names};
 pub use read::{Progress, check_size};
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -66,6 +68,12 @@ pub struct Document {
     names: Names,
     /// Elements by name, then by position; made when first asked for.
     elements: OnceLock<Vec<(NameId, NodeIndex)>>,
+    /// The text with its white space normalised; made when first asked for.
+    normalized: OnceLock<normalized::Normalized>,
+    /// The elements that attributes of type ID identify.
+    identified: HashMap<Box<str>, NodeIndex, ahash::RandomState>,
+    /// Of every node, the line on which it begins, where that is wanted.
+    lines: Option<Vec<u32>>,
     /// Working memory of the reader.
     reading: read::Reading,
 }
@@ -112,6 +120,16 @@ impl Document {
         read::read_nothing(self);
     }
 
+    /// From now on, remembers on which lines nodes begin.
+    pub(super) fn record_lines(&mut self) {
+        self.lines.get_or_insert_default();
+    }
+
+    /// The line on which a node begins, from 1; 0 where that was not recorded.
+    pub(super) fn line(&self, index: NodeIndex) -> usize {
+        self.lines.as_ref().and_then(|lines| lines.get(index as usize)).map_or(0, |line| *line as usize)
+    }
+
     /// Whether its memory is worth giving back.
     pub(super) fn is_large(&self) -> bool {
         let texts = self.text.capacity() + self.values.capacity() + self.names.bytes;
@@ -151,6 +169,11 @@ impl Document {
             NodeKind::Document | NodeKind::Element | NodeKind::Text => &self.text[start..end],
             NodeKind::Attribute | NodeKind::Comment | NodeKind::Instruction => &self.values[start..end],
         }
+    }
+
+    /// The element that an attribute of type ID identifies, as the internal subset declares it.
+    pub(super) fn identified(&self, id: &str) -> Option<NodeIndex> {
+        self.identified.get(id).copied()
     }
 
     /// The nodes of an element's attributes.

@@ -3,7 +3,7 @@
 use quick_xml::events::BytesStart;
 
 use super::attributes::{Fault, Written, append_value, split};
-use super::dtd::{AttributeList, Dtd};
+use super::dtd::{AttributeList, AttributeType, Dtd};
 use super::names::{
     NO_NAMESPACE, NO_PREFIX, NamespaceId, PrefixId, XML_NAMESPACE, XML_PREFIX, XMLNS_NAMESPACE,
 };
@@ -44,7 +44,8 @@ impl Session<'_> {
             return self.fail(inside + at, message);
         }
         check("attributes of an element", "attributes", attributes.len(), self.limits.attributes)?;
-        if let Some(declared) = dtd.attributes(written) {
+        let declared = dtd.attributes(written);
+        if let Some(declared) = declared {
             self.add_defaults(declared, attributes, inside)?;
         }
         let bound = self.document.reading.bound.len();
@@ -67,6 +68,10 @@ impl Session<'_> {
             }
             let value = (value, self.document.values.len() as u32);
             self.document.push(NodeKind::Attribute, name, value);
+            if declared.is_some_and(|declared| declared.declared(attribute.name).0 == AttributeType::Id) {
+                let id = &self.document.values[value.0 as usize..value.1 as usize];
+                self.document.identified.entry(id.into()).or_insert(element);
+            }
         }
         let count = self.document.nodes.len() as u32 - element - 1;
         let node = &mut self.document.nodes[element as usize];
@@ -86,8 +91,8 @@ impl Session<'_> {
     ) -> Result<()> {
         let mut given = vec![false; declared.defaults.len()];
         for attribute in attributes.iter_mut() {
-            let (tokenised, default) = declared.declared(attribute.name);
-            attribute.tokenised = tokenised;
+            let (kind, default) = declared.declared(attribute.name);
+            attribute.tokenised = kind != AttributeType::Text;
             if let Some(default) = default {
                 given[default] = true;
             }

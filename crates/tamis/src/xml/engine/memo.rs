@@ -59,6 +59,8 @@ pub struct Memo {
     bound: usize,
     active: Vec<StateId>,
     hits: Hits,
+    /// States that have been stepped from and to since this was asked.
+    stepped: usize,
 }
 
 /// The accesses that values have been found to pass, by set, key and value.
@@ -110,6 +112,7 @@ impl Memo {
             bound: bound.min(1 << 30),
             active: Vec::new(),
             hits: Hits::default(),
+            stepped: 0,
         }
     }
 
@@ -141,6 +144,11 @@ impl Memo {
         }
     }
 
+    /// How many states have been stepped from and to since this was asked.
+    pub fn take_stepped(&mut self) -> usize {
+        std::mem::take(&mut self.stepped)
+    }
+
     /// The set inside an element of a set. Ids beyond the bound are valid until [`Memo::leave`].
     pub fn enter(&mut self, nfa: &Nfa, uses: &[PathUse], around: SetId, label: Label) -> SetId {
         if let Some(&known) = self.transitions.get(&(around, label.number())) {
@@ -149,7 +157,9 @@ impl Memo {
         let mut active = std::mem::take(&mut self.active);
         active.clear();
         let states = &self.set(around).states;
+        let from = states.len();
         nfa.step(states, label, &mut active);
+        self.stepped += from + active.len();
         let known = self.numbers.get(&*active).copied();
         let id = match known {
             Some(id) => id,
@@ -174,7 +184,7 @@ impl Memo {
     }
 
     /// The accesses that a value passes inside a set, `key` being the position among the set's keys;
-    /// `None` where they cannot be remembered, and are left in `found`.
+    /// `None` where they cannot be remembered, and are left in `found`. Adds units of work to `cost`.
     pub fn hit(
         &mut self,
         access: &AccessIndex,
@@ -182,6 +192,7 @@ impl Memo {
         key: usize,
         value: &str,
         found: &mut Vec<Access>,
+        cost: &mut usize,
     ) -> Option<Hit> {
         let lasting = (set as usize) < self.bound + 2 && value.len() <= LONGEST_VALUE;
         let mut number = None;
@@ -201,7 +212,8 @@ impl Memo {
         }
         found.clear();
         let (key, paths) = &self.set(set).keys[key];
-        access.find(paths, *key, value, found);
+        access.find(paths, *key, value, found, cost);
+        *cost += found.len();
         found.sort_by_key(|access| !access.last);
         let place = place.filter(|_| self.has_room(found.len()))?;
         let start = self.hits.list.len() as u32;

@@ -1,6 +1,9 @@
 //! Which nodes does a step reach?
 
+use std::cell::Cell;
+
 use crate::xml::document::{Document, Names, Node, NodeIndex, NodeKind};
+use crate::xml::meter::{Meter, Metered};
 use crate::xml::xpath::{Axis, Test};
 
 /// A node test with its names looked up in a document.
@@ -91,10 +94,12 @@ pub fn from_set(
     test: &Resolved<'_>,
     contexts: &[NodeIndex],
     marks: &mut Marks,
-) -> Vec<NodeIndex> {
+    meter: &mut Meter,
+) -> Metered<Vec<NodeIndex>> {
     let nodes = document.nodes();
     let names = document.names();
     let mut found = Vec::new();
+    let mut visited = contexts.len();
     if axis == Axis::Descendant
         && let Resolved::Name(NodeKind::Element, name) = *test
     {
@@ -104,9 +109,11 @@ pub fn from_set(
             found.extend(document.named(name, covered.max(context + 1)..end));
             covered = covered.max(end);
         }
-        return found;
+        meter.spend(visited + found.len())?;
+        return Ok(found);
     }
     let mut add = |index: NodeIndex| {
+        visited += 1;
         if test.accepts(&nodes[index as usize], names) {
             found.push(index);
         }
@@ -183,12 +190,28 @@ pub fn from_set(
                 }
             }
         }
+        Axis::Following => {
+            let first = contexts.iter().map(|&context| nodes[context as usize].end).min();
+            content(nodes, first.unwrap_or(nodes.len() as NodeIndex)).for_each(&mut add);
+        }
+        Axis::Preceding => {
+            // What has ended before the last context node begins; its ancestors have not.
+            let last = contexts.last().copied().unwrap_or(0);
+            let ended = content(nodes, 0).take_while(|&index| index < last);
+            ended.filter(|&index| nodes[index as usize].end <= last).for_each(&mut add);
+        }
     }
+    meter.spend(visited)?;
     if !found.is_sorted() {
         found.sort_unstable();
     }
     found.dedup();
-    found
+    Ok(found)
+}
+
+/// The nodes from `first` on that are no attributes.
+fn content(nodes: &[Node], first: NodeIndex) -> impl DoubleEndedIterator<Item = NodeIndex> {
+    (first..nodes.len() as NodeIndex).filter(|&index| nodes[index as usize].kind != NodeKind::Attribute)
 }
 
 /// The nodes that one node reaches, in the order in which their positions count, at most `most`.
@@ -199,10 +222,19 @@ pub fn from_node(
     context: NodeIndex,
     most: usize,
     found: &mut Vec<NodeIndex>,
-) {
+    meter: &mut Meter,
+) -> Metered<()> {
     let nodes = document.nodes();
     let names = document.names();
-    let accepted = |index: &NodeIndex| test.accepts(&nodes[*index as usize], names);
+    let visited = Cell::new(1);
+    let accepted = |index: &NodeIndex| {
+        visited.set(visited.get() + 1);
+        test.accepts(&nodes[*index as usize], names)
+    };
+    let is_content = |index: &NodeIndex| {
+        visited.set(visited.get() + 1);
+        nodes[*index as usize].kind != NodeKind::Attribute
+    };
     let node = &nodes[context as usize];
     match axis {
         Axis::Child => found.extend(document.children(context).filter(accepted).take(most)),
@@ -210,8 +242,7 @@ pub fn from_node(
         Axis::Itself => found.extend(Some(context).filter(accepted)),
         Axis::Descendant | Axis::DescendantOrSelf => {
             let itself = (axis == Axis::DescendantOrSelf).then_some(context);
-            let inside =
-                (context + 1..node.end).filter(|&index| nodes[index as usize].kind != NodeKind::Attribute);
+            let inside = (context + 1..node.end).filter(is_content);
             found.extend(itself.into_iter().chain(inside).filter(accepted).take(most));
         }
         Axis::Parent => found.extend((context != 0).then_some(node.parent).filter(accepted)),
@@ -230,7 +261,17 @@ pub fn from_node(
             found.extend(std::iter::successors(before(&context), before).filter(accepted).take(most));
         }
         Axis::FollowingSibling | Axis::PrecedingSibling => {}
+        Axis::Following => {
+            let after = (node.end..nodes.len() as NodeIndex).filter(is_content);
+            found.extend(after.filter(accepted).take(most));
+        }
+        Axis::Preceding => {
+            let before = (0..context).rev().filter(is_content);
+            let ended = before.filter(|&index| nodes[index as usize].end <= context);
+            found.extend(ended.filter(accepted).take(most));
+        }
     }
+    meter.spend(visited.get())
 }
 
 fn has_siblings(document: &Document, index: NodeIndex) -> bool {

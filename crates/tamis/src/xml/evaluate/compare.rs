@@ -3,20 +3,12 @@
 //! XPath 1.0, 3.4. A node-set compares by whether some node of it does. Two node-sets are compared
 //! in linear time: equality through a set of strings, order through the least and greatest numbers.
 
-use std::collections::HashSet;
-
-use super::value::{Value, to_number};
-use crate::xml::document::{Document, NodeIndex};
+use super::Evaluation;
+use super::constant::Operand;
+use super::value::{Value, number_and_cost, to_number};
+use crate::xml::document::NodeIndex;
+use crate::xml::meter::Metered;
 use crate::xml::xpath::Comparison;
-
-pub fn compare(comparison: Comparison, left: &Value<'_>, right: &Value<'_>, document: &Document) -> bool {
-    match (left, right) {
-        (Value::Nodes(left), Value::Nodes(right)) => nodes(comparison, left, right, document),
-        (Value::Nodes(nodes), other) => node_and_value(comparison, nodes, other, document),
-        (other, Value::Nodes(nodes)) => node_and_value(comparison.mirrored(), nodes, other, document),
-        _ => values(comparison, left, right, document),
-    }
-}
 
 /// Compares a string with a literal, as a node's string value is compared.
 pub fn compare_string(comparison: Comparison, string: &str, literal: &str) -> bool {
@@ -27,67 +19,133 @@ pub fn compare_string(comparison: Comparison, string: &str, literal: &str) -> bo
     }
 }
 
-fn node_and_value(
-    comparison: Comparison,
-    nodes: &[NodeIndex],
-    other: &Value<'_>,
-    document: &Document,
-) -> bool {
-    let some = |test: &dyn Fn(&str) -> bool| nodes.iter().any(|node| test(document.string(*node)));
-    match other {
-        Value::Number(number) => some(&|string| comparison.numbers(to_number(string), *number)),
-        Value::String(literal) => some(&|string| compare_string(comparison, string, literal)),
-        // A boolean compares with whether there is a node at all.
-        other => values(comparison, &Value::Boolean(!nodes.is_empty()), other, document),
+impl<'e> Evaluation<'e> {
+    pub(super) fn compare(
+        &mut self,
+        comparison: Comparison,
+        left: &Operand<'e>,
+        right: &Operand<'e>,
+    ) -> Metered<bool> {
+        match (left.value(), right.value()) {
+            (Value::Nodes(ones), Value::Nodes(others)) => {
+                self.compare_nodes(comparison, (left, ones), (right, others))
+            }
+            (Value::Nodes(nodes), other) => self.node_and_value(comparison, nodes, other),
+            (other, Value::Nodes(nodes)) => self.node_and_value(comparison.mirrored(), nodes, other),
+            (left, right) => self.compare_values(comparison, left, right),
+        }
     }
-}
 
-fn nodes(comparison: Comparison, left: &[NodeIndex], right: &[NodeIndex], document: &Document) -> bool {
-    if left.is_empty() || right.is_empty() {
-        return false;
+    /// Whether a test passes on the string of some node; it returns the units that it took.
+    fn some(&mut self, nodes: &[NodeIndex], test: impl Fn(&'e str) -> (bool, usize)) -> Metered<bool> {
+        for node in nodes {
+            let (passes, cost) = test(self.document.string(*node));
+            self.meter.spend(1 + cost)?;
+            if passes {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
-    let (few, many) = if left.len() < right.len() { (left, right) } else { (right, left) };
-    match comparison {
-        Comparison::Equal if few.len() == 1 => {
-            let string = document.string(few[0]);
-            many.iter().any(|node| document.string(*node) == string)
+
+    fn node_and_value(
+        &mut self,
+        comparison: Comparison,
+        nodes: &[NodeIndex],
+        other: &Value<'_>,
+    ) -> Metered<bool> {
+        let numbers = |right: f64| {
+            move |string: &str| {
+                let (left, cost) = number_and_cost(string);
+                (comparison.numbers(left, right), cost)
+            }
+        };
+        match (comparison, other) {
+            (_, Value::Number(number)) => self.some(nodes, numbers(*number)),
+            (Comparison::Equal | Comparison::NotEqual, Value::String(literal)) => self
+                .some(nodes, |string| {
+                    (compare_string(comparison, string, literal), equality_cost(string, literal))
+                }),
+            (_, Value::String(literal)) => {
+                let (number, cost) = number_and_cost(literal);
+                self.meter.spend(cost)?;
+                self.some(nodes, numbers(number))
+            }
+            // A boolean compares with whether there is a node at all.
+            (_, other) => self.compare_values(comparison, &Value::Boolean(!nodes.is_empty()), other),
         }
-        Comparison::Equal => {
-            let strings: HashSet<&str, ahash::RandomState> =
-                few.iter().map(|node| document.string(*node)).collect();
-            many.iter().any(|node| strings.contains(document.string(*node)))
+    }
+
+    fn compare_nodes(
+        &mut self,
+        comparison: Comparison,
+        (left, ones): (&Operand<'e>, &[NodeIndex]),
+        (right, others): (&Operand<'e>, &[NodeIndex]),
+    ) -> Metered<bool> {
+        if ones.is_empty() || others.is_empty() {
+            return Ok(false);
         }
-        Comparison::NotEqual => {
-            // Only if all strings are one and the same is there no pair that differs.
-            let first = document.string(left[0]);
-            left.iter().chain(right).any(|node| document.string(*node) != first)
-        }
-        _ => {
-            let numbers = |nodes: &[NodeIndex]| {
-                let numbers = nodes.iter().map(|node| to_number(document.string(*node)));
-                let proper = numbers.filter(|number| !number.is_nan());
-                proper.fold(None, |range: Option<(f64, f64)>, number| match range {
-                    None => Some((number, number)),
-                    Some((least, greatest)) => Some((least.min(number), greatest.max(number))),
+        let document = self.document;
+        match comparison {
+            Comparison::Equal => {
+                // A set that is kept serves again; otherwise the smaller one is made.
+                let keeps = |operand: &Operand<'_>| matches!(operand, Operand::Constant(_));
+                let swap = match (keeps(left), keeps(right)) {
+                    (true, false) => true,
+                    (false, true) => false,
+                    _ => ones.len() < others.len(),
+                };
+                let (many, few, kept) = if swap { (others, ones, left) } else { (ones, others, right) };
+                if let [one] = few {
+                    let literal = document.string(*one);
+                    return self.some(many, |string| (string == literal, equality_cost(string, literal)));
+                }
+                self.with_strings(kept, few, |this, strings| {
+                    this.some(many, |string| (strings.contains(string), string.len() / 8))
                 })
-            };
-            let (Some(left), Some(right)) = (numbers(left), numbers(right)) else { return false };
-            match comparison {
-                Comparison::Less | Comparison::LessOrEqual => comparison.numbers(left.0, right.1),
-                _ => comparison.numbers(left.1, right.0),
+            }
+            Comparison::NotEqual => {
+                // Only if all strings are one and the same is there no pair that differs.
+                let first = document.string(ones[0]);
+                let differs = |string: &str| (string != first, equality_cost(string, first));
+                Ok(self.some(ones, differs)? || self.some(others, differs)?)
+            }
+            _ => {
+                let (left, right) = (self.numbers(left, ones)?, self.numbers(right, others)?);
+                let (Some(left), Some(right)) = (left, right) else { return Ok(false) };
+                Ok(match comparison {
+                    Comparison::Less | Comparison::LessOrEqual => comparison.numbers(left.0, right.1),
+                    _ => comparison.numbers(left.1, right.0),
+                })
+            }
+        }
+    }
+
+    fn compare_values(
+        &mut self,
+        comparison: Comparison,
+        left: &Value<'_>,
+        right: &Value<'_>,
+    ) -> Metered<bool> {
+        let equality = matches!(comparison, Comparison::Equal | Comparison::NotEqual);
+        match (left, right) {
+            (Value::Boolean(_), _) | (_, Value::Boolean(_)) if equality => {
+                Ok((left.boolean() == right.boolean()) == (comparison == Comparison::Equal))
+            }
+            (Value::String(left), Value::String(right)) if equality => {
+                self.meter.spend(equality_cost(left, right))?;
+                Ok(compare_string(comparison, left, right))
+            }
+            _ => {
+                let (left, right) = (left.number(self.document), right.number(self.document));
+                self.meter.spend(left.1 + right.1)?;
+                Ok(comparison.numbers(left.0, right.0))
             }
         }
     }
 }
 
-fn values(comparison: Comparison, left: &Value<'_>, right: &Value<'_>, document: &Document) -> bool {
-    let ordered = !matches!(comparison, Comparison::Equal | Comparison::NotEqual);
-    match (left, right) {
-        _ if ordered => comparison.numbers(left.number(document), right.number(document)),
-        (Value::Boolean(_), _) | (_, Value::Boolean(_)) => {
-            (left.boolean() == right.boolean()) == (comparison == Comparison::Equal)
-        }
-        (Value::String(left), Value::String(right)) => compare_string(comparison, left, right),
-        _ => comparison.numbers(left.number(document), right.number(document)),
-    }
+/// The units that comparing two strings takes: of different lengths, they differ at once.
+fn equality_cost(left: &str, right: &str) -> usize {
+    if left.len() == right.len() { left.len() / 16 } else { 0 }
 }

@@ -3,32 +3,47 @@
 //! The definition that every engine is measured against: XPath 1.0's `boolean(expression)` with the
 //! document node as context. Steps are taken from whole sets of nodes at once, and predicates inside
 //! predicates are answered once per node, so that the time is polynomial in the document (after
-//! Gottlob, Koch and Pichler 2005, "Efficient algorithms for processing XPath queries").
+//! Gottlob, Koch and Pichler 2005, "Efficient algorithms for processing XPath queries"). What is the
+//! same for every context node is evaluated once. All of it spends from a [`Meter`], and ends where
+//! that is exhausted.
 
 mod axis;
 mod compare;
+mod constant;
 mod function;
+mod path;
 mod satisfy;
 mod value;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::document::{Document, NodeIndex, NodeKind};
-use super::xpath::{Kind, NodeId, Operation, Path, Start, Step, Type, XPath};
-use axis::Resolved;
+use super::meter::{Meter, Metered};
+use super::xpath::{Kind, NodeId, Operation, XPath};
 pub use compare::compare_string;
+use constant::{Constant, Operand};
 use value::Value;
-pub use value::to_number;
+pub use value::{number_and_cost, to_number};
 
 /// How many answers are remembered in one evaluation; beyond, they are found again.
-const MEMORY: usize = 1 << 20;
+const MEMORY: usize = 1 << 19;
+
+/// More remembered answers than this are given back after an evaluation.
+const KEPT: usize = 1 << 14;
 
 /// Whether an expression is true of a document.
-pub fn is_true(xpath: &XPath, document: &Document, scratch: &mut EvaluationScratch) -> bool {
-    scratch.start(xpath);
-    let mut evaluation = Evaluation { xpath, document, scratch, nesting: 0 };
-    evaluation.boolean(xpath.root(), DOCUMENT)
+pub fn is_true(
+    xpath: &XPath,
+    document: &Document,
+    scratch: &mut EvaluationScratch,
+    meter: &mut Meter,
+) -> Metered<bool> {
+    meter.begin_filter();
+    let truth = Evaluation::new(xpath, document, scratch, meter).boolean(xpath.root(), DOCUMENT)?;
+    meter.end_filter();
+    Ok(truth)
 }
 
 /// Working memory of [`is_true`].
@@ -44,6 +59,9 @@ pub struct EvaluationScratch {
 impl EvaluationScratch {
     fn start(&mut self, xpath: &XPath) {
         self.answers.clear();
+        if self.answers.capacity() > KEPT {
+            self.answers = HashMap::default();
+        }
         self.known.clear();
         self.known.resize(xpath.len(), satisfy::Known::Tried(0));
     }
@@ -54,31 +72,37 @@ pub struct Explainer<'e> {
     xpath: &'e XPath,
     document: &'e Document,
     scratch: EvaluationScratch,
+    meter: &'e mut Meter,
 }
 
 impl<'e> Explainer<'e> {
-    pub fn new(xpath: &'e XPath, document: &'e Document) -> Self {
-        Explainer { xpath, document, scratch: EvaluationScratch::default() }
+    pub fn new(xpath: &'e XPath, document: &'e Document, meter: &'e mut Meter) -> Self {
+        meter.begin_filter();
+        Explainer { xpath, document, scratch: EvaluationScratch::default(), meter }
     }
 
     fn evaluation(&mut self) -> Evaluation<'_> {
-        self.scratch.start(self.xpath);
-        Evaluation { xpath: self.xpath, document: self.document, scratch: &mut self.scratch, nesting: 0 }
+        Evaluation::new(self.xpath, self.document, &mut self.scratch, self.meter)
     }
 
     /// Whether a part is true.
-    pub fn truth(&mut self, id: NodeId) -> bool {
+    pub fn truth(&mut self, id: NodeId) -> Metered<bool> {
         self.evaluation().boolean(id, DOCUMENT)
     }
 
     /// How many nodes each step of a path selects, up to the first that selects none.
-    pub fn selected(&mut self, id: NodeId) -> Vec<usize> {
+    pub fn selected(&mut self, id: NodeId) -> Metered<Vec<usize>> {
         let mut counts = Vec::new();
         let xpath = self.xpath;
         if let Kind::Path(path) = &xpath.node(id).kind {
-            self.evaluation().path_counting(path, DOCUMENT, |count| counts.push(count));
+            self.evaluation().path_counting(path, DOCUMENT, |count| counts.push(count))?;
         }
-        counts
+        Ok(counts)
+    }
+
+    /// The nodes of an expression that is a node-set.
+    pub fn nodes(&mut self, id: NodeId) -> Metered<Vec<NodeIndex>> {
+        self.evaluation().nodes(id, DOCUMENT)
     }
 }
 
@@ -96,197 +120,142 @@ struct Evaluation<'e> {
     xpath: &'e XPath,
     document: &'e Document,
     scratch: &'e mut EvaluationScratch,
+    meter: &'e mut Meter,
+    /// What is the same for every context node, by its place in the expression.
+    constants: HashMap<NodeId, Rc<Constant<'e>>, ahash::RandomState>,
     /// How many predicates enclose what is being evaluated.
     nesting: u32,
 }
 
 impl<'e> Evaluation<'e> {
-    fn value(&mut self, id: NodeId, context: Context) -> Value<'e> {
+    fn new(
+        xpath: &'e XPath,
+        document: &'e Document,
+        scratch: &'e mut EvaluationScratch,
+        meter: &'e mut Meter,
+    ) -> Self {
+        scratch.start(xpath);
+        Evaluation { xpath, document, scratch, meter, constants: HashMap::default(), nesting: 0 }
+    }
+
+    fn value(&mut self, id: NodeId, context: Context) -> Metered<Value<'e>> {
         let xpath = self.xpath;
-        match &xpath.node(id).kind {
-            Kind::Or(_) | Kind::And(_) | Kind::Compare(..) => Value::Boolean(self.boolean(id, context)),
+        Ok(match &xpath.node(id).kind {
+            Kind::Or(_) | Kind::And(_) | Kind::Compare(..) => Value::Boolean(self.boolean(id, context)?),
             Kind::Arithmetic(..) | Kind::Negate(_) | Kind::Number(_) => {
-                Value::Number(self.number(id, context))
+                Value::Number(self.number(id, context)?)
             }
             Kind::Literal(text) => Value::String(Cow::Borrowed(text)),
-            Kind::Union(_) | Kind::Path(_) => Value::Nodes(self.nodes(id, context)),
-            Kind::Call(function, arguments) => self.call(*function, arguments, context),
-        }
+            Kind::Union(_) | Kind::Path(_) => Value::Nodes(self.nodes(id, context)?),
+            Kind::Call(function, arguments) => self.call(*function, arguments, context)?,
+        })
     }
 
-    fn boolean(&mut self, id: NodeId, context: Context) -> bool {
-        let xpath = self.xpath;
-        match &xpath.node(id).kind {
-            Kind::Or(operands) => operands.iter().any(|operand| self.boolean(*operand, context)),
-            Kind::And(operands) => operands.iter().all(|operand| self.boolean(*operand, context)),
-            Kind::Compare(comparison, left, right) => {
-                let left = self.value(*left, context);
-                let right = self.value(*right, context);
-                compare::compare(*comparison, &left, &right, self.document)
-            }
-            Kind::Union(operands) => operands.iter().any(|operand| self.boolean(*operand, context)),
-            _ => self.value(id, context).boolean(),
+    fn boolean(&mut self, id: NodeId, context: Context) -> Metered<bool> {
+        self.meter.spend(1)?;
+        if let Some(constant) = self.constant(id, context)? {
+            return Ok(constant.value.boolean());
         }
-    }
-
-    fn number(&mut self, id: NodeId, context: Context) -> f64 {
         let xpath = self.xpath;
         match &xpath.node(id).kind {
-            Kind::Number(number) => *number,
-            Kind::Negate(operand) => -self.number(*operand, context),
-            Kind::Arithmetic(operation, left, right) => {
-                let (left, right) = (self.number(*left, context), self.number(*right, context));
-                match operation {
-                    Operation::Add => left + right,
-                    Operation::Subtract => left - right,
-                    Operation::Multiply => left * right,
-                    Operation::Divide => left / right,
-                    Operation::Modulo => left % right,
+            Kind::Or(operands) | Kind::Union(operands) => {
+                for operand in operands {
+                    if self.boolean(*operand, context)? {
+                        return Ok(true);
+                    }
                 }
+                Ok(false)
             }
-            _ => self.value(id, context).number(self.document),
+            Kind::And(operands) => {
+                for operand in operands {
+                    if !self.boolean(*operand, context)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            Kind::Compare(comparison, left, right) => {
+                let left = self.operand(*left, context)?;
+                let held = left.value().bytes();
+                self.meter.hold(held)?;
+                let right = self.operand(*right, context)?;
+                self.meter.release(held);
+                self.compare(*comparison, &left, &right)
+            }
+            _ => Ok(self.value(id, context)?.boolean()),
         }
     }
 
-    fn string(&mut self, id: NodeId, context: Context) -> Cow<'e, str> {
-        self.value(id, context).string(self.document)
+    fn number(&mut self, id: NodeId, context: Context) -> Metered<f64> {
+        self.meter.spend(1)?;
+        let xpath = self.xpath;
+        match &xpath.node(id).kind {
+            Kind::Number(number) => Ok(*number),
+            Kind::Negate(operand) => Ok(-self.number(*operand, context)?),
+            Kind::Arithmetic(first, rest) => {
+                let mut result = self.number(*first, context)?;
+                for (operation, operand) in rest {
+                    let operand = self.number(*operand, context)?;
+                    result = match operation {
+                        Operation::Add => result + operand,
+                        Operation::Subtract => result - operand,
+                        Operation::Multiply => result * operand,
+                        Operation::Divide => result / operand,
+                        Operation::Modulo => result % operand,
+                    };
+                }
+                Ok(result)
+            }
+            _ => {
+                let operand = self.operand(id, context)?;
+                let (number, cost) = operand.value().number(self.document);
+                self.meter.spend(cost)?;
+                Ok(number)
+            }
+        }
+    }
+
+    fn string(&mut self, id: NodeId, context: Context) -> Metered<Cow<'e, str>> {
+        self.meter.spend(1)?;
+        match self.operand(id, context)? {
+            Operand::Value(value) => Ok(value.string(self.document)),
+            Operand::Constant(constant) => {
+                let copied = match &constant.value {
+                    Value::String(Cow::Owned(text)) => text.len(),
+                    _ => 0,
+                };
+                self.meter.spend(copied / 16)?;
+                Ok(match &constant.value {
+                    Value::Nodes(nodes) => Value::first_string(nodes, self.document).into(),
+                    other => other.clone().string(self.document),
+                })
+            }
+        }
     }
 
     /// The nodes of an expression that is a node-set, in document order, each once.
-    fn nodes(&mut self, id: NodeId, context: Context) -> Vec<NodeIndex> {
+    fn nodes(&mut self, id: NodeId, context: Context) -> Metered<Vec<NodeIndex>> {
         let xpath = self.xpath;
         match &xpath.node(id).kind {
             Kind::Path(path) => self.path(path, context),
             Kind::Union(operands) => {
                 let mut nodes = Vec::new();
                 for operand in operands {
-                    nodes.append(&mut self.nodes(*operand, context));
+                    nodes.append(&mut self.nodes(*operand, context)?);
+                    self.meter.spend(nodes.len())?;
+                    // Operands may repeat what others select: duplicates must not pile up.
+                    nodes.sort_unstable();
+                    nodes.dedup();
                 }
-                nodes.sort_unstable();
-                nodes.dedup();
-                nodes
+                Ok(nodes)
             }
-            // The parser gives no other expression the type of a node-set.
-            _ => Vec::new(),
+            // The parser gives no other expression the type of a node-set, except for id().
+            Kind::Call(function, arguments) => match self.call(*function, arguments, context)? {
+                Value::Nodes(nodes) => Ok(nodes),
+                _ => Ok(Vec::new()),
+            },
+            _ => Ok(Vec::new()),
         }
-    }
-
-    fn path(&mut self, path: &Path, context: Context) -> Vec<NodeIndex> {
-        self.path_counting(path, context, |_| {})
-    }
-
-    /// The nodes of a path; `count` is told how many each step selects.
-    fn path_counting(
-        &mut self,
-        path: &Path,
-        context: Context,
-        mut count: impl FnMut(usize),
-    ) -> Vec<NodeIndex> {
-        let mut nodes = match &path.start {
-            Start::Root => vec![0],
-            Start::Context => vec![context.node],
-            Start::Nodes(inner, predicates) => {
-                let mut nodes = self.nodes(*inner, context);
-                for predicate in predicates {
-                    self.filter(*predicate, &mut nodes);
-                }
-                nodes
-            }
-        };
-        for step in &path.steps {
-            if nodes.is_empty() {
-                break;
-            }
-            nodes = self.step(step, nodes);
-            count(nodes.len());
-        }
-        nodes
-    }
-
-    fn step(&mut self, step: &Step, contexts: Vec<NodeIndex>) -> Vec<NodeIndex> {
-        let test = Resolved::new(&step.test, step.axis, self.document);
-        if matches!(test, Resolved::Nothing) {
-            return Vec::new();
-        }
-        let counts = step.predicates.iter().any(|predicate| self.counts(*predicate));
-        if !counts || contexts.len() == 1 && !step.axis.is_reverse() {
-            let mut nodes =
-                axis::from_set(self.document, step.axis, &test, &contexts, &mut self.scratch.marks);
-            for predicate in &step.predicates {
-                self.filter(*predicate, &mut nodes);
-            }
-            return nodes;
-        }
-        // Positions count along the axis from each context node.
-        let first = match step.predicates.first().map(|first| &self.xpath.node(*first).kind) {
-            Some(Kind::Number(number)) => *number as usize,
-            _ => usize::MAX,
-        };
-        let mut found = Vec::new();
-        let mut nodes = Vec::new();
-        for context in contexts {
-            nodes.clear();
-            axis::from_node(self.document, step.axis, &test, context, first, &mut nodes);
-            for predicate in &step.predicates {
-                self.filter(*predicate, &mut nodes);
-            }
-            found.append(&mut nodes);
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
-    /// Whether a predicate depends on positions.
-    fn counts(&self, predicate: NodeId) -> bool {
-        let node = self.xpath.node(predicate);
-        node.positional || node.result == Type::Number
-    }
-
-    /// Keeps the nodes that satisfy a predicate, each at its position.
-    fn filter(&mut self, predicate: NodeId, nodes: &mut Vec<NodeIndex>) {
-        if let Kind::Number(number) = self.xpath.node(predicate).kind {
-            let at = if number >= 1.0 && number.fract() == 0.0 { number as usize } else { 0 };
-            match at.checked_sub(1).and_then(|at| nodes.get(at)) {
-                Some(&node) => {
-                    nodes.clear();
-                    nodes.push(node);
-                }
-                None => nodes.clear(),
-            }
-            return;
-        }
-        let size = nodes.len() as u32;
-        let mut position = 0;
-        nodes.retain(|&node| {
-            position += 1;
-            self.holds(predicate, Context { node, position, size })
-        });
-    }
-
-    fn holds(&mut self, predicate: NodeId, context: Context) -> bool {
-        let counts = self.counts(predicate);
-        if !counts && let Some(answer) = self.satisfies(predicate, context.node) {
-            return answer;
-        }
-        let key = match counts {
-            true => (predicate, context.node, context.position, context.size),
-            false => (predicate, context.node, 0, 0),
-        };
-        let nested = self.nesting > 0;
-        if nested && let Some(&answer) = self.scratch.answers.get(&key) {
-            return answer;
-        }
-        self.nesting += 1;
-        let answer = match self.xpath.node(predicate).result {
-            Type::Number => self.number(predicate, context) == f64::from(context.position),
-            _ => self.boolean(predicate, context),
-        };
-        self.nesting -= 1;
-        if nested && self.scratch.answers.len() < MEMORY {
-            self.scratch.answers.insert(key, answer);
-        }
-        answer
     }
 
     fn kind(&self, node: NodeIndex) -> NodeKind {

@@ -6,9 +6,10 @@
 //! "Core XPath"). What cannot be answered so is tried node by node.
 
 use super::axis::{self, Resolved};
-use super::value::to_number;
-use super::{Context, Evaluation, compare_string};
+use super::value::number_and_cost;
+use super::{DOCUMENT, Evaluation, compare_string};
 use crate::xml::document::{NodeIndex, NodeKind};
+use crate::xml::meter::Metered;
 use crate::xml::xpath::{Axis, Function, Kind, NodeId, Path, Start, Step};
 
 /// After how many nodes a predicate is answered for all.
@@ -28,139 +29,189 @@ pub enum Known {
 impl Evaluation<'_> {
     /// Whether a node satisfies a predicate that does not count, where that is known for all nodes, or
     /// has been asked often enough to be found out.
-    pub(super) fn satisfies(&mut self, predicate: NodeId, node: NodeIndex) -> Option<bool> {
+    pub(super) fn satisfies(&mut self, predicate: NodeId, node: NodeIndex) -> Metered<Option<bool>> {
         match &mut self.scratch.known[predicate as usize] {
-            Known::Nodes(nodes) => return Some(nodes[node as usize]),
-            Known::Never => return None,
+            Known::Nodes(nodes) => return Ok(Some(nodes[node as usize])),
+            Known::Never => return Ok(None),
             Known::Tried(count) if *count < TRIES => {
                 *count += 1;
-                return None;
+                return Ok(None);
             }
             Known::Tried(_) => {}
         }
-        let found = self.satisfying(predicate);
+        let found = self.satisfying(predicate)?;
         let answer = found.as_ref().map(|nodes| nodes[node as usize]);
         self.scratch.known[predicate as usize] = found.map_or(Known::Never, Known::Nodes);
-        answer
+        Ok(answer)
     }
 
-    /// Of every node, whether an expression is true of it.
-    fn satisfying(&mut self, id: NodeId) -> Option<Vec<bool>> {
+    /// Of every node, whether an expression is true of it. The memory is held until it is released.
+    fn satisfying(&mut self, id: NodeId) -> Metered<Option<Vec<bool>>> {
         let xpath = self.xpath;
         let node = xpath.node(id);
         if node.positional {
-            return None;
+            return Ok(None);
         }
+        let size = self.document.nodes().len();
+        self.meter.spend(1 + size / 8)?;
         if let Known::Nodes(nodes) = &self.scratch.known[id as usize] {
-            return Some(nodes.clone());
+            self.meter.hold(size)?;
+            return Ok(Some(nodes.clone()));
         }
-        let combine = |this: &mut Self, operands: &[NodeId], all: bool| {
-            let mut result = vec![all; this.document.nodes().len()];
-            for operand in operands {
-                let nodes = this.satisfying(*operand)?;
-                for (result, holds) in result.iter_mut().zip(nodes) {
-                    *result = if all { *result && holds } else { *result || holds };
-                }
-            }
-            Some(result)
-        };
         match &node.kind {
-            Kind::And(operands) => combine(self, operands, true),
-            Kind::Or(operands) | Kind::Union(operands) => combine(self, operands, false),
+            Kind::And(operands) => self.combined(operands, true),
+            Kind::Or(operands) | Kind::Union(operands) => self.combined(operands, false),
             Kind::Call(Function::Not, arguments) => {
-                let mut nodes = self.satisfying(arguments[0])?;
-                nodes.iter_mut().for_each(|holds| *holds = !*holds);
-                Some(nodes)
+                let mut found = self.satisfying(arguments[0])?;
+                found.iter_mut().flatten().for_each(|holds| *holds = !*holds);
+                Ok(found)
             }
             Kind::Call(Function::Boolean, arguments) => self.satisfying(arguments[0]),
-            Kind::Path(path) => self.beginnings(path, &|_| true),
+            Kind::Path(path) => self.beginnings(path, &|_| (true, 0)),
             Kind::Compare(comparison, left, right) => {
                 let (path, comparison, other) = match (&xpath.node(*left).kind, &xpath.node(*right).kind) {
                     (Kind::Path(path), other) => (path, *comparison, other),
                     (other, Kind::Path(path)) => (path, comparison.mirrored(), other),
-                    _ => return None,
+                    _ => return Ok(None),
                 };
-                let numbers = |number: f64| move |string: &str| comparison.numbers(to_number(string), number);
-                match other {
-                    Kind::Literal(text) => {
-                        self.beginnings(path, &|string| compare_string(comparison, string, text))
+                let numbers = |number: f64| {
+                    move |string: &str| {
+                        let (found, cost) = number_and_cost(string);
+                        (comparison.numbers(found, number), cost)
                     }
+                };
+                match other {
+                    Kind::Literal(text) => self.beginnings(path, &|string| {
+                        (compare_string(comparison, string, text), string.len().min(text.len()) / 16)
+                    }),
                     Kind::Number(number) => self.beginnings(path, &numbers(*number)),
-                    _ => None,
+                    _ => Ok(None),
                 }
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
 
-    /// Of every node, whether a path leads from it to a node whose string passes a test.
-    fn beginnings(&mut self, path: &Path, test: &dyn Fn(&str) -> bool) -> Option<Vec<bool>> {
+    /// Of every node, whether all operands, or one of them, are true of it.
+    fn combined(&mut self, operands: &[NodeId], all: bool) -> Metered<Option<Vec<bool>>> {
         let size = self.document.nodes().len();
+        self.meter.hold(size)?;
+        let mut result = vec![all; size];
+        for operand in operands {
+            let Some(nodes) = self.satisfying(*operand)? else {
+                self.meter.release(size);
+                return Ok(None);
+            };
+            for (result, holds) in result.iter_mut().zip(nodes) {
+                *result = if all { *result && holds } else { *result || holds };
+            }
+            self.meter.release(size);
+        }
+        Ok(Some(result))
+    }
+
+    /// Of every node, whether a path leads from it to a node whose string passes a test, which also
+    /// says how many units it took.
+    fn beginnings(
+        &mut self,
+        path: &Path,
+        test: &dyn Fn(&str) -> (bool, usize),
+    ) -> Metered<Option<Vec<bool>>> {
+        let document = self.document;
+        let size = document.nodes().len();
         match path.start {
             Start::Context => {}
             // A path from the document node is the same from everywhere.
             Start::Root => {
-                let context = Context { node: 0, position: 1, size: 1 };
-                let nodes = self.path(path, context);
-                let found = nodes.iter().any(|node| test(self.document.string(*node)));
-                return Some(vec![found; size]);
+                let mut nodes = self.path(path, DOCUMENT)?;
+                self.keep_passing(&mut nodes, test)?;
+                self.meter.hold(size)?;
+                return Ok(Some(vec![!nodes.is_empty(); size]));
             }
-            Start::Nodes(..) => return None,
+            Start::Nodes(..) => return Ok(None),
         }
         let counts = |predicate: &NodeId| self.counts(*predicate);
         if path.steps.iter().any(|step| step.predicates.iter().any(counts)) {
-            return None;
+            return Ok(None);
         }
+        let held = size * size_of::<NodeIndex>();
+        self.meter.hold(held)?;
         let mut nodes: Vec<NodeIndex> = (0..size as NodeIndex).collect();
         for (at, step) in path.steps.iter().enumerate().rev() {
-            self.keep_ends(step, &mut nodes);
+            self.keep_ends(step, &mut nodes)?;
             if at + 1 == path.steps.len() {
-                nodes.retain(|node| test(self.document.string(*node)));
+                self.keep_passing(&mut nodes, test)?;
             }
-            nodes = self.inverse(step.axis, nodes);
+            nodes = self.inverse(step.axis, nodes)?;
         }
+        self.meter.release(held);
+        self.meter.hold(size)?;
         let mut result = vec![false; size];
         nodes.iter().for_each(|node| result[*node as usize] = true);
-        Some(result)
+        Ok(Some(result))
+    }
+
+    fn keep_passing(
+        &mut self,
+        nodes: &mut Vec<NodeIndex>,
+        test: &dyn Fn(&str) -> (bool, usize),
+    ) -> Metered<()> {
+        let mut exhausted = Ok(());
+        nodes.retain(|node| {
+            if exhausted.is_err() {
+                return false;
+            }
+            let (passes, cost) = test(self.document.string(*node));
+            exhausted = self.meter.spend(1 + cost);
+            passes
+        });
+        exhausted
     }
 
     /// Keeps the nodes at which a step may end.
-    fn keep_ends(&mut self, step: &Step, nodes: &mut Vec<NodeIndex>) {
+    fn keep_ends(&mut self, step: &Step, nodes: &mut Vec<NodeIndex>) -> Metered<()> {
         let document = self.document;
         let test = Resolved::new(&step.test, step.axis, document);
+        self.meter.spend(nodes.len())?;
         nodes.retain(|node| test.accepts(document.node(*node), document.names()));
         for predicate in &step.predicates {
-            match self.satisfying(*predicate) {
-                Some(holds) => nodes.retain(|node| holds[*node as usize]),
-                None => self.filter(*predicate, nodes),
+            match self.satisfying(*predicate)? {
+                Some(holds) => {
+                    nodes.retain(|node| holds[*node as usize]);
+                    self.meter.release(holds.len());
+                }
+                None => self.filter(*predicate, nodes)?,
             }
         }
+        Ok(())
     }
 
     /// The nodes from which a step along an axis reaches one of `nodes`.
-    fn inverse(&mut self, axis: Axis, nodes: Vec<NodeIndex>) -> Vec<NodeIndex> {
+    fn inverse(&mut self, axis: Axis, nodes: Vec<NodeIndex>) -> Metered<Vec<NodeIndex>> {
         let document = self.document;
+        let size = document.nodes().len() as NodeIndex;
+        self.meter.spend(nodes.len())?;
         let is_attribute = |node: &NodeIndex| document.node(*node).kind == NodeKind::Attribute;
         let content: Vec<NodeIndex> = nodes.iter().copied().filter(|node| !is_attribute(node)).collect();
         let mut from = |axis: Axis, nodes: &[NodeIndex]| {
-            axis::from_set(document, axis, &Resolved::Node, nodes, &mut self.scratch.marks)
+            axis::from_set(document, axis, &Resolved::Node, nodes, &mut self.scratch.marks, self.meter)
         };
         let mut found = match axis {
-            Axis::Child => from(Axis::Parent, &content),
-            Axis::Descendant => from(Axis::Ancestor, &content),
+            Axis::Child => from(Axis::Parent, &content)?,
+            Axis::Descendant => from(Axis::Ancestor, &content)?,
             Axis::DescendantOrSelf => {
-                let mut found = from(Axis::Ancestor, &content);
+                let mut found = from(Axis::Ancestor, &content)?;
                 found.extend(nodes);
                 found
             }
             Axis::Itself => nodes,
             Axis::Attribute => {
                 let attributes: Vec<NodeIndex> = nodes.into_iter().filter(is_attribute).collect();
-                from(Axis::Parent, &attributes)
+                from(Axis::Parent, &attributes)?
             }
             Axis::Parent => {
-                let mut found = from(Axis::Child, &nodes);
-                found.extend(from(Axis::Attribute, &nodes));
+                let mut found = from(Axis::Child, &nodes)?;
+                found.extend(from(Axis::Attribute, &nodes)?);
                 found
             }
             Axis::Ancestor | Axis::AncestorOrSelf => {
@@ -175,11 +226,20 @@ impl Evaluation<'_> {
                 }
                 found
             }
-            Axis::FollowingSibling => from(Axis::PrecedingSibling, &content),
-            Axis::PrecedingSibling => from(Axis::FollowingSibling, &content),
+            Axis::FollowingSibling => from(Axis::PrecedingSibling, &content)?,
+            Axis::PrecedingSibling => from(Axis::FollowingSibling, &content)?,
+            Axis::Following => match content.last() {
+                Some(&last) => (0..last).filter(|&node| document.node(node).end <= last).collect(),
+                None => Vec::new(),
+            },
+            Axis::Preceding => match content.iter().map(|&node| document.node(node).end).min() {
+                Some(first) => (first..size).collect(),
+                None => Vec::new(),
+            },
         };
+        self.meter.spend(found.len())?;
         found.sort_unstable();
         found.dedup();
-        found
+        Ok(found)
     }
 }

@@ -24,18 +24,35 @@ impl<'e> Value<'e> {
         }
     }
 
-    pub fn number(&self, document: &Document) -> f64 {
+    /// The value as a number, and the units of work that this takes.
+    pub fn number(&self, document: &Document) -> (f64, usize) {
         match self {
-            Value::Nodes(nodes) => nodes.first().map_or(f64::NAN, |node| to_number(document.string(*node))),
-            Value::Boolean(boolean) => f64::from(u8::from(*boolean)),
-            Value::Number(number) => *number,
-            Value::String(text) => to_number(text),
+            Value::Nodes(nodes) => {
+                nodes.first().map_or((f64::NAN, 1), |node| number_and_cost(document.string(*node)))
+            }
+            Value::Boolean(boolean) => (f64::from(u8::from(*boolean)), 1),
+            Value::Number(number) => (*number, 1),
+            Value::String(text) => number_and_cost(text),
         }
+    }
+
+    /// Bytes of memory that the value holds.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Value::Nodes(nodes) => size_of_val(&**nodes),
+            Value::String(Cow::Owned(text)) => text.len(),
+            _ => 0,
+        }
+    }
+
+    /// The string of a node-set, which is that of its first node.
+    pub fn first_string(nodes: &[NodeIndex], document: &'e Document) -> &'e str {
+        nodes.first().map_or("", |node| document.string(*node))
     }
 
     pub fn string(self, document: &'e Document) -> Cow<'e, str> {
         match self {
-            Value::Nodes(nodes) => nodes.first().map_or("", |node| document.string(*node)).into(),
+            Value::Nodes(nodes) => Value::first_string(&nodes, document).into(),
             Value::Boolean(true) => "true".into(),
             Value::Boolean(false) => "false".into(),
             Value::Number(number) => to_string(number).into(),
@@ -46,14 +63,22 @@ impl<'e> Value<'e> {
 
 /// XPath 1.0, 4.4: white space, a minus, digits with at most one point; all else is not a number.
 pub fn to_number(text: &str) -> f64 {
-    let text = text.trim_matches(|c: char| c.is_ascii() && is_space(c as u8));
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let numeric = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if numeric && digits.bytes().any(|byte| byte.is_ascii_digit()) {
-        text.parse().unwrap_or(f64::NAN)
-    } else {
-        f64::NAN
+    number_and_cost(text).0
+}
+
+/// The number that a text is, and how many of its bytes were looked at to tell.
+pub fn number_and_cost(text: &str) -> (f64, usize) {
+    let bytes = text.as_bytes();
+    let start = bytes.iter().take_while(|byte| is_space(**byte)).count();
+    let digits = start + usize::from(bytes.get(start) == Some(&b'-'));
+    let length = bytes[digits..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'.').count();
+    let end = digits + length;
+    let rest = bytes[end..].iter().take_while(|byte| is_space(**byte)).count();
+    let cost = 1 + end + rest;
+    if end + rest < bytes.len() || !bytes[digits..end].iter().any(u8::is_ascii_digit) {
+        return (f64::NAN, cost);
     }
+    (text[start..end].parse().unwrap_or(f64::NAN), cost)
 }
 
 /// XPath 1.0, 4.2: no exponents, no negative zero.

@@ -13,6 +13,8 @@ pub struct Work {
     pub tested: u64,
     /// Filters that were evaluated on the whole document.
     pub evaluated: u64,
+    /// Units of work, as [`Limits`](crate::xml::Limits) bound them.
+    pub units: u64,
 }
 
 /// In place of a count of failures: the filter waits for its evaluation.

@@ -82,9 +82,14 @@ impl Builder {
     pub fn add(&mut self, slot: Slot, plan: Plan, engine: Engine) {
         self.groups.resize(slot as usize + 1, 0);
         match plan {
-            Plan::Exact(path) => {
-                let path = self.path(&path);
-                self.paths[path as usize].exact.push(slot);
+            Plan::Exact(paths) => {
+                for path in &paths {
+                    let path = self.path(path);
+                    let exact = &mut self.paths[path as usize].exact;
+                    if exact.last() != Some(&slot) {
+                        exact.push(slot);
+                    }
+                }
             }
             Plan::Values { path, tests } => self.add_values(slot, path, tests, engine),
             Plan::Evaluate { groups } => self.add_groups(slot, &groups),

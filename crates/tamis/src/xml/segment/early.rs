@@ -8,8 +8,11 @@ use std::collections::HashMap;
 
 use super::answers::Bits;
 use super::{ACTIVE, FAILURES, Finder, Segment, SegmentScratch, Shared, Slot};
+use crate::xml::access::Access;
 use crate::xml::document::{Document, NodeIndex, NodeKind};
 use crate::xml::engine::{Hit, SetId};
+use crate::xml::limits::Limits;
+use crate::xml::meter::Meter;
 use crate::xml::values::{Key, ValueFilter, Verdict, any_value};
 
 /// How far a segment has walked through a document that arrives.
@@ -21,17 +24,28 @@ pub struct Early {
     start: SetId,
     /// What open elements have passed whose filters wait for the rest of their paths, each with how
     /// many elements were open then.
-    active: Vec<(Hit, usize)>,
+    active: Vec<(Waiting, usize)>,
     told: Bits,
     /// Filters to be looked at, where an element begins or ends.
     look: Vec<Slot>,
     /// How often filters were looked at in vain; those that are too often are left to the end.
     failures: HashMap<Slot, usize, ahash::RandomState>,
+    /// Once this is exhausted, nothing more is told early.
+    meter: Meter,
+    exhausted: bool,
+}
+
+/// Accesses that wait for the rest of their paths.
+#[derive(Debug)]
+enum Waiting {
+    Remembered(Hit),
+    /// Of a value that is too long to be remembered.
+    Listed(Box<[Access]>),
 }
 
 impl Segment {
     /// Prepares for a document.
-    pub fn begin_early(&self, document: &Document, scratch: &mut SegmentScratch) -> Early {
+    pub fn begin_early(&self, document: &Document, scratch: &mut SegmentScratch, limits: &Limits) -> Early {
         let start = match &self.finder {
             Finder::Memo(shared) => scratch.memo.start(&shared.nfa, &shared.uses),
             _ => 0,
@@ -46,6 +60,8 @@ impl Segment {
             told,
             look: Vec::new(),
             failures: HashMap::default(),
+            meter: Meter::new(limits, None),
+            exhausted: false,
         }
     }
 
@@ -63,7 +79,7 @@ impl Segment {
         let end = document.nodes().len() as NodeIndex;
         for index in walk.early.next..end {
             let node = document.node(index);
-            if node.kind == NodeKind::Element {
+            if node.kind == NodeKind::Element && !walk.early.exhausted {
                 while walk.early.open.last().is_some_and(|(element, _)| *element != node.parent) {
                     walk.leave();
                 }
@@ -71,7 +87,9 @@ impl Segment {
             }
         }
         walk.early.next = end;
-        while walk.early.open.last().is_some_and(|(element, _)| document.is_closed(*element)) {
+        while !walk.early.exhausted
+            && walk.early.open.last().is_some_and(|(element, _)| document.is_closed(*element))
+        {
             walk.leave();
         }
     }
@@ -92,6 +110,7 @@ impl<F: FnMut(Slot)> Walk<'_, F> {
         let around = early.open.last().map_or(early.start, |(_, set)| *set);
         let label = scratch.walk.labels.of(&segment.symbols, document, element);
         let set = scratch.memo.enter(&shared.nfa, &shared.uses, around, label);
+        early.spend(1 + scratch.memo.take_stepped());
         early.open.push((element, set));
         let state = scratch.memo.set(set);
         let many = state.fires.iter().flat_map(|path| segment.exact.get(*path));
@@ -115,10 +134,23 @@ impl<F: FnMut(Slot)> Walk<'_, F> {
     fn look(&mut self, element: NodeIndex, set: SetId, ended: bool) {
         let Walk { segment, shared, document, scratch, early, .. } = self;
         let SegmentScratch { memo, walk, found: accesses, .. } = &mut **scratch;
+        let mut cost = 1;
         let Early { open, active, told, look, failures, .. } = &mut **early;
         if !memo.set(set).awaited.is_empty() {
-            for (hit, _) in active.iter() {
-                look.extend(memo.join(*hit, set, accesses).iter().map(|access| access.slot));
+            cost += active.len();
+            for (waiting, _) in active.iter() {
+                match waiting {
+                    Waiting::Remembered(hit) => {
+                        look.extend(memo.join(*hit, set, accesses).iter().map(|access| access.slot));
+                    }
+                    Waiting::Listed(listed) => {
+                        cost += listed.len();
+                        let awaited = &memo.set(set).awaited;
+                        let complete =
+                            listed.iter().filter(|access| awaited.binary_search(&access.path).is_ok());
+                        look.extend(complete.map(|access| access.slot));
+                    }
+                }
             }
         }
         for key in 0..memo.set(set).keys.len() {
@@ -128,16 +160,26 @@ impl<F: FnMut(Slot)> Walk<'_, F> {
                 continue;
             }
             any_value(document, &segment.symbols, &mut walk.labels, element, source, |value| {
-                let hit = memo.hit(&shared.access, set, key, value, accesses);
+                let hit = memo.hit(&shared.access, set, key, value, accesses, &mut cost);
                 let complete = hit.map_or(accesses.as_slice(), |hit| memo.complete(hit));
                 look.extend(complete.iter().filter(|access| access.last).map(|access| access.slot));
-                let waits = hit.filter(|hit| attribute && !ended && hit.waits().is_some());
-                if let Some(hit) = waits.filter(|_| active.len() < ACTIVE) {
-                    active.push((hit, open.len()));
+                if !attribute || ended || active.len() >= ACTIVE {
+                    return false;
+                }
+                match hit {
+                    Some(hit) if hit.waits().is_some() => {
+                        active.push((Waiting::Remembered(hit), open.len()));
+                    }
+                    None if accesses.iter().any(|access| !access.last) => {
+                        let listed = accesses.iter().filter(|access| !access.last).copied().collect();
+                        active.push((Waiting::Listed(listed), open.len()));
+                    }
+                    _ => {}
                 }
                 false
             });
         }
+        cost += look.len();
         for slot in look.drain(..) {
             let Some(filter) = segment.value_filter(slot).filter(|filter| is_decidable(filter, ended)) else {
                 continue;
@@ -145,11 +187,18 @@ impl<F: FnMut(Slot)> Walk<'_, F> {
             if told.is_set(slot) || failures.get(&slot).is_some_and(|failures| *failures >= FAILURES) {
                 continue;
             }
-            match filter.check(document, &segment.symbols, &mut walk.labels, element) {
+            match filter.check(document, &segment.symbols, &mut walk.labels, element, &mut cost) {
                 Verdict::Passed => told.tell(slot, &mut self.found),
                 Verdict::Failed | Verdict::TooDeep => *failures.entry(slot).or_default() += 1,
             }
         }
+        early.spend(cost);
+    }
+}
+
+impl Early {
+    fn spend(&mut self, units: usize) {
+        self.exhausted |= self.meter.spend(units).is_err();
     }
 }
 

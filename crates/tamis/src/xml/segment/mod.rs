@@ -22,6 +22,7 @@ use crate::xml::engine::{
     YFilter,
 };
 use crate::xml::evaluate::{EvaluationScratch, is_true};
+use crate::xml::meter::{Exhausted, Meter, Metered};
 use crate::xml::plan::Plan;
 use crate::xml::symbols::{Label, Labels, Symbols};
 use crate::xml::values::{ValueFilter, Verdict, any_value};
@@ -212,47 +213,75 @@ impl Segment {
         }
     }
 
-    /// Calls `found` with the filters that a document satisfies, in order.
+    /// Calls `found` with the filters that a document satisfies, in order. Where the meter is exhausted,
+    /// says by which filter, if it was one's evaluation.
     pub fn matches(
         &self,
         document: &Document,
         scratch: &mut SegmentScratch,
         evaluation: &mut EvaluationScratch,
-        mut found: impl FnMut(Slot),
-    ) {
+        meter: &mut Meter,
+        found: impl FnMut(Slot),
+    ) -> Result<(), (Option<Slot>, Exhausted)> {
+        let matched = self.find(document, scratch, evaluation, meter);
+        let answers = &mut scratch.answers;
+        answers.evaluate.clear();
+        match matched {
+            Ok(()) => answers.matched.drain(found),
+            // The next document begins with nothing.
+            Err(_) => answers.matched.drain(|_| {}),
+        }
+        matched
+    }
+
+    fn find(
+        &self,
+        document: &Document,
+        scratch: &mut SegmentScratch,
+        evaluation: &mut EvaluationScratch,
+        meter: &mut Meter,
+    ) -> Result<(), (Option<Slot>, Exhausted)> {
         scratch.answers.document += 1;
         scratch.answers.work = Work::default();
         scratch.walk.transitions = 0;
+        let mut evaluate = |slot: Slot, meter: &mut Meter| {
+            let xpath = &self.filters[slot as usize];
+            is_true(xpath, document, evaluation, meter).map_err(|exhausted| (Some(slot), exhausted))
+        };
         match &self.finder {
             Finder::Scan => {
                 scratch.answers.work.evaluated = self.filters.len() as u64;
-                for (slot, xpath) in self.filters.iter().enumerate() {
-                    if is_true(xpath, document, evaluation) {
-                        found(slot as Slot);
+                for slot in 0..self.filters.len() as Slot {
+                    if evaluate(slot, meter)? {
+                        scratch.answers.matched.set(slot);
                     }
                 }
-                return;
+                return Ok(());
             }
             Finder::Walk(structure) => {
                 let SegmentScratch { walk, answers, passed, .. } = scratch;
                 passed.clear();
-                let mut sink = Postponed { segment: self, document, answers, passed };
+                let mut sink = Postponed { segment: self, document, answers, passed, meter, exhausted: None };
                 structure.walk(document, &self.symbols, walk, &mut sink);
+                if let Some(exhausted) = sink.exhausted {
+                    return Err((None, exhausted));
+                }
             }
-            Finder::Memo(shared) => self.run(shared, document, scratch),
+            Finder::Memo(shared) => {
+                self.run(shared, document, scratch, meter).map_err(|exhausted| (None, exhausted))?
+            }
         }
         let answers = &mut scratch.answers;
         answers.work.transitions = scratch.walk.transitions;
         answers.work.evaluated += (answers.evaluate.len() + self.always.len()) as u64;
         for at in 0..answers.evaluate.len() {
             let slot = answers.evaluate[at];
-            if is_true(&self.filters[slot as usize], document, evaluation) {
+            if evaluate(slot, meter)? {
                 answers.matched.set(slot);
             }
         }
-        answers.evaluate.clear();
         for &slot in &self.always {
-            if is_true(&self.filters[slot as usize], document, evaluation) {
+            if evaluate(slot, meter)? {
                 answers.matched.set(slot);
             }
         }
@@ -261,11 +290,17 @@ impl Segment {
                 answers.matched.set(slot);
             }
         }
-        answers.matched.drain(found);
+        Ok(())
     }
 
     /// The default engine: state sets met before, and values looked up.
-    fn run(&self, shared: &Shared, document: &Document, scratch: &mut SegmentScratch) {
+    fn run(
+        &self,
+        shared: &Shared,
+        document: &Document,
+        scratch: &mut SegmentScratch,
+        meter: &mut Meter,
+    ) -> Metered<()> {
         let Shared { nfa, uses, access, waits } = shared;
         let SegmentScratch { walk, memo, open, answers, active, labels: chain, found, check, .. } = scratch;
         let (certain, uncertain) = (&mut scratch.certain, &mut scratch.uncertain);
@@ -291,6 +326,7 @@ impl Segment {
             let label = labels.of(&self.symbols, document, index);
             let set = memo.enter(nfa, uses, around, label);
             *transitions += 1;
+            let mut cost = 1 + memo.take_stepped();
             let path = if *waits { memo.label_path(path, label) } else { ROOT };
             let depth = open.len();
             open.push(Open { end: node.end, set, path, active: active.len() });
@@ -307,6 +343,7 @@ impl Segment {
             }
             let keys = state.keys.len();
             if !state.awaited.is_empty() {
+                cost += active.len();
                 for above in active.iter() {
                     if above.repeated {
                         let waiting = memo.join(above.hit, set, found).iter();
@@ -321,6 +358,7 @@ impl Segment {
                         certain.clear();
                         uncertain.clear();
                         for access in memo.join(above.hit, set, found) {
+                            cost += 1;
                             match self.completes(access, &chain[above.depth..]) {
                                 Some(true) if access.alone => certain.push(*access),
                                 Some(false) if access.together => {}
@@ -330,6 +368,7 @@ impl Segment {
                         certain.iter().for_each(|access| answers.matched.set(access.slot));
                         memo.remember(above.hit, path, above.depth, certain, uncertain);
                     }
+                    cost += uncertain.len();
                     for access in uncertain.iter() {
                         if answers.matched.is_set(access.slot) {
                             continue;
@@ -337,7 +376,14 @@ impl Segment {
                         match self.value_filter(access.slot) {
                             Some(filter) if access.together => {
                                 let step = access.step as usize;
-                                if !filter.passes(step, document, &self.symbols, labels, above.element) {
+                                if !filter.passes(
+                                    step,
+                                    document,
+                                    &self.symbols,
+                                    labels,
+                                    above.element,
+                                    &mut cost,
+                                ) {
                                     continue;
                                 }
                                 match filter.completes(step, &chain[above.depth..]) {
@@ -351,17 +397,18 @@ impl Segment {
                     }
                 }
                 for slot in check.drain(..) {
-                    self.check(slot, index, document, labels, answers);
+                    self.check(slot, index, document, labels, answers, &mut cost);
                 }
             }
             for key in 0..keys {
                 let source = memo.set(set).keys[key].0;
                 any_value(document, &self.symbols, labels, index, source, |value| {
-                    let hit = memo.hit(access, set, key, value, found);
+                    let hit = memo.hit(access, set, key, value, found, &mut cost);
                     let complete = match hit {
                         Some(hit) => memo.complete(hit),
                         None => found,
                     };
+                    cost += complete.len();
                     for access in complete {
                         if answers.matched.is_set(access.slot) {
                         } else if !access.last {
@@ -387,10 +434,12 @@ impl Segment {
                     false
                 });
                 for slot in check.drain(..) {
-                    self.check(slot, index, document, labels, answers);
+                    self.check(slot, index, document, labels, answers, &mut cost);
                 }
             }
+            meter.spend(cost)?;
         }
+        Ok(())
     }
 
     fn value_filter(&self, slot: Slot) -> Option<&ValueFilter> {
@@ -433,6 +482,7 @@ impl Segment {
         document: &Document,
         labels: &mut Labels,
         answers: &mut Answers,
+        cost: &mut usize,
     ) {
         let failures = answers.mark(slot);
         if failures == EVALUATED || answers.matched.is_set(slot) {
@@ -440,7 +490,7 @@ impl Segment {
         }
         let Some(filter) = self.value_filter(slot) else { return };
         answers.work.tested += 1;
-        match filter.check(document, &self.symbols, labels, element) {
+        match filter.check(document, &self.symbols, labels, element, cost) {
             Verdict::Passed => answers.matched.set(slot),
             Verdict::Failed
                 if (failures as usize) < FAILURES + document.nodes().len() / NODES_PER_FAILURE =>

@@ -6,6 +6,7 @@ use super::answers::Answers;
 use super::{Segment, Slot};
 use crate::xml::document::{Document, NodeIndex};
 use crate::xml::engine::{PathId, Sink};
+use crate::xml::meter::{Exhausted, Meter};
 use crate::xml::symbols::Labels;
 use crate::xml::values::any_value;
 
@@ -16,6 +17,9 @@ pub struct Postponed<'p> {
     pub document: &'p Document,
     pub answers: &'p mut Answers,
     pub passed: &'p mut Passed,
+    pub meter: &'p mut Meter,
+    /// Set once the meter is exhausted; from then on nothing is tested.
+    pub exhausted: Option<Exhausted>,
 }
 
 /// Of filters and their tests, the open elements that have passed, innermost last.
@@ -23,19 +27,24 @@ pub type Passed = HashMap<(Slot, u32), Vec<NodeIndex>, ahash::RandomState>;
 
 impl Sink for Postponed<'_> {
     fn reach(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels) {
+        if self.exhausted.is_some() {
+            return;
+        }
+        let mut cost = 1;
         self.segment.reach(path, self.answers);
-        self.test_inline(path, element, labels);
+        self.test_inline(path, element, labels, &mut cost);
         for &slot in self.segment.postponed.get(path) {
             if self.may_pass(slot, element) {
-                self.segment.check(slot, element, self.document, labels, self.answers);
+                self.segment.check(slot, element, self.document, labels, self.answers, &mut cost);
             }
         }
+        self.exhausted = self.meter.spend(cost).err();
     }
 }
 
 impl Postponed<'_> {
-    fn test_inline(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels) {
-        let Postponed { segment, document, answers, passed } = self;
+    fn test_inline(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels, cost: &mut usize) {
+        let Postponed { segment, document, answers, passed, .. } = self;
         for &(slot, at) in segment.inline.get(path) {
             if answers.matched.is_set(slot) {
                 continue;
@@ -44,7 +53,7 @@ impl Postponed<'_> {
                 continue;
             };
             answers.work.tested += 1;
-            let passes = |value: &str| test.condition.passes(value);
+            let passes = |value: &str| test.condition.passes(value, cost);
             if any_value(document, &segment.symbols, labels, element, test.key, passes) {
                 passed.entry((slot, at)).or_default().push(element);
             }

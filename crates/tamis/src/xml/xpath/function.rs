@@ -8,6 +8,7 @@ pub enum Function {
     Last,
     Position,
     Count,
+    Id,
     LocalName,
     NamespaceUri,
     Name,
@@ -36,10 +37,11 @@ pub enum Function {
 /// Name, fewest and most arguments, and what comes back.
 type Signature = (&'static str, Function, usize, usize, Type);
 
-const FUNCTIONS: [Signature; 26] = [
+const FUNCTIONS: [Signature; 27] = [
     ("last", Function::Last, 0, 0, Type::Number),
     ("position", Function::Position, 0, 0, Type::Number),
     ("count", Function::Count, 1, 1, Type::Number),
+    ("id", Function::Id, 1, 1, Type::Nodes),
     ("local-name", Function::LocalName, 0, 1, Type::String),
     ("namespace-uri", Function::NamespaceUri, 0, 1, Type::String),
     ("name", Function::Name, 0, 1, Type::String),
@@ -75,6 +77,15 @@ impl Function {
         let distances =
             FUNCTIONS.iter().map(|signature| (strsim::osa_distance(name, signature.0), signature.0));
         distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, name)| name)
+    }
+
+    /// Whether the function, given that many arguments, speaks of the context node itself.
+    pub fn speaks_of_context(self, arguments: usize) -> bool {
+        match self {
+            Function::True | Function::False | Function::Last | Function::Position => false,
+            Function::Lang => true,
+            _ => arguments == 0,
+        }
     }
 
     /// Whether every argument must be a node-set.

@@ -15,6 +15,8 @@ pub enum Token<'t> {
     Any,
     Literal(&'t str),
     Number(f64),
+    /// `$name`
+    Variable(&'t str),
     /// An operator, or punctuation.
     Symbol(&'static str),
     End,
@@ -56,9 +58,13 @@ pub fn lex(text: &str) -> Result<Vec<Spanned<'_>>> {
             '*' if after_operand => (Token::Symbol("*"), 1),
             '*' => (Token::Any, 1),
             '$' => {
-                let found = "a variable".to_owned();
-                let expected = "an expression without variables".to_owned();
-                return Err(Error::syntax(text, at..at + 1, found, expected, None));
+                let qualified = |c: char| !is_name(c);
+                let length = rest[1..].find(qualified).unwrap_or(rest.len() - 1);
+                if !rest[1..].starts_with(is_name_start) {
+                    let found = "`$`".to_owned();
+                    return Err(Error::syntax(text, at..at + 1, found, "a variable's name".into(), None));
+                }
+                (Token::Variable(&rest[1..1 + length]), 1 + length)
             }
             _ if is_name_start(first) => name(text, at, after_operand)?,
             _ => match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
@@ -128,6 +134,7 @@ impl Token<'_> {
             Token::Any => "`*`".into(),
             Token::Literal(_) => "a string".into(),
             Token::Number(_) => "a number".into(),
+            Token::Variable(name) => format!("`${name}`"),
             Token::Symbol(symbol) => format!("`{symbol}`"),
             Token::End => "the end of the text".into(),
         }

@@ -1,7 +1,7 @@
 //! What does a filter ask?
 //!
-//! An XPath 1.0 expression as an arena of nodes, read by `parse`. Filters have no variables, so the
-//! type of every node is known when it is read. This module knows no document and no engine.
+//! An XPath 1.0 expression as an arena of nodes, read by `parse`. Variables are replaced by their values,
+//! so the type of every node is known when it is read. This module knows no document and no engine.
 
 mod function;
 mod lex;
@@ -23,6 +23,7 @@ pub type NodeId = u32;
 pub struct XPath {
     text: Arc<str>,
     namespaces: Arc<[(Arc<str>, Arc<str>)]>,
+    variables: Arc<[(Arc<str>, Variable)]>,
     nodes: Arc<[Node]>,
     root: NodeId,
 }
@@ -39,7 +40,24 @@ impl XPath {
     /// assert!(error.to_string().starts_with("line 1, column 11: expected an expression"));
     /// ```
     pub fn parse(text: &str, namespaces: &[(&str, &str)], limits: &Limits) -> Result<XPath> {
-        parse::parse(text, namespaces, limits)
+        parse::parse(text, namespaces, &[], limits)
+    }
+
+    /// Reads an expression whose variables stand for the values that are given for them.
+    ///
+    /// ```
+    /// use tamis::xml::{Limits, Variable, XPath};
+    ///
+    /// let most = [("most", Variable::Number(300.0))];
+    /// assert!(XPath::parse_with("//price[. < $most]", &[], &most, &Limits::default()).is_ok());
+    /// ```
+    pub fn parse_with(
+        text: &str,
+        namespaces: &[(&str, &str)],
+        variables: &[(&str, Variable)],
+        limits: &Limits,
+    ) -> Result<XPath> {
+        parse::parse(text, namespaces, variables, limits)
     }
 
     /// The expression as it was written.
@@ -50,6 +68,11 @@ impl XPath {
     /// Prefixes and the namespace names they stand for.
     pub fn namespaces(&self) -> &[(Arc<str>, Arc<str>)] {
         &self.namespaces
+    }
+
+    /// Variables and the values they stand for.
+    pub fn variables(&self) -> &[(Arc<str>, Variable)] {
+        &self.variables
     }
 
     /// How many nodes there are.
@@ -76,6 +99,17 @@ impl fmt::Debug for XPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "XPath({:?})", self.text)
     }
+}
+
+/// What a variable stands for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Variable {
+    /// A string.
+    String(Arc<str>),
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Boolean(bool),
 }
 
 /// The four types of XPath 1.0.
@@ -105,6 +139,8 @@ pub struct Node {
     pub result: Type,
     /// Whether the value depends on the position or the size of the context.
     pub positional: bool,
+    /// Whether the value depends on the context node.
+    pub contextual: bool,
     /// Where the node's text begins and ends, for explanations.
     pub range: (u32, u32),
 }
@@ -114,7 +150,8 @@ pub enum Kind {
     Or(Vec<NodeId>),
     And(Vec<NodeId>),
     Compare(Comparison, NodeId, NodeId),
-    Arithmetic(Operation, NodeId, NodeId),
+    /// An operand and what is done to it, from left to right: a long sum is not a deep tree.
+    Arithmetic(NodeId, Vec<(Operation, NodeId)>),
     Negate(NodeId),
     Union(Vec<NodeId>),
     Literal(Arc<str>),
@@ -202,12 +239,17 @@ pub enum Axis {
     AncestorOrSelf,
     FollowingSibling,
     PrecedingSibling,
+    Following,
+    Preceding,
 }
 
 impl Axis {
     /// Whether positions count against document order.
     pub fn is_reverse(self) -> bool {
-        matches!(self, Axis::Parent | Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling)
+        matches!(
+            self,
+            Axis::Parent | Axis::Ancestor | Axis::AncestorOrSelf | Axis::PrecedingSibling | Axis::Preceding
+        )
     }
 }
 
