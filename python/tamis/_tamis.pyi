@@ -65,6 +65,8 @@ class Limits:
         depth: int | None = None,
         nodes: int | None = None,
         set: int | None = None,
+        name: int | None = None,
+        name_depth: int | None = None,
         pattern: int | None = None,
         patterns: int | None = None,
         index_patterns: int | None = None,
@@ -77,6 +79,7 @@ class Limits:
         event: int | None = None,
         event_depth: int | None = None,
         event_values: int | None = None,
+        list: int | None = None,
         xml: XmlLimits | None = None,
     ) -> Limits: ...
     @property
@@ -91,6 +94,12 @@ class Limits:
     @property
     def set(self) -> int:
         """Values of one set."""
+    @property
+    def name(self) -> int:
+        """Bytes of an attribute's name."""
+    @property
+    def name_depth(self) -> int:
+        """Parts of an attribute's name, between dots."""
     @property
     def pattern(self) -> int:
         """Bytes of the compiled form of a regular expression."""
@@ -127,6 +136,9 @@ class Limits:
     @property
     def event_values(self) -> int:
         """Values of an event that subscriptions mention."""
+    @property
+    def list(self) -> int:
+        """Values of one list of an event, repetitions included."""
     @property
     def xml(self) -> XmlLimits:
         """Bounds on XPath expressions and documents."""
@@ -547,7 +559,7 @@ class Index:
         """
     @property
     def attributes(self) -> list[str]:
-        """The names of the attributes that subscriptions mention or have mentioned."""
+        """The names of the attributes that subscriptions mention."""
     @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""

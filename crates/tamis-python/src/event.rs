@@ -68,6 +68,7 @@ fn decode_mapping(
         ));
     }
     event.clear();
+    let _pin = attributes.pin();
     decode_object(object, event, attributes, limits)?;
     event.finish(attributes).map_err(|error| error::raise(py, &error))
 }
@@ -339,8 +340,7 @@ fn is_list(object: &Bound<'_, PyAny>) -> bool {
         || object.is_instance_of::<PyFrozenSet>()
 }
 
-/// The names of the attributes that expressions ask about, or have asked about.
+/// The names of the attributes that expressions ask about.
 pub fn attribute_names(attributes: &Attributes) -> Vec<String> {
-    let names = (0..attributes.len() as u32).map(|number| attributes.name(number));
-    names.filter(|name| attributes.mention(name).is_some()).map(|name| name.to_string()).collect()
+    attributes.names().iter().map(|name| name.to_string()).collect()
 }

@@ -281,6 +281,8 @@ impl Index {
         let subscription = self.find(py, id)?;
         let snapshot = self.index.snapshot();
         let document = self.document(document)?;
+        // The subscription may be removed meanwhile, and its names with it.
+        let _pin = snapshot.attributes().pin();
         let mut decoded = Event::default();
         event::decode(event, &mut decoded, snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
@@ -349,7 +351,7 @@ impl Index {
         Ok(dict)
     }
 
-    /// The names of the attributes that subscriptions mention or have mentioned.
+    /// The names of the attributes that subscriptions mention.
     #[getter]
     fn attributes(&self) -> Vec<String> {
         event::attribute_names(self.index.snapshot().attributes())

@@ -12,13 +12,15 @@ pub struct Limits(pub tamis::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, term_depth=None, terms=None, term_values=None, element_depth=None, elements=None, event=None, event_depth=None, event_values=None, xml=None))]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, name=None, name_depth=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, term_depth=None, terms=None, term_values=None, element_depth=None, elements=None, event=None, event_depth=None, event_values=None, list=None, xml=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
     fn new(
         text: Option<usize>,
         depth: Option<usize>,
         nodes: Option<usize>,
         set: Option<usize>,
+        name: Option<usize>,
+        name_depth: Option<usize>,
         pattern: Option<usize>,
         patterns: Option<usize>,
         index_patterns: Option<usize>,
@@ -31,6 +33,7 @@ impl Limits {
         event: Option<usize>,
         event_depth: Option<usize>,
         event_values: Option<usize>,
+        list: Option<usize>,
         xml: Option<&Bound<'_, XmlLimits>>,
     ) -> Self {
         let default = tamis::Limits::default();
@@ -39,6 +42,8 @@ impl Limits {
             depth: depth.unwrap_or(default.depth),
             nodes: nodes.unwrap_or(default.nodes),
             set: set.unwrap_or(default.set),
+            name: name.unwrap_or(default.name),
+            name_depth: name_depth.unwrap_or(default.name_depth),
             pattern: pattern.unwrap_or(default.pattern),
             patterns: patterns.unwrap_or(default.patterns),
             index_patterns: index_patterns.unwrap_or(default.index_patterns),
@@ -51,6 +56,7 @@ impl Limits {
             event: event.unwrap_or(default.event),
             event_depth: event_depth.unwrap_or(default.event_depth),
             event_values: event_values.unwrap_or(default.event_values),
+            list: list.unwrap_or(default.list),
             xml: xml.map_or(default.xml, |limits| limits.get().0.clone()),
         })
     }
@@ -77,6 +83,18 @@ impl Limits {
     #[getter]
     fn set(&self) -> usize {
         self.0.set
+    }
+
+    /// Bytes of an attribute's name.
+    #[getter]
+    fn name(&self) -> usize {
+        self.0.name
+    }
+
+    /// Parts of an attribute's name, between dots.
+    #[getter]
+    fn name_depth(&self) -> usize {
+        self.0.name_depth
     }
 
     /// Bytes of the compiled form of a regular expression.
@@ -151,6 +169,12 @@ impl Limits {
         self.0.event_values
     }
 
+    /// Values of one list of an event, repetitions included.
+    #[getter]
+    fn list(&self) -> usize {
+        self.0.list
+    }
+
     /// Bounds on XPath expressions and documents.
     #[getter]
     fn xml(&self) -> XmlLimits {
@@ -163,6 +187,8 @@ impl Limits {
             depth,
             nodes,
             set,
+            name,
+            name_depth,
             pattern,
             patterns,
             index_patterns,
@@ -175,12 +201,13 @@ impl Limits {
             event,
             event_depth,
             event_values,
+            list,
             xml,
         } = &self.0;
         let xml = XmlLimits(xml.clone()).__repr__();
         format!(
-            "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, pattern={pattern}, patterns={patterns}, index_patterns={index_patterns}, \
-             normal_form={normal_form}, term_depth={term_depth}, terms={terms}, term_values={term_values}, element_depth={element_depth}, elements={elements}, event={event}, event_depth={event_depth}, event_values={event_values}, xml={xml})"
+            "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, name={name}, name_depth={name_depth}, pattern={pattern}, patterns={patterns}, index_patterns={index_patterns}, \
+             normal_form={normal_form}, term_depth={term_depth}, terms={terms}, term_values={term_values}, element_depth={element_depth}, elements={elements}, event={event}, event_depth={event_depth}, event_values={event_values}, list={list}, xml={xml})"
         )
     }
 }

@@ -57,7 +57,8 @@ pub mod xml;
 pub use deadline::Deadline;
 pub use error::{Error, Result, SyntaxError};
 pub use event::{
-    ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, OnError, Presence, RefusedEvents, Values,
+    ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, OnError, Pin, Presence, RefusedEvents,
+    Values,
 };
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{

@@ -16,6 +16,10 @@ pub struct Limits {
     pub nodes: usize,
     /// Values of one set.
     pub set: usize,
+    /// Bytes of an attribute's name.
+    pub name: usize,
+    /// Parts of an attribute's name, between dots.
+    pub name_depth: usize,
     /// Bytes of the compiled form of a regular expression.
     pub pattern: usize,
     /// Bytes of the compiled forms of all regular expressions of an expression.
@@ -40,6 +44,8 @@ pub struct Limits {
     pub event_depth: usize,
     /// Attributes and list items of an event that subscriptions mention.
     pub event_values: usize,
+    /// Values of one list of an event, repetitions included.
+    pub list: usize,
     /// Bounds on XPath expressions and documents.
     pub xml: xml::Limits,
 }
@@ -51,6 +57,8 @@ impl Default for Limits {
             depth: 500,
             nodes: 100_000,
             set: 250_000,
+            name: 1024,
+            name_depth: 100,
             pattern: 1 << 20,
             patterns: 8 << 20,
             index_patterns: 128 << 20,
@@ -63,6 +71,7 @@ impl Default for Limits {
             event: 16 << 20,
             event_depth: 100,
             event_values: 1_000_000,
+            list: 100_000,
             xml: xml::Limits::default(),
         }
     }
@@ -76,6 +85,8 @@ impl Limits {
             depth: usize::MAX,
             nodes: usize::MAX,
             set: usize::MAX,
+            name: usize::MAX,
+            name_depth: usize::MAX,
             pattern: usize::MAX,
             patterns: usize::MAX,
             index_patterns: usize::MAX,
@@ -88,6 +99,7 @@ impl Limits {
             event: usize::MAX,
             event_depth: usize::MAX,
             event_values: usize::MAX,
+            list: usize::MAX,
             xml: xml::Limits::none(),
         }
     }

@@ -97,7 +97,7 @@ pub fn weigh(event: &Event, number: u64, attributes: &Attributes) -> EventWeight
         let mixed = (u64::from(attribute) << 20 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let weight = (mixed >> 54) as f64 / 1024.0;
         weights
-            .set(attributes, &attributes.name(attribute), None, weight)
+            .set(attributes, &attributes.name(attribute).unwrap_or_default(), None, weight)
             .expect("a weight is never negative");
     }
     weights

@@ -19,6 +19,7 @@ use arrow_array::{
 };
 use arrow_schema::DataType;
 
+use super::attributes::Reserved;
 use super::checked::{self, Checked, Damage};
 use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
@@ -42,6 +43,8 @@ pub struct ArrowEvents {
     documents: Option<Texts>,
     /// The struct or map whose rows are events.
     whole: Option<ArrayRef>,
+    /// The numbers of the attributes above stay theirs.
+    reserved: Vec<Reserved>,
 }
 
 #[derive(Debug)]
@@ -147,7 +150,9 @@ impl ArrowEvents {
             json: None,
             documents: None,
             whole: None,
+            reserved: Vec::new(),
         };
+        let _pin = attributes.pin();
         let Some(column) = column else {
             for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
                 events.add(field.name().clone(), array, &[], attributes)?;
@@ -211,6 +216,7 @@ impl ArrowEvents {
         let mention = attributes.mention(&name);
         let below = name.is_empty() || mention.is_some_and(|mention| mention.prefix);
         let attribute = mention.and_then(|mention| mention.attribute);
+        self.reserved.extend(attribute.and_then(|_| attributes.reserve(&name)));
         if let (Some(attribute), DataType::Struct(_) | DataType::Map(..)) = (attribute, array.data_type()) {
             self.nulls.push((attribute, array.clone(), around.to_vec()));
         }
@@ -264,6 +270,7 @@ impl ArrowEvents {
             return Err(Error::event("the event is null"));
         }
         event.clear();
+        let _pin = attributes.pin();
         for (attribute, array, around) in &self.nulls {
             if array.is_null(row) && around.iter().all(|array| array.is_valid(row)) {
                 event.begin(*attribute);

@@ -25,6 +25,7 @@ impl Event {
             )));
         }
         self.clear();
+        let _pin = attributes.pin();
         let mut reader = Reader {
             json: Jiter::with_tape(json, std::mem::take(&mut self.tape)).with_allow_inf_nan(),
             path: std::mem::take(&mut self.path),

@@ -15,7 +15,7 @@ mod refused;
 
 pub use arrow::ArrowEvents;
 pub(crate) use arrow::{Item, Items};
-pub use attributes::{AttributeId, Attributes, Mention};
+pub use attributes::{AttributeId, Attributes, Mention, Pin};
 pub(crate) use elements::{ElementIndex, ElementSnapshot};
 pub use hierarchy::Hierarchy;
 pub use refused::{OnError, RefusedEvents};
@@ -30,6 +30,10 @@ use crate::value::{Address, Date, Decimal, Duration, Float, Timestamp, Value, Va
 use attributes::Hierarchies;
 use elements::ElementList;
 
+/// A list of more values than this is kept ascending and without repetition, so that matchers need not look at
+/// a value twice and can search it.
+pub(crate) const UNSORTED: usize = 16;
+
 /// The pairs of one event.
 #[derive(Debug, Default)]
 pub struct Event {
@@ -41,6 +45,8 @@ pub struct Event {
     /// Values that take more room than others.
     decimals: Vec<Decimal>,
     addresses: Vec<Address>,
+    /// The most values that it may have, by the limits it was filled under.
+    allowed: usize,
     /// Kept for its memory: the name being decoded, and the parser's own buffer.
     path: String,
     tape: Vec<u8>,
@@ -104,6 +110,7 @@ impl Clone for Event {
             computed: self.computed,
             decimals: self.decimals.clone(),
             addresses: self.addresses.clone(),
+            allowed: self.allowed,
             ..Event::default()
         }
     }
@@ -127,29 +134,58 @@ pub struct Values<'a> {
     event: &'a Event,
 }
 
+impl<'a> Values<'a> {
+    /// Whether the values are many, and then ascending by [`ValueRef::canonical_order`] and each there once.
+    pub fn are_ascending(&self) -> bool {
+        self.stored.len() > UNSORTED
+    }
+
+    /// Whether one of them is this value.
+    fn contains(&self, value: ValueRef<'_>) -> bool {
+        let stored = self.stored.as_slice();
+        match self.are_ascending() {
+            true => stored.binary_search_by(|one| one.read(self.event).canonical_order(value)).is_ok(),
+            false => stored.iter().any(|one| one.read(self.event) == value),
+        }
+    }
+}
+
 impl<'a> Iterator for Values<'a> {
     type Item = ValueRef<'a>;
 
     fn next(&mut self) -> Option<ValueRef<'a>> {
-        Some(match *self.stored.next()? {
+        self.stored.next().map(|stored| stored.read(self.event))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.stored.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Values<'_> {}
+
+impl Stored {
+    fn read(self, event: &Event) -> ValueRef<'_> {
+        match self {
             Stored::Boolean(value) => ValueRef::Boolean(value),
             Stored::Integer(value) => ValueRef::Integer(value),
             Stored::Float(value) => ValueRef::Float(value),
-            Stored::String(start, end) => ValueRef::String(&self.event.text[start as usize..end as usize]),
+            Stored::String(start, end) => ValueRef::String(&event.text[start as usize..end as usize]),
             Stored::Timestamp(value) => ValueRef::Timestamp(value),
             Stored::Date(value) => ValueRef::Date(value),
             Stored::Duration(value) => ValueRef::Duration(value),
-            Stored::Version(start, end) => ValueRef::Version(&self.event.text[start as usize..end as usize]),
-            Stored::Decimal(number) => ValueRef::Decimal(self.event.decimals[number as usize]),
-            Stored::Address(number) => ValueRef::Address(self.event.addresses[number as usize]),
-        })
+            Stored::Version(start, end) => ValueRef::Version(&event.text[start as usize..end as usize]),
+            Stored::Decimal(number) => ValueRef::Decimal(event.decimals[number as usize]),
+            Stored::Address(number) => ValueRef::Address(event.addresses[number as usize]),
+        }
     }
 }
 
 impl Event {
     /// Forgets everything but the memory it took, and of that what no usual event needs.
     pub fn clear(&mut self) {
-        if self.values.capacity() > 1 << 16 || self.text.capacity() + self.tape.capacity() > 1 << 20 {
+        let text = self.text.capacity() + self.tape.capacity() + self.path.capacity();
+        if self.values.capacity() > 1 << 16 || text > 1 << 20 {
             *self = Event::default();
         }
         self.fields.clear();
@@ -198,6 +234,9 @@ impl Event {
             self.values.len() + 1,
             limits.event_values.min(MOST),
         )?;
+        self.allowed = limits.event_values.min(MOST);
+        let first = self.fields.last().map_or(0, |field| field.start as usize);
+        limits::check("values of a list", "list", self.values.len() + 1 - first, limits.list)?;
         if let ValueRef::String(text) | ValueRef::Version(text) = value {
             let bytes = self.text.len() + text.len();
             limits::check("bytes of an event", "event", bytes, limits.event.min(MOST))?;
@@ -256,7 +295,7 @@ impl Event {
             self.fields.sort_unstable_by_key(|field| field.attribute);
             for pair in self.fields.windows(2) {
                 if pair[0].attribute == pair[1].attribute {
-                    let name = attributes.name(pair[0].attribute);
+                    let name = attributes.name(pair[0].attribute).unwrap_or_default();
                     return Err(Error::event(format!(
                         "the attribute `{}` is given twice; write several values as a list",
                         shorten(&name)
@@ -270,41 +309,80 @@ impl Event {
             self.compute(&program, attributes.settings())?;
             self.computed = true;
         }
+        for position in 0..self.fields.len() {
+            self.sort(position);
+        }
         if let Some(hierarchies) = attributes.hierarchies() {
-            self.expand(&hierarchies);
+            self.expand(&hierarchies)?;
         }
         Ok(())
     }
 
+    /// Brings the values of a field into ascending order, without repetition, if they are many.
+    fn sort(&mut self, position: usize) {
+        let Field { start, end, .. } = self.fields[position];
+        let within = start as usize..end as usize;
+        if within.len() <= UNSORTED {
+            return;
+        }
+        let order = |one: &Stored, other: &Stored| one.read(self).canonical_order(other.read(self));
+        if self.values[within.clone()].is_sorted_by(|one, other| order(one, other).is_lt()) {
+            return;
+        }
+        let mut values = self.values[within].to_vec();
+        values.sort_unstable_by(order);
+        values.dedup_by(|one, other| order(one, other).is_eq());
+        let end = start as usize + values.len();
+        self.values[start as usize..end].copy_from_slice(&values);
+        self.fields[position].end = end as u32;
+    }
+
     /// Adds the values above those of attributes with a hierarchy.
-    fn expand(&mut self, hierarchies: &Hierarchies) {
+    fn expand(&mut self, hierarchies: &Hierarchies) -> Result<()> {
         for position in 0..self.fields.len() {
             let Field { attribute, start, end, .. } = self.fields[position];
             let Some(hierarchy) = hierarchies.get(&attribute) else { continue };
-            // The values of an attribute stand together, so they move behind all others.
-            let first = self.values.len();
-            let mut all: Vec<Value> = Vec::new();
             let given = Values { stored: self.values[start as usize..end as usize].iter(), event: self };
+            let mut all: Vec<Value> = Vec::new();
+            // Values have much above them in common, so that repetitions are dropped on the way.
+            let mut distinct = 0;
             for value in given.clone() {
-                hierarchy.above(value, |above| {
-                    let known =
-                        given.clone().chain(all.iter().map(Value::as_ref)).any(|known| known == above);
-                    if !known {
-                        all.push(above.to_value());
-                    }
-                });
+                hierarchy.above(value, |above| all.push(above.to_value()));
+                if all.len() > 2 * distinct + 1024 {
+                    all.sort_unstable();
+                    all.dedup();
+                    distinct = all.len();
+                }
             }
-            if all.is_empty() || first + (end - start) as usize + all.len() > u32::MAX as usize {
+            all.sort_unstable();
+            all.dedup();
+            all.retain(|above| !given.contains(above.as_ref()));
+            if all.is_empty() {
                 continue;
             }
+            // The values of an attribute stand together, so they move behind all others.
+            let first = self.values.len();
+            let count = first + (end - start) as usize + all.len();
+            limits::check("values of an event", "event_values", count, self.allowed)?;
             self.values.extend_from_within(start as usize..end as usize);
             for value in all {
+                if let Value::String(text) = &value {
+                    let bytes = self.text.len() + text.len();
+                    limits::check("bytes of an event", "event", bytes, u32::MAX as usize)?;
+                }
                 let stored = self.store(value.as_ref());
                 self.values.push(stored);
             }
             self.fields[position].start = first as u32;
             self.fields[position].end = self.values.len() as u32;
+            self.sort(position);
         }
+        Ok(())
+    }
+
+    /// How many values the longest list has.
+    pub(crate) fn longest_list(&self) -> usize {
+        self.fields.iter().map(|field| (field.end - field.start) as usize).max().unwrap_or(0)
     }
 
     /// Whether it is too large to be kept as an example of what events are like.

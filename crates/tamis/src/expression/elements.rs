@@ -69,7 +69,7 @@ impl Predicate {
         limits: &Limits,
     ) -> Result<Predicate> {
         if list != IT {
-            check_name(list)?;
+            check_name(list, limits)?;
         }
         limits::check(
             "nesting of `any`, `all` and `none`",

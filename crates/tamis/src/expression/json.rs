@@ -532,7 +532,7 @@ impl Reader<'_> {
             let repeated = match name.as_str() {
                 "attribute" => {
                     let name = self.string("the attribute's name as a string")?;
-                    check_name(&name).map_err(|error| self.place_error(error))?;
+                    check_name(&name, self.limits).map_err(|error| self.place_error(error))?;
                     plain.replace(Term::Attribute(name.into())).is_some()
                 }
                 "value" => plain.replace(Term::Constant(self.value()?)).is_some(),
@@ -666,7 +666,7 @@ impl Members {
         }
         let term = match (self.attribute, self.term) {
             (Some(attribute), None) => {
-                check_name(&attribute)?;
+                check_name(&attribute, limits)?;
                 Term::Attribute(attribute.into())
             }
             (None, Some(term)) => term,

@@ -39,5 +39,5 @@ pub(crate) use parse::number;
 pub(crate) use pattern::total_size;
 pub(crate) use predicate::shorten;
 pub(crate) use resolve::resolve_predicate;
-pub(crate) use term::{Context, IT, is_hidden};
+pub(crate) use term::{Context, IT, check_name, is_hidden};
 pub(crate) use xpath::is_satisfied;

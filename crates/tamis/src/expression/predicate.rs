@@ -168,7 +168,7 @@ impl Predicate {
         limits: &Limits,
     ) -> Result<Predicate> {
         let attribute = attribute.into();
-        check_name(&attribute)?;
+        check_name(&attribute, limits)?;
         if is_satisfied(&attribute) {
             return Err(Error::expression(format!(
                 "the attribute `{attribute}` cannot be named; what a document satisfies is asked as xpath('...')"

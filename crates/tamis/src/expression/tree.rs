@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::pattern::{Pattern, total_size};
 use super::predicate::{Predicate, Test};
+use super::term::{check_name, is_hidden};
 use crate::error::Result;
 use crate::limits::{self, Limits};
 use crate::truth::Truth;
@@ -185,6 +186,9 @@ impl Expression {
             limits::check("nesting of an expression", "depth", self.depth(), limits.depth)?;
         }
         for predicate in self.predicates() {
+            if predicate.as_xpath().is_none() && !is_hidden(predicate.attribute()) {
+                check_name(predicate.attribute(), limits)?;
+            }
             match predicate.test() {
                 Test::In(values) => limits::check("values of a set", "set", values.len(), limits.set)?,
                 Test::Matches(pattern) => pattern.check(limits)?,

@@ -38,7 +38,7 @@ pub use subscription::{Subscription, WrittenSubscription};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event, Hierarchy};
 use crate::explain::{Explanation, explain};
-use crate::expression::{Expression, total_size};
+use crate::expression::{Expression, check_name, total_size};
 use crate::id::Id;
 use crate::limits::{self, Limits};
 use crate::matcher::Slot;
@@ -294,9 +294,7 @@ impl Index {
     /// Says what lies above the values of an attribute, so that an event that has a value has those above
     /// it too; `None` takes it back. It holds for events that are decoded from now on.
     pub fn set_hierarchy(&self, attribute: &str, hierarchy: Option<Hierarchy>) -> Result<()> {
-        if attribute.is_empty() {
-            return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
-        }
+        check_name(attribute, &self.shared.limits)?;
         self.shared.load().attributes.set_hierarchy(&attribute.into(), hierarchy);
         Ok(())
     }

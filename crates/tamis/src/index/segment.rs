@@ -112,10 +112,6 @@ impl Engine {
         I: ExactSizeIterator<Item = &'a Expression> + Clone,
     {
         let Settings { attributes, missing, algorithm, sample, normal_form, .. } = settings;
-        // Events are decoded and explained by all that is mentioned, whatever a matcher needs of it.
-        for predicate in expressions.clone().flat_map(Expression::predicates) {
-            attributes.intern(predicate.attribute());
-        }
         match algorithm.of(expressions.clone()) {
             Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
             Algorithm::ATree => {
@@ -152,6 +148,7 @@ pub(super) struct Segment {
     scores: OnceLock<(Scores, bool)>,
     /// The distinct regular expressions of its expressions; of a file, found when someone asks.
     patterns: OnceLock<Box<[Pattern]>>,
+    /// What it was compiled with, which holds the names of its attributes.
     names: Arc<Attributes>,
     /// The terms that its expressions ask about.
     terms: SegmentTerms,
@@ -171,7 +168,7 @@ impl Segment {
     /// Reads and compiles drafts; fails where one cannot be read.
     pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
         let many = drafts.len() >= COMPILED;
-        let mut patterns = DistinctPatterns::default();
+        let mut mentioned = Mentioned::default();
         let mut terms = SegmentTerms::default();
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
@@ -183,11 +180,12 @@ impl Segment {
                     let subscription = draft.read()?;
                     records.push(&subscription, draft.text().as_deref());
                     builder.push(&subscription.expression);
-                    patterns.add(&subscription.expression);
+                    mentioned.add(&subscription.expression);
                     terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
                 }
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
+                mentioned.intern(attributes);
                 let compiled = builder.finish(attributes, missing, sample, expression)?;
                 (records.finish(), Engine::Compiled(Box::new(compiled)))
             }
@@ -196,11 +194,12 @@ impl Segment {
                 let mut records = RecordsBuilder::default();
                 for (subscription, draft) in subscriptions.iter().zip(drafts) {
                     records.push(subscription, draft.text().as_deref());
-                    patterns.add(&subscription.expression);
+                    mentioned.add(&subscription.expression);
                     terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
                 }
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
+                mentioned.intern(settings.attributes);
                 (records.finish(), Engine::new(expressions, boost, settings))
             }
         };
@@ -209,7 +208,7 @@ impl Segment {
             engine,
             shape: OnceLock::new(),
             scores: OnceLock::new(),
-            patterns: OnceLock::from(patterns.finish()),
+            patterns: OnceLock::from(mentioned.patterns.into_boxed_slice()),
             names: settings.attributes.clone(),
             terms,
             missing: settings.missing,
@@ -409,14 +408,14 @@ impl Segment {
         if let Some(patterns) = self.patterns.get() {
             return Ok(patterns);
         }
-        let mut patterns = DistinctPatterns::default();
+        let mut mentioned = Mentioned::default();
         for slot in 0..self.len() as Slot {
             let text = self.text(slot).ok_or_else(|| self.damaged())?;
             if [&b"matches"[..], b"rlike", b"regexp"].iter().any(|word| contains_word(&text, word)) {
-                patterns.add(&self.expression(slot)?);
+                mentioned.add(&self.expression(slot)?);
             }
         }
-        Ok(self.patterns.get_or_init(|| patterns.finish()))
+        Ok(self.patterns.get_or_init(|| mentioned.patterns.into_boxed_slice()))
     }
 
     /// The live slots at a version, ascending.
@@ -523,6 +522,9 @@ impl Segment {
             for expression in &expressions {
                 segment.terms.learn(&resolve(expression, attributes.time_zone()));
             }
+            let mut mentioned = Mentioned::default();
+            expressions.iter().for_each(|expression| mentioned.add(expression));
+            mentioned.intern(attributes);
             Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)
         };
         Ok((segment, checksum))
@@ -534,23 +536,33 @@ impl Segment {
     }
 }
 
-/// The regular expressions of many expressions, each once.
+/// The names of attributes and the regular expressions of many expressions, each once. Events are decoded and explained
+/// by all that is mentioned, whatever a matcher needs of it.
 #[derive(Default)]
-struct DistinctPatterns {
-    seen: HashSet<usize, ahash::RandomState>,
-    list: Vec<Pattern>,
+struct Mentioned {
+    names: HashSet<Arc<str>, ahash::RandomState>,
+    addresses: HashSet<usize, ahash::RandomState>,
+    patterns: Vec<Pattern>,
 }
 
-impl DistinctPatterns {
+impl Mentioned {
     fn add(&mut self, expression: &Expression) {
+        for predicate in expression.predicates() {
+            if !self.names.contains(predicate.attribute()) {
+                self.names.insert(predicate.attribute().clone());
+            }
+        }
         for pattern in expression.patterns() {
-            if self.seen.insert(pattern.address()) {
-                self.list.push(pattern.clone());
+            if self.addresses.insert(pattern.address()) {
+                self.patterns.push(pattern.clone());
             }
         }
     }
 
-    fn finish(self) -> Box<[Pattern]> {
-        self.list.into()
+    /// Numbers the names, which holds them for as long as the attributes live.
+    fn intern(&self, attributes: &Attributes) {
+        for name in &self.names {
+            attributes.intern(name);
+        }
     }
 }

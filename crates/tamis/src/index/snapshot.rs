@@ -290,7 +290,7 @@ pub struct Stats {
     pub removed: usize,
     /// Immutable parts.
     pub segments: usize,
-    /// Attributes that subscriptions mention or have mentioned.
+    /// Attributes that subscriptions mention.
     pub attributes: usize,
     /// Terms that are computed for events that have their arguments.
     pub terms: usize,

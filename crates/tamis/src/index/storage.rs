@@ -10,7 +10,7 @@ use super::documents::{Documents, XPATHS};
 use super::hierarchies;
 use super::segment::{Algorithm, Segment, Settings};
 use super::snapshot::Snapshot;
-use super::terms::retain_elements;
+use super::terms::{attributes_for, retain_elements};
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
@@ -116,10 +116,12 @@ impl Index {
             attributes.set_hierarchy(&name, Some(hierarchy));
         }
         let normal_form = limits.normal_form;
-        let settings = Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[] };
         let (mut segments, mut live) = (Vec::new(), 0);
         for entry in manifest.entries("segments")?.into_iter().filter(of_shard) {
             let path = folder.join(&entry.file);
+            // Each segment holds its own names, so that they go with it.
+            let attributes = &Arc::new(attributes.fork());
+            let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[] };
             let (segment, checksum) = Segment::open(&path, entry.compiled, verify, settings)?;
             if format!("{checksum:016x}") != entry.checksum {
                 return Err(Error::storage(&path, "this is not the file that the manifest names"));
@@ -144,6 +146,7 @@ impl Index {
             }
         }
         retain_elements(&segments, &attributes, 1)?;
+        let attributes = attributes_for(&attributes, segments.iter());
         let snapshot = Snapshot::new(1, segments, live, attributes, documents);
         Ok(Index::from_snapshot(missing, limits, algorithm, snapshot).at_rest())
     }

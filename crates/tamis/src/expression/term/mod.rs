@@ -44,6 +44,12 @@ impl Term {
     /// A function of arguments, checked. What depends on constants only is a constant.
     pub fn call(function: Function, arguments: Vec<Term>, limits: &Limits) -> Result<Term> {
         function.check(&arguments)?;
+        for argument in &arguments {
+            match argument {
+                Term::Attribute(name) if !is_hidden(name) => check_name(name, limits)?,
+                _ => {}
+            }
+        }
         if let Some(value) = function.fold(&arguments) {
             return Ok(Term::Constant(value));
         }
@@ -54,7 +60,8 @@ impl Term {
 
     /// An attribute by its name.
     pub fn attribute(name: &str) -> Result<Term> {
-        check_name(name)?;
+        // How long it may be is for the expression it becomes a part of to say.
+        check_name(name, &Limits::none())?;
         Ok(Term::Attribute(name.into()))
     }
 
@@ -137,13 +144,15 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with(MARK)
 }
 
-/// Refuses names that are not for users.
-pub(crate) fn check_name(name: &str) -> Result<()> {
+/// Refuses names that are not for users, or too long.
+pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     if name.is_empty() {
         return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
     }
     if is_hidden(name) {
         return Err(Error::expression("an attribute's name must not begin with the character U+0001"));
     }
-    Ok(())
+    limits::check("bytes of an attribute's name", "name", name.len(), limits.name)?;
+    let parts = name.bytes().filter(|byte| *byte == b'.').count() + 1;
+    limits::check("parts of an attribute's name", "name_depth", parts, limits.name_depth)
 }

@@ -166,7 +166,7 @@ impl Parser<'_> {
         match place.kind {
             Kind::QuotedName => {
                 let name: Arc<str> = place.unquoted(self.text).into();
-                super::check_name(&name).map_err(|error| self.locate(place, error))?;
+                super::check_name(&name, self.limits).map_err(|error| self.locate(place, error))?;
                 self.advance()?;
                 Ok(Term::Attribute(name))
             }

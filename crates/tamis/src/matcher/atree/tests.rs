@@ -56,7 +56,7 @@ impl Fixture {
         children.sort_unstable();
         match node.kind {
             Kind::Leaf { predicate, negated, .. } => {
-                let name = self.attributes.name(self.atree.predicates.attribute(predicate));
+                let name = self.attributes.name(self.atree.predicates.attribute(predicate)).unwrap();
                 format!("{}{name}", if negated { "!" } else { "" })
             }
             Kind::And => format!("({})", children.join(" & ")),

@@ -150,7 +150,7 @@ impl Many<'_> {
         let step = ranks.len().div_ceil(SAMPLE).max(1);
         let mut answers = 0;
         for &rank in ranks.iter().step_by(step) {
-            self.compiled.stabbing.stab(attribute, rank, &mut |_| answers += step);
+            self.compiled.stabbing.stab(attribute, None, rank, &mut |_| answers += step);
         }
         answers
     }
@@ -211,7 +211,7 @@ impl Many<'_> {
         }
         for (lane, rank) in apart {
             let ranges = &mut self.block.ranges;
-            compiled.stabbing.stab(attribute, rank, &mut |source| {
+            compiled.stabbing.stab(attribute, None, rank, &mut |source| {
                 ranges.item(source - first_source).insert(lane);
             });
         }
@@ -222,7 +222,7 @@ impl Many<'_> {
             for (position, &rank) in ranks.iter().enumerate() {
                 let lanes = below[position + 1].without(below[position]);
                 let ranges = &mut self.block.ranges;
-                compiled.stabbing.stab(attribute, rank, &mut |source| {
+                compiled.stabbing.stab(attribute, None, rank, &mut |source| {
                     *ranges.item(source - first_source) |= lanes;
                 });
             }

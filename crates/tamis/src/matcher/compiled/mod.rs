@@ -58,6 +58,9 @@ pub use shape::Shape;
 pub(crate) use working::Working;
 use working::{Field, Known};
 
+/// Events with a longer list are looked at one by one: of a block, every value is looked at for every check.
+const MOST_VALUES: usize = 256;
+
 /// No block: nothing remains to be checked.
 const NO_BLOCK: u32 = u32::MAX;
 /// Fewer events are looked at one by one.
@@ -280,6 +283,8 @@ impl Compiled {
                 Presence::Missing => continue,
                 Presence::Null => {}
                 Presence::Values(values) => {
+                    // The rank before, where ranks ascend: what holds it was found already.
+                    let (ascending, mut before) = (values.are_ascending(), None);
                     for value in values {
                         let key = self.keys.find(working.probes[probe], value);
                         probe += 1;
@@ -295,9 +300,11 @@ impl Compiled {
                                 }
                             }
                         }
-                        if rank != NO_RANK {
+                        if rank != NO_RANK && before != Some(rank) {
                             self.bits.with_rank(attribute, rank, |word, bit| working.set(word, bit));
-                            self.stabbing.stab(attribute, rank, &mut |source| working.sources.push(source));
+                            let found = &mut |source| working.sources.push(source);
+                            self.stabbing.stab(attribute, before, rank, found);
+                            before = ascending.then_some(rank);
                         }
                     }
                 }
@@ -409,6 +416,11 @@ impl Context for Matching<'_> {
     fn missing(&self) -> Missing {
         self.compiled.missing
     }
+
+    fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool {
+        let (word, bit) = self.compiled.bits.key(attribute, key);
+        working.bits[word as usize] & bit != 0
+    }
 }
 
 fn group<'a>(starts: &[u32], items: &'a [u32], group: u32) -> &'a [u32] {
@@ -455,6 +467,10 @@ impl Matcher for Compiled {
         for events in events.chunks(LANES) {
             if stopped() {
                 return;
+            }
+            if events.iter().any(|event| event.longest_list() > MOST_VALUES) {
+                one_by_one(self, events, scratch, found, ends, stopped);
+                continue;
             }
             let in_any_case = scratch.evaluation() == Evaluation::Blocks;
             if !in_any_case && !self.is_worth_asking(events.len(), scratch.evaluation()) {

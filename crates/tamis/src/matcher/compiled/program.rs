@@ -49,6 +49,8 @@ pub(super) trait Context {
     fn node(&self, node: u32, depth: u32, working: &mut Working) -> bool;
     /// What a predicate is on an attribute without a value.
     fn missing(&self) -> Missing;
+    /// Whether some value of an attribute is the one of a key.
+    fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
 }
 
 /// Whether all checks of the block at `position` hold. Blocks of nothing but bit tests are decided
@@ -106,21 +108,23 @@ pub(super) fn holds<C: Context>(
                 let found = match working.fields[attribute] {
                     Field { values: 0, .. } => None,
                     Field { values: 1, key, .. } => Some(keys.contains(&key)),
-                    field => Some(working.values(field).iter().any(|value| keys.contains(&value.key))),
+                    _ => Some(keys.iter().any(|&key| context.has_key(attribute as u32, key, working))),
                 };
                 (found, position + 1 + count)
             }
             SET => {
                 let keys = context.set(program[position + 1]);
                 let field = working.fields[attribute];
-                let found = working.values(field).iter().any(|value| keys.binary_search(&value.key).is_ok());
+                let found = match keys.len() < field.values as usize {
+                    true => keys.iter().any(|&key| context.has_key(attribute as u32, key, working)),
+                    false => working.values(field).iter().any(|value| keys.binary_search(&value.key).is_ok()),
+                };
                 ((field.values > 0).then_some(found), position + 2)
             }
             RANGE => {
                 let (first, last) = (program[position + 1], program[position + 2]);
                 let field = working.fields[attribute];
-                let found =
-                    working.values(field).iter().any(|value| first <= value.rank && value.rank <= last);
+                let found = working.has_rank(field, first, last);
                 ((field.values > 0).then_some(found), position + 3)
             }
             PATTERN => {

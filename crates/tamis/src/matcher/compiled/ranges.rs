@@ -170,26 +170,35 @@ impl Stabbing {
         &self.intervals[self.starts[attribute] as usize..self.starts[attribute + 1] as usize]
     }
 
-    /// Calls `found` with the source of every interval of the attribute that holds the rank.
-    pub fn stab(&self, attribute: u32, rank: u32, found: &mut impl FnMut(u32)) {
-        let attribute = attribute as usize;
-        if rank != NO_RANK {
-            self.visit(self.starts[attribute] as usize, self.starts[attribute + 1] as usize, rank, found);
+    /// Calls `found` with the source of every interval of the attribute that holds the rank, but not a lesser
+    /// rank `before`: over ascending ranks every interval is found once.
+    pub fn stab(&self, attribute: u32, before: Option<u32>, rank: u32, found: &mut impl FnMut(u32)) {
+        if rank == NO_RANK {
+            return;
         }
+        let (start, end) =
+            (self.starts[attribute as usize] as usize, self.starts[attribute as usize + 1] as usize);
+        let from = before.filter(|before| *before < rank).map_or(start, |before| {
+            start + self.intervals[start..end].partition_point(|interval| interval.first <= before)
+        });
+        self.visit(from, start, end, rank, found);
     }
 
-    fn visit(&self, mut low: usize, high: usize, rank: u32, found: &mut impl FnMut(u32)) {
+    /// Looks at the subtree over `low..high`, but not at what stands before `from`.
+    fn visit(&self, from: usize, mut low: usize, high: usize, rank: u32, found: &mut impl FnMut(u32)) {
         while low < high {
             let middle = low.midpoint(high);
             if self.highest[middle] < rank {
                 return;
             }
-            self.visit(low, middle, rank, found);
+            if from < middle {
+                self.visit(from, low, middle, rank, found);
+            }
             let interval = self.intervals[middle];
             if rank < interval.first {
                 return;
             }
-            if rank <= interval.last {
+            if rank <= interval.last && from <= middle {
                 found(interval.source);
             }
             low = middle + 1;
@@ -241,7 +250,7 @@ mod tests {
             let stabbing = Stabbing::new(intervals.clone(), 3);
             for attribute in 1..3 {
                 let mut found = Vec::new();
-                stabbing.stab(attribute, rank, &mut |source| found.push(source));
+                stabbing.stab(attribute, None, rank, &mut |source| found.push(source));
                 found.sort_unstable();
                 let expected: Vec<u32> = intervals.iter()
                     .filter(|interval| interval.attribute == attribute && (interval.first..=interval.last).contains(&rank))
@@ -249,6 +258,28 @@ mod tests {
                     .collect();
                 prop_assert_eq!(found, expected);
             }
+        }
+
+        #[test]
+        fn ascending_ranks_find_every_interval_once(
+            ranges in prop::collection::vec((0..20u32, 0..20u32), 0..60),
+            ranks in prop::collection::btree_set(0..22u32, 0..10),
+        ) {
+            let intervals: Vec<Interval> = (0..).zip(&ranges)
+                .map(|(source, &(first, last))| Interval { attribute: 1, first, last, source })
+                .collect();
+            let stabbing = Stabbing::new(intervals.clone(), 1);
+            let (mut found, mut before) = (Vec::new(), None);
+            for &rank in &ranks {
+                stabbing.stab(1, before, rank, &mut |source| found.push(source));
+                before = Some(rank);
+            }
+            found.sort_unstable();
+            let expected: Vec<u32> = intervals.iter()
+                .filter(|interval| ranks.iter().any(|rank| (interval.first..=interval.last).contains(rank)))
+                .map(|interval| interval.source)
+                .collect();
+            prop_assert_eq!(found, expected);
         }
     }
 

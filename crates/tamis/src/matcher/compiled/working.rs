@@ -5,7 +5,9 @@
 
 use super::keys::Probe;
 use super::patterns::TextScratch;
+use super::ranges::NO_RANK;
 use super::run::Stages;
+use crate::event::UNSORTED;
 use crate::matcher::Counters;
 
 /// What the event has for an attribute.
@@ -107,6 +109,11 @@ impl Working {
         }
         self.values.clear();
         self.sources.clear();
+        // What a long list took is given back, so that one event does not cost memory for ever.
+        shrink(&mut self.filled);
+        shrink(&mut self.probes);
+        shrink(&mut self.values);
+        shrink(&mut self.sources);
     }
 
     /// Notes a bit that the event has.
@@ -134,6 +141,20 @@ impl Working {
         self.patterns[pattern as usize] = self.stamp << 2 | guess as u32;
     }
 
+    /// Whether some value of a field has a rank between two.
+    pub(super) fn has_rank(&self, field: Field, first: u32, last: u32) -> bool {
+        let values = self.values(field);
+        if values.len() <= UNSORTED {
+            return values.iter().any(|value| first <= value.rank && value.rank <= last);
+        }
+        // The values of a long list ascend; booleans, of which there are two, come first and have no rank.
+        let booleans = values.iter().take(2).take_while(|value| value.rank == NO_RANK).count();
+        let values = &values[booleans..];
+        debug_assert!(values.is_sorted_by_key(|value| value.rank));
+        let position = values.partition_point(|value| value.rank < first);
+        values.get(position).is_some_and(|value| value.rank <= last)
+    }
+
     /// What is remembered of an entry of `truths`, one of the three lists above.
     pub(super) fn recall(&self, remembered: u32) -> Option<bool> {
         (remembered >> 1 == self.stamp).then_some(remembered & 1 == 1)
@@ -151,6 +172,14 @@ impl Working {
     /// Takes what was found, ascending.
     pub(super) fn take(&mut self, found: &mut Vec<u32>) {
         self.found.drain(found);
+    }
+}
+
+/// Gives back what no usual event needs; the list is empty.
+pub(super) fn shrink<T>(list: &mut Vec<T>) {
+    const USUAL: usize = 1 << 14;
+    if list.capacity() > USUAL {
+        *list = Vec::new();
     }
 }
 

@@ -96,24 +96,22 @@ impl Keys {
             }
         }
         if !self.ladders.is_empty() {
-            // Two values of a list may lie in one part.
-            let mut seen: Vec<u32> = Vec::new();
+            // Several values of a list may lie in one part.
+            let mut spans: Vec<u32> = Vec::new();
             for (attribute, presence) in event.iter() {
                 let (Presence::Values(values), Some(ladders)) = (presence, self.ladders.get(&attribute))
                 else {
                     continue;
                 };
-                seen.clear();
+                spans.clear();
                 for (value, ladder) in
                     values.flat_map(|value| ladders.iter().map(move |ladder| (value, ladder)))
                 {
-                    ladder.find(value, |number| {
-                        if !seen.contains(&number) {
-                            seen.push(number);
-                            found(self.number(Key::Span(number)));
-                        }
-                    });
+                    ladder.find(value, |number| spans.push(number));
                 }
+                spans.sort_unstable();
+                spans.dedup();
+                spans.iter().for_each(|&number| found(self.number(Key::Span(number))));
             }
         }
         found(self.number(Key::Always));

@@ -178,9 +178,11 @@ impl AttributeIndex {
         });
     }
 
-    /// Reports the predicates that hold on the value; `tried` tells whether a pattern does.
+    /// Reports the predicates that hold on the value; `tried` tells whether a pattern does. Of a long list, `before`
+    /// is the value before it, and what holds on that need not be reported again.
     pub fn find(
         &self,
+        before: Option<ValueRef<'_>>,
         value: ValueRef<'_>,
         scratch: &mut PredicateScratch,
         tried: impl Fn(PredicateId, &str) -> bool,
@@ -192,7 +194,11 @@ impl AttributeIndex {
             ValueRef::Float(float) => Number::Float(float),
             ValueRef::String(text) => {
                 if let Some(strings) = &self.strings {
-                    strings.find(text, |id| scratch.report(id));
+                    let before = match before {
+                        Some(ValueRef::String(before)) => Some(before),
+                        _ => None,
+                    };
+                    strings.find(before, text, |id| scratch.report(id));
                 }
                 if let Some(texts) = &self.texts {
                     texts.prefixes.find(text, |id| scratch.report(id));
@@ -210,13 +216,20 @@ impl AttributeIndex {
             other => {
                 let family = other.family();
                 if let Some((_, ranges)) = self.others.iter().find(|(known, _)| *known == family) {
-                    ranges.find(&other.to_value(), |id| scratch.report(id));
+                    let before = before.filter(|before| before.family() == family).map(ValueRef::to_value);
+                    ranges.find(before.as_ref(), &other.to_value(), |id| scratch.report(id));
                 }
                 return;
             }
         };
         if let Some(numbers) = &self.numbers {
-            numbers.find(&number, |id| scratch.report(id));
+            let before = match before {
+                Some(ValueRef::Integer(integer)) => Some(Number::Integer(integer)),
+                Some(ValueRef::Float(float)) => Some(Number::Float(float)),
+                Some(ValueRef::Decimal(decimal)) => Some(Number::Decimal(decimal)),
+                _ => None,
+            };
+            numbers.find(before.as_ref(), &number, |id| scratch.report(id));
         }
     }
 }

@@ -153,8 +153,10 @@ impl PredicateIndex {
                 Presence::Values(values) => {
                     scratch.see(attribute, Seen::Values);
                     index.exists.into_iter().for_each(|id| scratch.report(id));
+                    let (ascending, mut before) = (values.are_ascending(), None);
                     for value in values {
-                        self.satisfied_by_value(attribute, index, value, scratch);
+                        self.satisfied_by_value(attribute, index, before, value, scratch);
+                        before = ascending.then_some(value);
                     }
                 }
             }
@@ -165,6 +167,7 @@ impl PredicateIndex {
         &self,
         attribute: AttributeId,
         index: &AttributeIndex,
+        before: Option<ValueRef<'_>>,
         value: ValueRef<'_>,
         scratch: &mut PredicateScratch,
     ) {
@@ -182,7 +185,7 @@ impl PredicateIndex {
                 self.sets.find(hash, attribute, value, |id| scratch.report(id));
             }
         }
-        index.find(value, scratch, |id, text| match &self.entries[id as usize].detail {
+        index.find(before, value, scratch, |id, text| match &self.entries[id as usize].detail {
             Detail::Pattern(pattern) => pattern.0.holds(ValueRef::String(text)),
             // Only the search for an empty string is tried without a pattern, and it holds.
             _ => true,

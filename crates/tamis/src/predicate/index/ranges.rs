@@ -109,20 +109,25 @@ impl<K: Ord + Clone> Ranges<K> {
         }
     }
 
-    /// Reports the tests that `value` satisfies.
-    pub fn find<Q: Ord + ?Sized>(&self, value: &Q, mut report: impl FnMut(PredicateId))
+    /// Reports the tests that `value` satisfies; those that a lesser value `before` satisfies as well need not be
+    /// reported.
+    pub fn find<Q: Ord + ?Sized>(&self, before: Option<&Q>, value: &Q, mut report: impl FnMut(PredicateId))
     where
         K: Borrow<Q>,
     {
-        let above = self.above.range::<Q, _>((Bound::Unbounded, Bound::Included(value)));
-        let below = self.below.range::<Q, _>((Bound::Included(value), Bound::Unbounded));
+        let least = before.map_or(Bound::Unbounded, Bound::Included);
+        let above = self.above.range::<Q, _>((least, Bound::Included(value)));
+        // What a value is below, all lesser values are below.
+        let below =
+            before.is_none().then(|| self.below.range::<Q, _>((Bound::Included(value), Bound::Unbounded)));
+        let below = below.into_iter().flatten();
         for (key, ends) in above.chain(below) {
             ends.inclusive.into_iter().for_each(&mut report);
             if key.borrow() != value {
                 ends.strict.into_iter().for_each(&mut report);
             }
         }
-        self.between.find(value, report);
+        self.between.find(before, value, report);
     }
 
     pub fn is_empty(&self) -> bool {

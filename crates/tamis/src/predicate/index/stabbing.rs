@@ -87,8 +87,8 @@ impl<K: Ord + Clone> Stabbing<K> {
         }
     }
 
-    /// Reports the intervals that hold `value`.
-    pub fn find<Q: Ord + ?Sized>(&self, value: &Q, mut report: impl FnMut(PredicateId))
+    /// Reports the intervals that hold `value`; those that hold a lesser value `before` as well need not be reported.
+    pub fn find<Q: Ord + ?Sized>(&self, before: Option<&Q>, value: &Q, mut report: impl FnMut(PredicateId))
     where
         K: Borrow<Q>,
     {
@@ -98,7 +98,7 @@ impl<K: Ord + Clone> Stabbing<K> {
             }
         }
         for tree in &self.trees {
-            tree.find(value, &mut report);
+            tree.find(before, value, &mut report);
         }
     }
 
@@ -156,7 +156,7 @@ impl<K: Ord + Clone> Tree<K> {
         false
     }
 
-    fn find<Q: Ord + ?Sized>(&self, value: &Q, report: &mut impl FnMut(PredicateId))
+    fn find<Q: Ord + ?Sized>(&self, before: Option<&Q>, value: &Q, report: &mut impl FnMut(PredicateId))
     where
         K: Borrow<Q>,
     {
@@ -179,9 +179,16 @@ impl<K: Ord + Clone> Tree<K> {
                 report(node.interval.predicate);
             }
             let (left, right) = halves(size);
-            stack[waiting] = (start + 1 + left, right);
-            stack[waiting + 1] = (start + 1, left);
-            waiting += 2;
+            let middle = start + 1 + left;
+            stack[waiting] = (middle, right);
+            waiting += 1;
+            // Low ends left of the middle are at most that of the middle.
+            let seen =
+                right > 0 && before.is_some_and(|before| self.nodes[middle].lowest.0.borrow() <= before);
+            if !seen {
+                stack[waiting] = (start + 1, left);
+                waiting += 1;
+            }
         }
     }
 }
@@ -208,7 +215,7 @@ mod tests {
             }
             for value in -1..42i64 {
                 let mut found = Vec::new();
-                stabbing.find(&value, |predicate| found.push(predicate));
+                stabbing.find(None, &value, |predicate| found.push(predicate));
                 found.sort_unstable();
                 let mut expected: Vec<_> = model.iter()
                     .filter(|(low, high, _)| (low..=high).contains(&&value))
@@ -217,6 +224,19 @@ mod tests {
                 expected.sort_unstable();
                 prop_assert_eq!(found, expected);
             }
+            let (mut found, mut before) = (Vec::new(), None);
+            for value in (-1..42i64).step_by(5) {
+                stabbing.find(before.as_ref(), &value, |predicate| found.push(predicate));
+                before = Some(value);
+            }
+            found.sort_unstable();
+            found.dedup();
+            let mut expected: Vec<_> = model.iter()
+                .filter(|(low, high, _)| (-1..42i64).step_by(5).any(|value| (low..=high).contains(&&value)))
+                .map(|(_, _, predicate)| *predicate)
+                .collect();
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
             for (low, _, predicate) in model {
                 stabbing.remove(&low, predicate);
             }

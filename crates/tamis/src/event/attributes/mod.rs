@@ -1,23 +1,34 @@
 //! Which attributes do subscriptions mention?
 //!
-//! Names are numbered once and keep their number. Readers look names up without waiting for writers;
-//! a reader may see an attribute that a newer subscription brought, which costs it a look at a value
-//! that no matcher of its moment asks about.
+//! A name is numbered when it is first mentioned, and held by the [`Attributes`] that it was mentioned to: those that
+//! a segment was compiled with hold the names of its expressions for as long as it lives. After the last hold
+//! the name is forgotten and its number given to another. Readers look names up without waiting for writers; a reader may see an
+//! attribute that a newer subscription brought, which costs it a look at a value that no matcher of its moment
+//! asks about.
+//!
+//! A number must not be given to another name while an event is decoded that has the old one. A decoder
+//! therefore takes its snapshot first, which holds the names that are asked about, and pins the table
+//! ([`Attributes::pin`]) while it looks names up: numbers are reused only after all pins of the time are gone.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+mod table;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::{ArcSwapOption, Guard};
 
 use super::Event;
 use super::elements::{ElementIndex, MakeIndex};
 use super::hierarchy::Hierarchy;
-use super::program::{Argument, Computation, Program};
+use super::program::Program;
 use crate::error::Result;
-use crate::expression::{Expression, IT, Term, is_hidden, is_satisfied, list_of};
+use crate::expression::{Expression, IT, is_hidden};
 use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
+pub use table::Pin;
+pub(super) use table::Reserved;
+use table::{Table, lock};
 
 /// The number of an attribute.
 pub type AttributeId = u32;
@@ -34,7 +45,7 @@ pub struct Mention {
 /// The attributes that subscriptions mention, and the terms that events are to have.
 ///
 /// Numbers are shared by all copies; each has terms of its own, so that a snapshot of an index keeps
-/// computing what its subscriptions ask for.
+/// computing what its subscriptions ask for, and holds the names that it was asked to number.
 #[derive(Debug, Default)]
 pub struct Attributes {
     table: Arc<Table>,
@@ -43,6 +54,7 @@ pub struct Attributes {
     /// The terms that the program was made for, ascending.
     roots: Box<[AttributeId]>,
     settings: Settings,
+    held: Mutex<HashSet<AttributeId, ahash::RandomState>>,
 }
 
 /// What holds for all events of an index.
@@ -53,44 +65,37 @@ pub(crate) struct Settings {
     pub time_zone: TimeZone,
 }
 
-#[derive(Debug, Default)]
-struct Table {
-    mentions: papaya::HashMap<Arc<str>, Mention, ahash::RandomState>,
-    names: Mutex<Vec<Arc<str>>>,
-    /// What a document satisfies, which is an attribute that no event can name.
-    satisfied: OnceLock<AttributeId>,
-    /// Attributes that no event can name.
-    hidden: papaya::HashMap<Arc<str>, AttributeId, ahash::RandomState>,
-    /// The lists whose elements are asked about, by the attributes whose values are what they satisfy, and
-    /// whether it is all of them.
-    lists: papaya::HashMap<AttributeId, (AttributeId, bool), ahash::RandomState>,
-    /// What is asked of the elements of lists.
-    elements: papaya::HashMap<AttributeId, Arc<dyn ElementIndex>, ahash::RandomState>,
-    /// How terms are computed.
-    computations: papaya::HashMap<AttributeId, Arc<Computation>, ahash::RandomState>,
-    /// None where no attribute has one.
-    hierarchies: ArcSwapOption<Hierarchies>,
-}
-
 /// The hierarchies of attributes that have one.
 pub(super) type Hierarchies = HashMap<AttributeId, Arc<Hierarchy>, ahash::RandomState>;
+
+impl Drop for Attributes {
+    fn drop(&mut self) {
+        let held = std::mem::take(&mut *lock(&self.held));
+        if !held.is_empty() {
+            self.table.release_all(held);
+        }
+    }
+}
 
 impl Attributes {
     /// No attributes yet, for an index or a graph.
     pub fn new(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
-        let settings = Settings { missing, limits: limits.clone(), time_zone };
-        Attributes { settings, ..Attributes::default() }
+        Attributes::over(Arc::default(), None, Settings { missing, limits: limits.clone(), time_zone })
     }
 
     /// No attributes yet, in a time zone.
     pub fn in_zone(time_zone: TimeZone) -> Attributes {
-        let settings = Settings { time_zone, ..Settings::default() };
-        Attributes { settings, ..Attributes::default() }
+        Attributes::over(Arc::default(), None, Settings { time_zone, ..Settings::default() })
     }
 
     /// Where times without an offset are at home, in expressions and in events.
     pub fn time_zone(&self) -> &TimeZone {
         &self.settings.time_zone
+    }
+
+    fn over(table: Arc<Table>, program: Option<Arc<Program>>, settings: Settings) -> Attributes {
+        let (program, roots, held) = (ArcSwapOption::new(program), Box::default(), Mutex::default());
+        Attributes { table, program, roots, settings, held }
     }
 
     /// The same attributes, with these terms and no others; `terms` is ascending.
@@ -100,14 +105,17 @@ impl Attributes {
             terms.iter().for_each(|term| self.activate(*term, &mut program));
             Arc::new(program)
         });
-        let (table, settings) = (Arc::clone(&self.table), self.settings.clone());
-        Attributes { table, program: ArcSwapOption::new(program), roots: terms.into(), settings }
+        let mut attributes = Attributes::over(Arc::clone(&self.table), program, self.settings.clone());
+        attributes.roots = terms.into();
+        attributes
     }
 
-    /// A copy that can learn new terms without being used to decode events.
+    /// A copy that can learn new terms and names without being used to decode events. What it learns is held
+    /// for as long as it lives.
     pub(crate) fn fork(&self) -> Attributes {
-        let (table, settings) = (Arc::clone(&self.table), self.settings.clone());
-        Attributes { table, program: ArcSwapOption::new(self.program()), roots: self.roots.clone(), settings }
+        let mut fork = Attributes::over(Arc::clone(&self.table), self.program(), self.settings.clone());
+        fork.roots = self.roots.clone();
+        fork
     }
 
     /// The terms that subscriptions ask for, ascending.
@@ -120,10 +128,10 @@ impl Attributes {
         if program.contains(term) {
             return;
         }
-        if let Some((list, all)) = self.table.lists.pin().get(&term) {
-            return program.ask(*list, term, *all);
+        if let Some((list, all)) = self.table.list_of(term) {
+            return program.ask(list, term, all);
         }
-        let Some(computation) = self.table.computations.pin().get(&term).cloned() else { return };
+        let Some(computation) = self.table.computation(term) else { return };
         // Terms nest only so deep.
         computation.arguments().for_each(|argument| self.activate(argument, program));
         program.insert(term, computation);
@@ -146,14 +154,14 @@ impl Attributes {
 
     /// The element of a list, where it is asked about itself.
     pub fn it(&self) -> Option<AttributeId> {
-        self.table.hidden.pin().get(IT).copied()
+        self.table.find(&IT.into())
     }
 
     /// Begins the elements of a list in an event, where they are asked about one by one; returns whether
     /// they are.
     pub fn begin_elements(&self, list: AttributeId, event: &mut Event) -> bool {
         let asked = self.program.load().as_ref().is_some_and(|program| program.asked().contains_key(&list));
-        let index = self.table.elements.pin().get(&list).cloned().filter(|_| asked);
+        let index = self.table.elements_of(list).filter(|_| asked);
         if let Some(index) = &index {
             event.begin_elements(list, index.snapshot());
         }
@@ -180,12 +188,8 @@ impl Attributes {
         }
         let mut retained: Vec<(Arc<dyn ElementIndex>, &Vec<&str>)> = Vec::new();
         for (list, texts) in &texts {
-            let list = self.intern(&(*list).into());
-            let index = {
-                let Settings { missing, limits, time_zone } = &self.settings;
-                let all = self.table.elements.pin();
-                Arc::clone(all.get_or_insert_with(list, || make(*missing, limits, time_zone)))
-            };
+            let Settings { missing, limits, time_zone } = &self.settings;
+            let index = self.table.make_elements(&(*list).into(), || make(*missing, limits, time_zone));
             if let Err(error) = index.retain(texts) {
                 for (index, texts) in retained {
                     texts.iter().for_each(|text| index.release(text));
@@ -201,7 +205,7 @@ impl Attributes {
     pub(crate) fn release_elements(&self, expression: &Expression) {
         for elements in expression.predicates().filter_map(|predicate| predicate.as_elements()) {
             let list = self.find(&elements.list.into());
-            if let Some(index) = list.and_then(|list| self.table.elements.pin().get(&list).cloned()) {
+            if let Some(index) = list.and_then(|list| self.table.elements_of(list)) {
                 index.release(elements.text);
             }
         }
@@ -211,65 +215,29 @@ impl Attributes {
         &self.settings
     }
 
-    /// The number of an attribute, given to it now if it has none. Events that are decoded from now on
-    /// have it, if it is a term.
+    /// The number of an attribute, given to it now if it has none, and held for as long as this lives. Events that
+    /// are decoded from now on have it, if it is a term.
     pub fn intern(&self, name: &Arc<str>) -> AttributeId {
-        if is_hidden(name) {
-            return self.intern_term(name);
-        }
-        if let Some(attribute) = self.find(name) {
-            return attribute;
-        }
-        let mut names = self.names();
-        if let Some(attribute) = self.find(name) {
-            return attribute;
-        }
-        let attribute = names.len() as AttributeId;
-        names.push(name.clone());
-        if is_satisfied(name) {
-            return *self.table.satisfied.get_or_init(|| attribute);
-        }
-        let mentions = self.table.mentions.pin();
-        for (dot, _) in name.match_indices('.') {
-            let above = self.mention(&name[..dot]);
-            if above.is_none_or(|mention| !mention.prefix) {
-                let attribute = above.and_then(|mention| mention.attribute);
-                mentions.insert(name[..dot].into(), Mention { attribute, prefix: true });
+        let attribute = {
+            let mut held = lock(&self.held);
+            match self.table.find(name).filter(|attribute| held.contains(attribute)) {
+                Some(attribute) => attribute,
+                None => self.table.hold(name, &mut held),
             }
+        };
+        if is_hidden(name) {
+            self.demand(attribute);
         }
-        let prefix = self.mention(name).is_some_and(|mention| mention.prefix);
-        mentions.insert(name.clone(), Mention { attribute: Some(attribute), prefix });
         attribute
     }
 
-    fn intern_term(&self, name: &Arc<str>) -> AttributeId {
-        let term = self.find(name).unwrap_or_else(|| {
-            let list = list_of(name).map(|(all, list)| (self.intern(&list.into()), all));
-            // The names of terms were written by terms; one that cannot be read is never computed.
-            let computation = match list {
-                None => Term::from_name(name).ok().and_then(|term| self.computation(&term)),
-                Some(_) => None,
-            };
-            let mut names = self.names();
-            if let Some(term) = self.find(name) {
-                return term;
-            }
-            let term = names.len() as AttributeId;
-            names.push(name.clone());
-            if let Some(list) = list {
-                self.table.lists.pin().insert(term, list);
-            }
-            if let Some(computation) = computation {
-                self.table.computations.pin().insert(term, Arc::new(computation));
-            }
-            self.table.hidden.pin().insert(name.clone(), term);
-            term
-        });
+    /// Has events computed with a term from now on.
+    fn demand(&self, term: AttributeId) {
         let known = |program: &Arc<Program>| {
             program.contains(term)
-                || self.table.lists.pin().get(&term).is_some_and(|(list, all)| {
-                    let asked = program.asked().get(list).copied().unwrap_or_default();
-                    (if *all { asked.all } else { asked.any }) == Some(term)
+                || self.table.list_of(term).is_some_and(|(list, all)| {
+                    let asked = program.asked().get(&list).copied().unwrap_or_default();
+                    (if all { asked.all } else { asked.any }) == Some(term)
                 })
         };
         if !self.program.load().as_ref().is_some_and(known) {
@@ -279,100 +247,82 @@ impl Attributes {
                 (!program.is_empty()).then(|| Arc::new(program))
             });
         }
-        term
-    }
-
-    /// How a term is computed; its arguments have lower numbers than it is going to have.
-    fn computation(&self, term: &Term) -> Option<Computation> {
-        let Term::Call(function, arguments) = term else { return None };
-        let arguments = arguments.iter().map(|argument| match argument {
-            Term::Constant(value) => Argument::Constant(value.clone()),
-            other => Argument::Attribute(self.intern(&other.name())),
-        });
-        Some(Computation { function: *function, arguments: arguments.collect() })
     }
 
     /// The number of an attribute, if it has one.
     pub fn find(&self, name: &Arc<str>) -> Option<AttributeId> {
-        if is_satisfied(name) {
-            return self.satisfied();
-        }
-        if is_hidden(name) {
-            return self.table.hidden.pin().get(name).copied();
-        }
-        self.mention(name).and_then(|mention| mention.attribute)
+        self.table.find(name)
     }
 
     /// The attribute whose values are the XPath expressions that a document satisfies, where a
     /// subscription asks for one.
     pub fn satisfied(&self) -> Option<AttributeId> {
-        self.table.satisfied.get().copied()
+        self.table.satisfied()
     }
 
-    /// What is known of a name in an event.
+    /// What is known of a name in an event. Whoever looks up several names of one event pins the table meanwhile.
     pub fn mention(&self, name: &str) -> Option<Mention> {
-        self.table.mentions.pin().get(name).copied()
+        self.table.mention(name)
+    }
+
+    /// Keeps the numbers of names that are looked up meanwhile from being given to others.
+    pub fn pin(&self) -> Pin<'_> {
+        self.table.pin()
+    }
+
+    /// Keeps the number of a name, if it has one, from being given to another.
+    pub(super) fn reserve(&self, name: &str) -> Option<Reserved> {
+        self.table.reserve(name)
     }
 
     /// Gives an attribute a hierarchy, or takes it away; events that are decoded from now on have it.
     pub fn set_hierarchy(&self, name: &Arc<str>, hierarchy: Option<Hierarchy>) {
-        let attribute = self.intern(name);
-        let hierarchy = hierarchy.map(Arc::new);
-        self.table.hierarchies.rcu(|known| {
-            let mut all = known.as_deref().cloned().unwrap_or_default();
-            match &hierarchy {
-                Some(hierarchy) => all.insert(attribute, Arc::clone(hierarchy)),
-                None => all.remove(&attribute),
-            };
-            (!all.is_empty()).then(|| Arc::new(all))
-        });
+        self.table.set_hierarchy(name, hierarchy);
     }
 
     /// The hierarchies by the names of their attributes, in the order of the names.
     pub fn named_hierarchies(&self) -> Vec<(Arc<str>, Arc<Hierarchy>)> {
-        let all = self.table.hierarchies.load();
-        let all = all.iter().flat_map(|all| all.iter());
-        let mut named: Vec<_> =
-            all.map(|(attribute, hierarchy)| (self.name(*attribute), Arc::clone(hierarchy))).collect();
-        named.sort_by(|a, b| a.0.cmp(&b.0));
-        named
+        self.table.named_hierarchies()
     }
 
     /// The hierarchies, if there are any.
     pub(super) fn hierarchies(&self) -> Option<Arc<Hierarchies>> {
-        Guard::into_inner(self.table.hierarchies.load())
+        self.table.hierarchies()
     }
 
-    /// The attribute's name.
-    pub fn name(&self, attribute: AttributeId) -> Arc<str> {
-        self.names()[attribute as usize].clone()
+    /// The attribute's name, unless it was forgotten meanwhile.
+    pub fn name(&self, attribute: AttributeId) -> Option<Arc<str>> {
+        self.table.name(attribute)
+    }
+
+    /// The names that events can have, in the order of their numbers.
+    pub fn names(&self) -> Vec<Arc<str>> {
+        self.table.visible_names()
     }
 
     /// How many attributes are mentioned that events can name.
     pub fn visible(&self) -> usize {
-        let hidden = self.table.hidden.len() + usize::from(self.satisfied().is_some());
-        self.len() - hidden.min(self.len())
+        self.table.visible()
     }
 
     /// How many attributes are mentioned, those included that no event can name.
     pub fn len(&self) -> usize {
-        self.names().len()
+        self.table.len()
     }
 
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    fn names(&self) -> MutexGuard<'_, Vec<Arc<str>>> {
-        // The list is only pushed to, so it is sound whatever its last holder did.
-        self.table.names.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn name(text: &str) -> Arc<str> {
+        text.into()
+    }
 
     #[test]
     fn prefixes_are_known() {
@@ -387,7 +337,83 @@ mod tests {
             Some(Mention { attribute: Some(state), prefix: false })
         );
         assert_eq!(attributes.mention("use"), None);
-        assert_eq!(&*attributes.name(geo), "user.geo");
+        assert_eq!(attributes.name(geo).as_deref(), Some("user.geo"));
         assert_eq!(attributes.len(), 2);
+    }
+
+    #[test]
+    fn names_are_forgotten_with_their_last_hold() {
+        let attributes = Attributes::default();
+        let (one, other) = (attributes.fork(), attributes.fork());
+        for text in ["a.b", "a.b", "a"] {
+            one.intern(&name(text));
+        }
+        for text in ["a.b", "a.c"] {
+            other.intern(&name(text));
+        }
+        assert_eq!(attributes.len(), 3);
+        drop(one);
+        assert_eq!(attributes.len(), 2);
+        assert_eq!(attributes.mention("a"), Some(Mention { attribute: None, prefix: true }));
+        assert!(attributes.find(&name("a.b")).is_some());
+        drop(other);
+        assert!(attributes.is_empty());
+        assert_eq!(attributes.mention("a"), None);
+    }
+
+    #[test]
+    fn hierarchies_hold_their_attributes() {
+        let attributes = Attributes::default();
+        attributes.intern(&name("x"));
+        attributes.set_hierarchy(&name("y"), Some(Hierarchy::Dates));
+        assert_eq!(attributes.len(), 2);
+        attributes.set_hierarchy(&name("y"), Some(Hierarchy::Dates));
+        attributes.set_hierarchy(&name("y"), None);
+        attributes.set_hierarchy(&name("z"), None);
+        assert_eq!(attributes.names(), [name("x")]);
+    }
+
+    #[test]
+    fn numbers_are_reused_but_not_while_a_decoder_may_have_them() {
+        let attributes = Attributes::default();
+        let first = attributes.fork();
+        let old = first.intern(&name("old"));
+        let pin = attributes.pin();
+        drop(first);
+        for number in 0..1000 {
+            assert_ne!(attributes.fork().intern(&name(&format!("new{number}"))), old);
+        }
+        drop(pin);
+        let numbers = (0..10_000).map(|number| attributes.fork().intern(&name(&format!("newer{number}"))));
+        assert!(numbers.max() < Some(2_000));
+    }
+
+    #[test]
+    fn terms_hold_what_they_are_computed_from() {
+        let attributes = Attributes::default();
+        let parsed = crate::parse("length(lower(some.name)) > 3", &Limits::default()).unwrap();
+        for _ in 0..3 {
+            let fork = attributes.fork();
+            let terms: Vec<AttributeId> =
+                parsed.predicates().map(|predicate| fork.intern(predicate.attribute())).collect();
+            let argument = attributes.find(&name("some.name")).unwrap();
+            // What a term is computed from comes before it.
+            assert!(terms.iter().all(|term| *term > argument));
+            assert_eq!((attributes.len(), attributes.visible()), (3, 1));
+            // A number below the argument's is free, and not taken by a term.
+            drop(fork);
+            assert!(attributes.is_empty());
+            let (low, high) = (attributes.fork(), attributes.fork());
+            low.intern(&name("low"));
+            high.intern(&name("some.name"));
+            drop(low);
+            for number in 0..100 {
+                attributes.fork().intern(&name(&format!("other{number}")));
+            }
+            let again = attributes.fork();
+            let argument = attributes.find(&name("some.name")).unwrap();
+            let terms = parsed.predicates().map(|predicate| again.intern(predicate.attribute()));
+            assert!(terms.min() > Some(argument));
+        }
     }
 }
