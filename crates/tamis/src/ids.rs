@@ -1,12 +1,14 @@
 //! How are many ids kept in columns, and where is a given one?
 //!
-//! A position finds an id, and a hash table of positions finds the position of an id.
+//! A position finds an id, and a hash table of positions finds the position of an id; the seed of its hash follows from
+//! the ids (see `probing`).
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::column::Column;
 use crate::error::Result;
 use crate::id::{Id, IdRef};
+use crate::probing::place;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::{Strings, StringsBuilder};
 
@@ -18,6 +20,8 @@ pub(crate) struct Ids {
     texts: Strings,
     /// Open addressing with linear probing; a position plus one, or 0 for nothing.
     table: Column<u32>,
+    /// The seed of the hash, and nothing else.
+    seed: Column<u64>,
 }
 
 /// Ids on their way into columns.
@@ -47,19 +51,13 @@ impl IdsBuilder {
         let only_integers = self.kinds().0 == 0;
         let texts = self.encoded.finish();
         let capacity = (texts.len() * 3 / 2 + 1).next_power_of_two();
-        let mut table = vec![0u32; capacity];
-        for position in 0..texts.len() {
-            let id = texts.bytes_of(position).unwrap_or_default();
-            let mut at = xxh3_64(id) as usize & (capacity - 1);
-            while table[at] != 0 {
-                at = (at + 1) & (capacity - 1);
-            }
-            table[at] = position as u32 + 1;
-        }
-        let table = table.into();
+        let (seed, table) = place(texts.len(), capacity, |position, seed| {
+            xxh3_64_with_seed(texts.bytes_of(position).unwrap_or_default(), seed)
+        });
+        let (table, seed) = (table.into(), vec![seed].into());
         match only_integers {
-            true => Ids { integers: self.integers.into(), texts: Strings::default(), table },
-            false => Ids { integers: Column::default(), texts, table },
+            true => Ids { integers: self.integers.into(), texts: Strings::default(), table, seed },
+            false => Ids { integers: Column::default(), texts, table, seed },
         }
     }
 }
@@ -79,7 +77,7 @@ impl Ids {
     /// The position of an id.
     pub fn find(&self, id: IdRef<'_>) -> Option<u32> {
         let mask = self.table.len().checked_sub(1)?;
-        let mut at = xxh3_64(&id.encode()) as usize & mask;
+        let mut at = xxh3_64_with_seed(&id.encode(), *self.seed.first()?) as usize & mask;
         // At least a third of the table is empty; the bound is for a damaged file.
         for _ in 0..self.table.len() {
             match self.table[at] {
@@ -166,11 +164,18 @@ impl Ids {
         sections.push(&self.integers);
         self.texts.write(sections);
         sections.push(&self.table);
+        sections.push(&self.seed);
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<Ids> {
-        let ids = Ids { integers: reader.next()?, texts: Strings::read(reader)?, table: reader.next()? };
-        let whole = (ids.integers.is_empty() || ids.texts.len() == 0)
+        let ids = Ids {
+            integers: reader.next()?,
+            texts: Strings::read(reader)?,
+            table: reader.next()?,
+            seed: reader.next()?,
+        };
+        let whole = ids.seed.len() == 1
+            && (ids.integers.is_empty() || ids.texts.len() == 0)
             && ids.table.len().is_power_of_two()
             && ids.table.len() > ids.len();
         if whole { Ok(ids) } else { Err(reader.damaged("the ids are incomplete")) }
@@ -195,5 +200,21 @@ mod tests {
             assert_eq!(kept.find(IdRef::Integer(-1)), None);
             assert_eq!(kept.find(IdRef::String("-1")), None);
         }
+    }
+
+    #[test]
+    fn ids_chosen_to_collide_under_a_known_hash_are_found_at_once() {
+        let known = |number: i64| xxhash_rust::xxh3::xxh3_64(&IdRef::Integer(number).encode());
+        let colliding = (0..).filter(|&number| known(number) & 8191 < 64).take(4000);
+        let ids: Vec<Id> = colliding.map(Id::from).collect();
+        let kept = Ids::new(&ids);
+        let mask = kept.table.len() - 1;
+        let furthest = ids.iter().zip(0..).map(|(id, position)| {
+            assert_eq!(kept.find(id.as_ref()), Some(position));
+            let own = xxh3_64_with_seed(&id.as_ref().encode(), kept.seed[0]) as usize & mask;
+            let slot = kept.table.iter().position(|&found| found == position + 1).unwrap_or_default();
+            slot.wrapping_sub(own) & mask
+        });
+        assert!(furthest.max() < Some(200));
     }
 }

@@ -46,6 +46,7 @@ mod limits;
 mod literals;
 mod matcher;
 mod predicate;
+mod probing;
 mod rank;
 mod sections;
 mod strings;

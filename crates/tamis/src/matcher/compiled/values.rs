@@ -6,6 +6,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::column::Column;
 use crate::error::Result;
+use crate::probing::mix;
 use crate::sections::{SectionReader, Sections};
 use crate::value::{Address, Date, Decimal, Duration, Family, Float, Timestamp, Value, ValueRef};
 
@@ -76,12 +77,12 @@ impl Record {
         self.label & KIND
     }
 
-    /// All of it, mixed into one number; of a long text, the text instead of its place.
-    pub fn hash(self, text: &[u8]) -> u64 {
-        let label = mix(u64::from(self.label) ^ 0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93);
+    /// All of it, mixed into one number under a seed; of a long text, the text instead of its place.
+    pub fn hash(self, text: &[u8], seed: u64) -> u64 {
+        let label = mix(u64::from(self.label) ^ seed, 0xd6e8_feb8_6659_fd93);
         match self.kind() {
             LONG | FINE_TIMESTAMP.. => xxh3_64_with_seed(text, label),
-            _ => mix(self.payload ^ label, 0xa076_1d64_78bd_642f),
+            _ => mix(self.payload ^ label, seed | 1),
         }
     }
 
@@ -208,12 +209,6 @@ fn wide(kind: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
         ADDRESS => Address::from_bytes(bytes).map(ValueRef::Address),
         _ => std::str::from_utf8(bytes).ok().map(ValueRef::Version),
     }
-}
-
-/// The product of two numbers, folded.
-fn mix(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
 }
 
 /// Values of attributes by their position.
