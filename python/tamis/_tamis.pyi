@@ -67,6 +67,7 @@ class Limits:
         set: int | None = None,
         name: int | None = None,
         name_depth: int | None = None,
+        like: int | None = None,
         pattern: int | None = None,
         patterns: int | None = None,
         index_patterns: int | None = None,
@@ -100,6 +101,9 @@ class Limits:
     @property
     def name_depth(self) -> int:
         """Parts of an attribute's name, between dots."""
+    @property
+    def like(self) -> int:
+        """Characters of a part of a `like` pattern, between two `%`, that has `_` among them."""
     @property
     def pattern(self) -> int:
         """Bytes of the compiled form of a regular expression."""

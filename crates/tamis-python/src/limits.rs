@@ -12,7 +12,7 @@ pub struct Limits(pub tamis::Limits);
 #[pymethods]
 impl Limits {
     #[new]
-    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, name=None, name_depth=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, term_depth=None, terms=None, term_values=None, element_depth=None, elements=None, event=None, event_depth=None, event_values=None, list=None, xml=None))]
+    #[pyo3(signature = (*, text=None, depth=None, nodes=None, set=None, name=None, name_depth=None, like=None, pattern=None, patterns=None, index_patterns=None, normal_form=None, term_depth=None, terms=None, term_values=None, element_depth=None, elements=None, event=None, event_depth=None, event_values=None, list=None, xml=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per limit")]
     fn new(
         text: Option<usize>,
@@ -21,6 +21,7 @@ impl Limits {
         set: Option<usize>,
         name: Option<usize>,
         name_depth: Option<usize>,
+        like: Option<usize>,
         pattern: Option<usize>,
         patterns: Option<usize>,
         index_patterns: Option<usize>,
@@ -44,6 +45,7 @@ impl Limits {
             set: set.unwrap_or(default.set),
             name: name.unwrap_or(default.name),
             name_depth: name_depth.unwrap_or(default.name_depth),
+            like: like.unwrap_or(default.like),
             pattern: pattern.unwrap_or(default.pattern),
             patterns: patterns.unwrap_or(default.patterns),
             index_patterns: index_patterns.unwrap_or(default.index_patterns),
@@ -95,6 +97,12 @@ impl Limits {
     #[getter]
     fn name_depth(&self) -> usize {
         self.0.name_depth
+    }
+
+    /// Characters of a part of a `like` pattern, between two `%`, that has `_` among them.
+    #[getter]
+    fn like(&self) -> usize {
+        self.0.like
     }
 
     /// Bytes of the compiled form of a regular expression.
@@ -189,6 +197,7 @@ impl Limits {
             set,
             name,
             name_depth,
+            like,
             pattern,
             patterns,
             index_patterns,
@@ -206,7 +215,7 @@ impl Limits {
         } = &self.0;
         let xml = XmlLimits(xml.clone()).__repr__();
         format!(
-            "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, name={name}, name_depth={name_depth}, pattern={pattern}, patterns={patterns}, index_patterns={index_patterns}, \
+            "Limits(text={text}, depth={depth}, nodes={nodes}, set={set}, name={name}, name_depth={name_depth}, like={like}, pattern={pattern}, patterns={patterns}, index_patterns={index_patterns}, \
              normal_form={normal_form}, term_depth={term_depth}, terms={terms}, term_values={term_values}, element_depth={element_depth}, elements={elements}, event={event}, event_depth={event_depth}, event_values={event_values}, list={list}, xml={xml})"
         )
     }

@@ -20,6 +20,8 @@ pub struct Limits {
     pub name: usize,
     /// Parts of an attribute's name, between dots.
     pub name_depth: usize,
+    /// Characters of a part of a `like` pattern, between two `%`, that has `_` among them.
+    pub like: usize,
     /// Bytes of the compiled form of a regular expression.
     pub pattern: usize,
     /// Bytes of the compiled forms of all regular expressions of an expression.
@@ -59,6 +61,7 @@ impl Default for Limits {
             set: 250_000,
             name: 1024,
             name_depth: 100,
+            like: 4096,
             pattern: 1 << 20,
             patterns: 8 << 20,
             index_patterns: 128 << 20,
@@ -87,6 +90,7 @@ impl Limits {
             set: usize::MAX,
             name: usize::MAX,
             name_depth: usize::MAX,
+            like: usize::MAX,
             pattern: usize::MAX,
             patterns: usize::MAX,
             index_patterns: usize::MAX,

@@ -306,6 +306,7 @@ impl Predicate {
                         ValueRef::String(&shorten(&text))
                     )));
                 }
+                check_like(&text, limits)?;
                 Test::Like(text)
             }
             (Operator::StartsWith, Operand::One(Value::String(text))) => Test::StartsWith(text),
@@ -464,6 +465,32 @@ fn ends_in_escape(pattern: &str) -> bool {
     backslashes % 2 == 1
 }
 
+/// Fails where a part of a `like` pattern is too long to be searched for: one with `_` between other characters.
+pub(super) fn check_like(pattern: &str, limits: &Limits) -> Result<()> {
+    let (mut longest, mut part) = (0, None);
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if character == '%' {
+            part = None;
+            continue;
+        }
+        // How long it is, from its first other character on, and whether a `_` came since.
+        match (&mut part, character) {
+            (None, '_') => {}
+            (None, _) => part = Some((1, false)),
+            (Some((length, mixed)), '_') => (*length, *mixed) = (*length + 1, true),
+            (Some((length, mixed)), _) => {
+                *length += 1;
+                longest = longest.max(if *mixed { *length } else { 0 });
+            }
+        }
+        if character == '\\' {
+            characters.next();
+        }
+    }
+    limits::check("characters of a part of a `like` pattern with `_` inside", "like", longest, limits.like)
+}
+
 /// At most 60 characters of `text`, for messages.
 pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(60) {
@@ -499,6 +526,17 @@ mod tests {
         let weighted = set(vec!["b".into(), "a".into(), "b".into()], &[2.0, 1.0, 2.0]).unwrap();
         assert_eq!(weighted.weights(), Some(&[1.0, 2.0][..]));
         assert_eq!(set(vec!["a".into()], &[1.0]).unwrap().weights(), None);
+    }
+
+    #[test]
+    fn parts_of_like_patterns_are_bounded() {
+        let limits = Limits { like: 4, ..Limits::default() };
+        for pattern in ["aaaaaa", "____aaaaaa___", "%_a_a%aa_a%", "%a\\_aaaaa%", "a___%b___"] {
+            assert!(check_like(pattern, &limits).is_ok(), "{pattern}");
+        }
+        for pattern in ["aaa_a", "%_a___a%", "%\\_aa_\\_%"] {
+            assert!(check_like(pattern, &limits).is_err(), "{pattern}");
+        }
     }
 
     #[test]

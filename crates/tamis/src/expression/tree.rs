@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::pattern::{Pattern, total_size};
-use super::predicate::{Predicate, Test};
+use super::predicate::{Predicate, Test, check_like};
 use super::term::{check_name, is_hidden};
 use crate::error::Result;
 use crate::limits::{self, Limits};
@@ -192,6 +192,7 @@ impl Expression {
             match predicate.test() {
                 Test::In(values) => limits::check("values of a set", "set", values.len(), limits.set)?,
                 Test::Matches(pattern) => pattern.check(limits)?,
+                Test::Like(pattern) => check_like(pattern, limits)?,
                 _ => {}
             }
         }

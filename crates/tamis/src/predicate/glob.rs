@@ -4,6 +4,12 @@
 //! character stand for itself. The pattern is cut at its `%`; the first piece must begin the string,
 //! the last must end it, and each between is found leftmost after the one before, which is right
 //! because a match further left leaves more of the string for the pieces that follow.
+//!
+//! A piece is found in time linear in the string: text by a substring search, also with `_` around it; text with `_` inside by
+//! bits that say which beginnings of the piece end at a character (Baeza-Yates and Gonnet 1992), 64 of them at a time. How long
+//! such a piece may be is a limit of expressions.
+
+use std::collections::HashMap;
 
 /// A compiled `like` pattern.
 #[derive(Debug, Clone)]
@@ -16,9 +22,14 @@ pub(crate) struct Glob {
 enum Piece {
     /// Plain text.
     Plain(Box<str>),
-    /// Characters, with `None` for `_`.
+    /// Text with so many `_` before and behind it.
+    Framed(usize, Box<str>, usize),
+    /// Characters, with `None` for `_`, some of which stand between others.
     Mixed(Vec<Option<char>>),
 }
+
+/// A piece of at most so many characters is tried at every place.
+const SHORT: usize = 16;
 
 impl Glob {
     pub fn new(pattern: &str) -> Glob {
@@ -53,24 +64,27 @@ impl Glob {
 
 impl Piece {
     fn new(characters: Vec<Option<char>>) -> Piece {
-        let plain: Option<String> = characters.iter().copied().collect();
-        plain.map_or(Piece::Mixed(characters), |text| Piece::Plain(text.into()))
+        let before = characters.iter().take_while(|character| character.is_none()).count();
+        let framed = &characters[before..];
+        let after = framed.iter().rev().take_while(|character| character.is_none()).count();
+        let text: Option<String> = framed[..framed.len() - after].iter().copied().collect();
+        match text {
+            None => Piece::Mixed(characters),
+            Some(text) if before + after == 0 => Piece::Plain(text.into()),
+            Some(text) => Piece::Framed(before, text.into(), after),
+        }
     }
 
     /// The bytes of `text` that the piece takes if it begins it.
     fn prefix(&self, text: &str) -> Option<usize> {
         match self {
             Piece::Plain(plain) => text.starts_with(&**plain).then_some(plain.len()),
-            Piece::Mixed(wanted) => {
-                let mut characters = text.chars();
-                for wanted in wanted {
-                    let found = characters.next()?;
-                    if wanted.is_some_and(|wanted| wanted != found) {
-                        return None;
-                    }
-                }
-                Some(text.len() - characters.as_str().len())
+            Piece::Framed(before, plain, after) => {
+                let start = skip(text, *before)?;
+                let rest = text[start..].strip_prefix(&**plain)?;
+                Some(text.len() - rest.len() + skip(rest, *after)?)
             }
+            Piece::Mixed(wanted) => prefix(wanted, text),
         }
     }
 
@@ -78,25 +92,92 @@ impl Piece {
     fn find(&self, text: &str) -> Option<usize> {
         match self {
             Piece::Plain(plain) => text.find(&**plain).map(|start| start + plain.len()),
-            Piece::Mixed(wanted) => {
-                let starts = text.char_indices().map(|(start, _)| start);
-                let last = text.chars().count().checked_sub(wanted.len())?;
-                starts
-                    .take(last + 1)
-                    .find_map(|start| self.prefix(&text[start..]).map(|length| start + length))
+            Piece::Framed(before, plain, after) => {
+                let start = skip(text, *before)?;
+                let end = start + text[start..].find(&**plain)? + plain.len();
+                Some(end + skip(&text[end..], *after)?)
             }
+            Piece::Mixed(wanted) if wanted.len() <= SHORT => {
+                let mut starts = text.char_indices();
+                starts.find_map(|(start, _)| prefix(wanted, &text[start..]).map(|length| start + length))
+            }
+            Piece::Mixed(wanted) => find_long(wanted, text),
         }
     }
 
     fn ends(&self, text: &str) -> bool {
-        match self {
-            Piece::Plain(plain) => text.ends_with(&**plain),
-            Piece::Mixed(wanted) => {
-                let start = text.char_indices().rev().nth(wanted.len() - 1).map(|(start, _)| start);
-                start.is_some_and(|start| self.prefix(&text[start..]).is_some())
-            }
+        let length = match self {
+            Piece::Plain(plain) => return text.ends_with(&**plain),
+            Piece::Framed(before, plain, after) => before + plain.chars().count() + after,
+            Piece::Mixed(wanted) => wanted.len(),
+        };
+        let start = text.char_indices().rev().nth(length - 1).map(|(start, _)| start);
+        start.is_some_and(|start| self.prefix(&text[start..]).is_some())
+    }
+}
+
+/// The bytes of the first `count` characters; `None` where there are fewer.
+fn skip(text: &str, count: usize) -> Option<usize> {
+    let mut characters = text.chars();
+    for _ in 0..count {
+        characters.next()?;
+    }
+    Some(text.len() - characters.as_str().len())
+}
+
+/// The bytes of `text` that the characters take if they begin it.
+fn prefix(wanted: &[Option<char>], text: &str) -> Option<usize> {
+    let mut characters = text.chars();
+    for wanted in wanted {
+        let found = characters.next()?;
+        if wanted.is_some_and(|wanted| wanted != found) {
+            return None;
         }
     }
+    Some(text.len() - characters.as_str().len())
+}
+
+/// Where the leftmost place of the characters in `text` ends, a word of 64 of them at a time.
+fn find_long(wanted: &[Option<char>], text: &str) -> Option<usize> {
+    if text.len() < wanted.len() {
+        return None;
+    }
+    let words = wanted.len().div_ceil(64);
+    // For each character the places of the piece that it fits, those of any other character first.
+    let mut fits = vec![0u64; words];
+    let mut numbers: HashMap<char, usize, ahash::RandomState> = HashMap::default();
+    let bit = |place: usize| 1u64 << (place % 64);
+    for (place, _) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.is_none()) {
+        fits[place / 64] |= bit(place);
+    }
+    for (place, wanted) in wanted.iter().enumerate() {
+        if let Some(character) = wanted {
+            let number = *numbers.entry(*character).or_insert_with(|| {
+                fits.extend_from_within(..words);
+                fits.len() / words - 1
+            });
+            fits[number * words + place / 64] |= bit(place);
+        }
+    }
+    let number = |character: char| numbers.get(&character).copied().unwrap_or(0);
+    let ascii: [usize; 128] = std::array::from_fn(|code| number(code as u8 as char));
+    // Bit `n` says that the first `n + 1` characters end here.
+    let mut ending = vec![0u64; words];
+    let last = wanted.len() - 1;
+    for (start, character) in text.char_indices() {
+        let number = ascii.get(character as usize).copied().unwrap_or_else(|| number(character));
+        let fits = &fits[number * words..(number + 1) * words];
+        let mut carry = 1;
+        for (ending, fits) in ending.iter_mut().zip(fits) {
+            let next = *ending >> 63;
+            *ending = (*ending << 1 | carry) & fits;
+            carry = next;
+        }
+        if ending[last / 64] & bit(last) != 0 {
+            return Some(start + character.len_utf8());
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -123,9 +204,44 @@ mod tests {
         assert!(like("%_b%_", "aabxbx"));
         assert!(!like("aa%aa", "aaa"));
         assert!(like("%a_", "aaa"));
+        assert!(like("_%_", "ab") && !like("_%_", "a"));
+        assert!(like("%__%", "üb") && !like("%__%", "ü"));
+    }
+
+    #[test]
+    fn hard_pieces_are_linear() {
+        // Naively, 16 thousand steps at each of 320 thousand places.
+        let text = "a".repeat(320_000);
+        assert!(!like(&format!("%_{}b%", "a".repeat(16_000)), &text));
+        assert!(like(&format!("%_{}%", "a".repeat(16_000)), &text));
+        let inside = format!("{}_{}", "a".repeat(2_000), "a".repeat(2_000));
+        assert!(!like(&format!("%{inside}b%"), &text));
+        assert!(like(&format!("%{inside}b%"), &format!("{text}b")));
+        assert!(like(&"%_a".repeat(100_000), &text));
     }
 
     proptest! {
+        #[test]
+        fn long_pieces_equal_the_regular_expression(
+            piece in "[abü_]{10,140}",
+            ends in "(%|_|a|)",
+            before in "[abü]{0,20}",
+            change in any::<prop::sample::Index>(),
+        ) {
+            let mut text: Vec<char> = piece.replace('_', "ü").chars().collect();
+            let place = change.index(text.len());
+            text[place] = if text[place] == 'a' { 'b' } else { 'a' };
+            let text = format!("{before}{}{before}{}", piece.replace('_', "a"), String::from_iter(text));
+            let pattern = format!("%{piece}{ends}");
+            let regex = pattern.replace('%', ".*").replace('_', ".");
+            let regex = regex::Regex::new(&format!("(?s)^(?:{regex})$")).unwrap();
+            prop_assert_eq!(like(&pattern, &text), regex.is_match(&text));
+            let both = format!("{pattern}%{piece}%");
+            let regex = both.replace('%', ".*").replace('_', ".");
+            let regex = regex::Regex::new(&format!("(?s)^(?:{regex})$")).unwrap();
+            prop_assert_eq!(like(&both, &text), regex.is_match(&text));
+        }
+
         #[test]
         fn equals_the_regular_expression(pattern in "[ab%_]{0,8}", text in "[abü]{0,8}") {
             let regex = pattern.replace('%', ".*").replace('_', ".");
