@@ -166,7 +166,7 @@ def test_save_and_open(tmp_path: Path) -> None:
         assert "adv4" in list(opened.match(EVENT, "pub1"))
         opened.save(tmp_path / "again")
         assert "adv4" in list(Graph.open(tmp_path / "again").match(EVENT, "pub1"))
-    with pytest.raises(tamis.StorageError, match=r"no graph: it has no graph\.json"):
+    with pytest.raises(tamis.StorageError, match=r"not a graph: graph\.json is missing"):
         Graph.open(tmp_path)
 
 

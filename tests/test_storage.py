@@ -60,7 +60,7 @@ def test_weak_negation_is_kept(tmp_path: Path) -> None:
 
 
 def test_what_is_no_index(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="no index") as caught:
+    with pytest.raises(StorageError, match=r"not an index: index\.json is missing") as caught:
         tamis.open(tmp_path / "nowhere")
     assert caught.value.path.endswith("nowhere")
     (tmp_path / "index.json").write_text("{}")

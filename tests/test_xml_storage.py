@@ -112,7 +112,7 @@ def test_damage_is_an_error_that_names_the_file(tmp_path: Path) -> None:
         xml.open(tmp_path)
     # An index is no filter, and a filter no index.
     make(1).save(tmp_path / "filter")
-    with pytest.raises(StorageError, match="this is no index"):
+    with pytest.raises(StorageError, match="not an index"):
         tamis.open(tmp_path / "filter")
 
 

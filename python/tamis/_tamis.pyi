@@ -531,6 +531,7 @@ class Index:
         ] = "auto",
         limits: Limits | None = None,
         verify: bool = True,
+        copy: bool = False,
     ) -> Index:
         """Open a saved index: its files are mapped, and shared with every process that maps them.
 
@@ -543,6 +544,9 @@ class Index:
             limits: Bounds on expressions and events.
             verify: Whether to read all of it and check the checksums first. Without, opening takes
                 no time, and a damaged file is an error when it is met.
+            copy: Whether to copy the files into memory instead of mapping them. A mapped file that
+                somebody shortens or overwrites in place ends the process with SIGBUS; a copy
+                cannot change.
 
         Raises:
             StorageError: There is no index, or a file is missing, damaged or of another format.
@@ -920,7 +924,7 @@ class Filter:
     def open(
         path: str | PathLike[str], *, engine: Engine | None = None, limits: XmlLimits | None = None
     ) -> Filter:
-        """Open saved filters, which are compiled again.
+        """Open saved filters, which are verified and compiled again; no file stays mapped.
 
         Args:
             path: The folder.
@@ -962,6 +966,7 @@ class Graph:
         limits: Limits | None = None,
         path: str | PathLike[str] | None = None,
         verify: bool = True,
+        copy: bool = False,
     ) -> Self: ...
     def add_node(self, id: _Id, expression: _Expression | None = None) -> None:
         """Add a node, or replace the expression of one that is there, which keeps its edges.
@@ -1196,6 +1201,35 @@ class GraphExplanation:
         A node is given by its id, an edge by its two ids. Empty where the target is reached, or
         where no path leads there whatever the event.
         """
+
+def read_manifest(
+    kind: Literal["index", "graph", "filter"], path: str | PathLike[str], text: bytes
+) -> dict[str, Any]:
+    """What the manifest of a saved folder says.
+
+    Args:
+        kind: What the folder holds.
+        path: What errors call the manifest.
+        text: The manifest.
+
+    Raises:
+        StorageError: Its checksum does not match, its format is another, or it says something that
+            no save writes.
+    """
+
+def write_manifest(
+    kind: Literal["index", "graph", "filter"], path: str | PathLike[str], members: str
+) -> bytes:
+    """A manifest with these members, a JSON object, and its checksum.
+
+    Args:
+        kind: What the folder holds.
+        path: What errors call the manifest.
+        members: The members, without a checksum.
+
+    Raises:
+        StorageError: They are none that `read_manifest` would accept.
+    """
 
 def measure(spec: str) -> str:
     """One matcher on one workload: what it found, how long it took, how much it did.

@@ -53,11 +53,17 @@ class Graph(_tamis.Graph):
         limits: Bounds on expressions and events.
         path: The folder of a saved graph; see `open`.
         verify: Whether to check every byte of a saved graph.
+        copy: Whether to copy a saved graph into memory.
     """
 
     @classmethod
     def open(
-        cls, path: str | PathLike[str], *, limits: Limits | None = None, verify: bool = True
+        cls,
+        path: str | PathLike[str],
+        *,
+        limits: Limits | None = None,
+        verify: bool = True,
+        copy: bool = False,
     ) -> Self:
         """Open a saved graph.
 
@@ -65,9 +71,11 @@ class Graph(_tamis.Graph):
             path: The folder it was saved into, or the manifest in it.
             limits: Bounds on expressions and events.
             verify: Whether to check every byte now; without, the file is only mapped, and damage
-                is noticed when it is met.
+                is an error when it is met.
+            copy: Whether to copy the file into memory instead of mapping it. A mapped file that
+                somebody shortens ends the process with SIGBUS.
         """
-        return cls(limits=limits, path=path, verify=verify)
+        return cls(limits=limits, path=path, verify=verify, copy=copy)
 
     @classmethod
     def from_tables(

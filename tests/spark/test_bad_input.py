@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from tamis import EventError, StorageError, SubscriptionError
 from tamis import spark as ts
+from tamis._tamis import read_manifest, write_manifest
 from tamis.spark.shipping import on_worker
 
 
@@ -100,21 +101,27 @@ def test_a_bad_event_fails_the_job_and_is_named(spark: SparkSession, path: Path)
 
 def test_what_is_no_index(spark: SparkSession, path: Path, tmp_path: Path) -> None:
     events = spark.range(1)
-    with pytest.raises(StorageError, match="nowhere: this is no index"):
+    with pytest.raises(StorageError, match="nowhere: not an index"):
         ts.match(events, tmp_path / "nowhere")
-    with pytest.raises(StorageError, match="this is no index"):
+    with pytest.raises(StorageError, match="not an index"):
         ts.vacuum(tmp_path)
     (tmp_path / "index-1.json").write_text("{}")
-    with pytest.raises(StorageError, match=r"index-1\.json: this is no manifest"):
+    with pytest.raises(StorageError, match=r"index-1\.json: not the manifest of an index"):
         ts.match(events, tmp_path)
-    manifest = json.loads((path / "index-1.json").read_text())
+    target = tmp_path / "index-1.json"
+    manifest = read_manifest("index", target, (path / "index-1.json").read_bytes())
+    del manifest["checksum"]
     for change, message in (
         ({"pipeline": 2}, "the pipeline's format is 2, this version of Tamis reads 1"),
-        ({"format": 9}, "the index has format 9, this version of Tamis reads format"),
+        ({"version": 2}, "this is the manifest of version 2"),
     ):
-        (tmp_path / "index-1.json").write_text(json.dumps({**manifest, "segments": [], **change}))
+        members = json.dumps({**manifest, "segments": [], **change})
+        target.write_bytes(write_manifest("index", target, members))
         with pytest.raises(StorageError, match=message):
             ts.match(events, tmp_path)
+    target.write_text(json.dumps({**manifest, "format": 9}))
+    with pytest.raises(StorageError, match="format 9; this version of Tamis reads"):
+        ts.match(events, tmp_path)
 
 
 def test_a_file_that_is_missing_or_short(spark: SparkSession, tmp_path: Path) -> None:

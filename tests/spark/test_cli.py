@@ -75,7 +75,7 @@ def test_compile_match_and_stream(folder: Path, capsys: pytest.CaptureFixture[st
 
 def test_what_goes_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("match", folder, "events/first.jsonl", "nowhere", "found") == 2
-    assert "nowhere: this is no index" in capsys.readouterr().err
+    assert "nowhere: not an index" in capsys.readouterr().err
     assert run("compile", folder, "missing.jsonl", "index") == 2
     assert "Path does not exist" in capsys.readouterr().err
     assert main(["spark", "stream", "kafka://events", "x", "y", "--checkpoint", "z"]) == 2

@@ -186,19 +186,20 @@ def test_sources_that_are_not_there_fail_the_job(spark: SparkSession, path: Path
 
 def test_what_is_no_graph(spark: SparkSession, tmp_path: Path) -> None:
     events = spark.createDataFrame([(1,)], "a long")
-    with pytest.raises(StorageError, match=r"this is no graph: it has no graph\.json"):
+    with pytest.raises(StorageError, match=r"not a graph: graph\.json is missing"):
         ts.match_graph(events, tmp_path / "nowhere", 1)
     graph = Graph()
     graph.add_edge(1, 2, expression="a = 1")
     graph.save(tmp_path)
     late = ts.match_graph(events, tmp_path, 1)
     manifest = tmp_path / "graph.json"
-    content = json.loads(manifest.read_text())
-    for change, message in (({"format": 9}, "the graph has format 9"), ({"file": 1}, "damaged")):
+    text = manifest.read_text()
+    content = json.loads(text)
+    for change, message in (({"format": 9}, "format 9"), ({"segments": 1}, "damaged")):
         manifest.write_text(json.dumps({**content, **change}))
         with pytest.raises(StorageError, match=message):
             ts.match_graph(events, tmp_path, 1)
-    manifest.write_text(json.dumps(content))
+    manifest.write_text(text)
     graph.add_edge(1, 3)
     graph.save(tmp_path)
     with pytest.raises(Exception, match="the graph was saved anew meanwhile; start again"):

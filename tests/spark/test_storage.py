@@ -1,5 +1,9 @@
 """An index lies anywhere that Arrow or fsspec opens, and is mapped from a local copy."""
 
+import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +14,7 @@ from moto.server import ThreadedMotoServer
 from pyarrow import fs
 from pyspark.sql import SparkSession
 
-from tamis import Graph, StorageError
+from tamis import Graph, Index, StorageError
 from tamis import spark as ts
 from tamis.spark import manifest
 from tamis.spark.cache import cache_folder, open_index
@@ -62,7 +66,7 @@ def test_an_object_store(spark: SparkSession, uri: str) -> None:
     assert ts.match(events, uri).count() == 12
     assert ts.match(events, uri, version=1).count() == 12
     with pytest.raises(StorageError, match="another job has committed"):
-        manifest.commit(Folder(uri), 2, {})
+        manifest.commit(Folder(uri), 2, manifest.read(Folder(uri)).content)
     assert "index-1.json" in ts.vacuum(uri, unfinished=timedelta(0))
     assert ts.versions(uri) == [2]
     names = {file.name for file in Folder(uri).files()}
@@ -93,21 +97,22 @@ def test_copies_are_checked_and_make_room(
     monkeypatch.setenv("TAMIS_CACHE", str(tmp_path))
     ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri)
     folder = Folder(uri)
-    index = open_index(uri, "index-1.json", None)
+    key = manifest.read(folder).key
+    index = open_index(uri, key, None)
     assert index.match({"a": 3}) == list(range(3, 60, 5))
     (copy,) = tmp_path.glob("segment-*")
     content = bytearray(copy.read_bytes())
     open_index.cache_clear()
-    assert len(open_index(uri, "index-1.json", None)) == 60  # from the copy that is there
+    assert len(open_index(uri, key, None)) == 60  # from the copy that is there
     copy.unlink()
     copy.write_bytes(bytes(len(content)))  # which is no copy, so that it is fetched again
     open_index.cache_clear()
-    assert len(open_index(uri, "index-1.json", None)) == 60
+    assert len(open_index(uri, key, None)) == 60
 
     open_index.cache_clear()
     monkeypatch.setenv("TAMIS_CACHE_BYTES", "100")
     copy.unlink()
-    assert open_index(uri, "index-1.json", None).match({"a": 3}) == list(range(3, 60, 5))
+    assert open_index(uri, key, None).match({"a": 3}) == list(range(3, 60, 5))
     assert not list(tmp_path.glob("segment-*"))  # mapped, and gone
 
     content[len(content) // 2] ^= 64
@@ -118,12 +123,64 @@ def test_copies_are_checked_and_make_room(
     damaged.write_bytes(content)
     folder.take(damaged)
     with pytest.raises(StorageError, match=copy.name):
-        open_index(uri, "index-1.json", None)
+        open_index(uri, key, None)
     assert not copy.exists()
 
 
+def test_a_cache_that_others_can_write_to_is_refused(
+    spark: SparkSession, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri)
+    key = manifest.read(Folder(uri)).key
+    monkeypatch.delenv("TAMIS_CACHE")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    here = cache_folder()
+    assert here.parent == tmp_path
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    here.symlink_to(elsewhere)
+    with pytest.raises(StorageError, match="set TAMIS_CACHE"):
+        open_index(uri, key, None)
+    here.unlink()
+    here.mkdir()
+    here.chmod(0o777)
+    with pytest.raises(StorageError, match="set TAMIS_CACHE"):
+        open_index(uri, key, None)
+    assert not list(elsewhere.iterdir())
+    assert not list(here.iterdir())
+
+    # One that was made by an older version, and that nobody could write to.
+    here.chmod(0o755)
+    assert len(open_index(uri, key, None)) == 60
+    assert stat.S_IMODE(here.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in here.iterdir()} == {0o600}
+    if os.getuid() == 0:
+        open_index.cache_clear()
+        os.chown(here, 65534, 65534)
+        with pytest.raises(StorageError, match="set TAMIS_CACHE"):
+            open_index(uri, key, None)
+        os.chown(here, 0, 0)
+
+    # What somebody put there instead of a copy, of the same size, is noticed by every process.
+    (copy,) = here.glob("segment-*")
+    content = bytearray(copy.read_bytes())
+    content[-1] ^= 1
+    copy.unlink()
+    copy.write_bytes(content)
+    open_index.cache_clear()
+    assert open_index(uri, key, None).match({"a": 3}) == list(range(3, 60, 5))
+    copy.unlink()
+    copy.symlink_to(elsewhere / "x")
+    open_index.cache_clear()
+    assert open_index(uri, key, None).match({"a": 3}) == list(range(3, 60, 5))
+    assert not copy.is_symlink()
+    assert not list(elsewhere.iterdir())
+    open_index.cache_clear()
+
+
 def test_messages_hold_no_credentials(spark: SparkSession, uri: str) -> None:
-    with pytest.raises(StorageError, match="this is no index") as caught:
+    with pytest.raises(StorageError, match="not an index") as caught:
         ts.match(spark.range(1), uri)
     assert "word" not in str(caught.value)
     with pytest.raises(StorageError, match=r"index-7\.json") as caught:
@@ -144,3 +201,67 @@ def test_other_filesystems(tmp_path: Path) -> None:
     assert [file.name for file in memory.files()] == ["x"]
     with pytest.raises(StorageError, match="nonsense"):
         Folder("nonsense://x")
+
+
+def test_a_tampered_manifest_writes_and_deletes_nothing_elsewhere(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, victim = tmp_path / "index", tmp_path / "victim"
+    frame = spark.createDataFrame(ROWS, "id long, expression string")
+    ts.compile(frame, folder)
+    ts.compile(frame, folder)
+    victim.write_text("kept")
+    manifest = folder / "index-1.json"
+    text = manifest.read_text()
+    (name,) = (path.name for path in folder.glob("segment-*"))
+    for tampered in (
+        text.replace(name, "../victim"),
+        text.replace(f'"file": "{name}"', f'"file": "{name}", "file": "../victim"'),
+        text.replace('"files": []', '"files": ["../victim"]'),
+    ):
+        assert tampered != text
+        manifest.write_text(tampered)
+        with pytest.raises(StorageError, match=r"index-1\.json"):
+            ts.vacuum(folder)
+        with pytest.raises(StorageError, match=r"index-1\.json"):
+            ts.match(spark.range(1), folder, version=1)
+    assert victim.read_text() == "kept"
+    with pytest.raises(StorageError, match="not the name of a file"):
+        Folder(folder).delete("../victim")
+    manifest.write_text(text)
+    assert ts.vacuum(folder) == ["index-1.json"]
+
+
+def test_answers_come_from_the_index_that_is_there(spark: SparkSession, tmp_path: Path) -> None:
+    """Under one name there may be one index after the other."""
+    folder = tmp_path / "index"
+    events = spark.createDataFrame([(1,)], "a long").coalesce(1)
+
+    def found() -> list[int]:
+        return sorted(row["subscription"] for row in ts.match(events, folder).collect())
+
+    for id in range(3):
+        index = Index()
+        index.add(id, "a = 1")
+        index.save(folder)
+        assert found() == [id]
+    late = ts.match(events, folder)
+    Index().save(folder)
+    with pytest.raises(Exception, match="the index was replaced since this job began"):
+        late.collect()
+    for id in range(3):
+        shutil.rmtree(folder)
+        ts.compile(spark.createDataFrame([(id, "a = 1")], "id long, expression string"), folder)
+        assert found() == [id]
+
+
+def test_damaged_files_on_a_local_disk_are_noticed(spark: SparkSession, tmp_path: Path) -> None:
+    ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), tmp_path)
+    (segment,) = tmp_path.glob("segment-*")
+    content = bytearray(segment.read_bytes())
+    content[-1] ^= 1
+    segment.unlink()
+    segment.write_bytes(content)
+    events = spark.createDataFrame([(1,)], "a long")
+    with pytest.raises(Exception, match="checksum does not match"):
+        ts.match(events, tmp_path).collect()

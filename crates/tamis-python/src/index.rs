@@ -10,7 +10,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
-use tamis::{Algorithm, Evaluation, Event, MatchScratch, Missing, Snapshot, TimeZone};
+use tamis::{Algorithm, Evaluation, Event, MatchScratch, Missing, OpenOptions, Snapshot, TimeZone};
 
 use crate::arrow::interruptible;
 use crate::batch::{Ask, Asked};
@@ -297,7 +297,7 @@ impl Index {
 
     /// Open a saved index.
     #[staticmethod]
-    #[pyo3(signature = (path, *, shard=None, matcher="auto", limits=None, verify=true))]
+    #[pyo3(signature = (path, *, shard=None, matcher="auto", limits=None, verify=true, copy=false))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -305,11 +305,13 @@ impl Index {
         matcher: &str,
         limits: Option<&Bound<'_, Limits>>,
         verify: bool,
+        copy: bool,
     ) -> PyResult<Self> {
+        let options = OpenOptions::default().verify(verify).copy(copy);
         let (algorithm, limits) = (read_algorithm(matcher)?, or_default(limits));
         let index = py.detach(|| match shard {
-            None => tamis::Index::open(&path, limits, algorithm, verify),
-            Some(shard) => tamis::Index::open_shard(&path, shard, limits, algorithm, verify),
+            None => tamis::Index::open(&path, limits, algorithm, options),
+            Some(shard) => tamis::Index::open_shard(&path, shard, limits, algorithm, options),
         });
         Ok(Index { index: index.map_err(|error| error::raise(py, &error))? })
     }

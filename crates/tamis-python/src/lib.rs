@@ -18,6 +18,7 @@ mod index;
 mod items;
 mod lab;
 mod limits;
+mod manifest;
 mod rank;
 mod refused;
 mod subscription;
@@ -44,6 +45,8 @@ mod _tamis {
     use crate::lab::{Workload, measurable, measure};
     #[pymodule_export]
     use crate::limits::Limits;
+    #[pymodule_export]
+    use crate::manifest::{read_manifest, write_manifest};
     #[pymodule_export]
     use crate::subscription::Subscription;
     #[pymodule_export]

@@ -1,12 +1,12 @@
 //! Where does an immutable array live: in memory of its own, or in a mapped file?
 //!
 //! The one module with unsafe code. Everything that a segment keeps is a [`Column`] of plain numbers,
-//! read the same way wherever it lives; a file is mapped, never read, and its pages are shared with
-//! every process that maps it.
+//! read the same way wherever it lives. A file is mapped, so that its pages are shared with every
+//! process that maps it, or copied into memory where someone might change or shorten it.
 
 #![allow(unsafe_code)]
 
-use std::fs::File;
+use std::io::Read;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::path::Path;
@@ -15,21 +15,39 @@ use std::sync::Arc;
 use bytemuck::{AnyBitPattern, NoUninit};
 use memmap2::MmapMut;
 
+use crate::folder::files;
+
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A file mapped into memory, read only.
+/// A file in memory, read only.
 #[derive(Debug)]
 pub(crate) struct Map(memmap2::Mmap);
 
 impl Map {
     /// Maps a file. It must not be changed or shortened while it is mapped, which holds for segment
-    /// files: they are written under another name and only ever removed afterwards.
+    /// files: they are written under another name and only ever removed afterwards. Reading beyond the
+    /// end of a file that was shortened ends the process (SIGBUS); [`Map::copy`] is for files of which
+    /// that must be feared.
     pub fn open(path: &Path) -> std::io::Result<Map> {
-        let file = File::open(path)?;
+        let file = files::open(path)?;
         // SAFETY: mapped read-only. Another process that wrote to the file would change the bytes
         // below us; the files of an index are immutable once they have their name, and all that is
         // read from them is numbers of which every bit pattern is valid and every use is checked.
         unsafe { memmap2::Mmap::map(&file) }.map(Map)
+    }
+
+    /// Copies a file into memory of its own, which nobody else can change.
+    pub fn copy(path: &Path) -> std::io::Result<Map> {
+        let mut file = files::open(path)?;
+        let length = usize::try_from(file.metadata()?.len()).map_err(std::io::Error::other)?;
+        let mut pages = MmapMut::map_anon(length)?;
+        #[cfg(target_os = "linux")]
+        if length >= 2 * HUGE_PAGE {
+            // Without huge pages it is slower, not wrong.
+            let _ = pages.advise(memmap2::Advice::HugePage);
+        }
+        file.read_exact(&mut pages)?;
+        pages.make_read_only().map(Map)
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -171,6 +189,10 @@ mod tests {
         assert!(Column::<u32>::mapped(&map, 0, 6).is_none(), "no whole number");
         assert!(Column::<u32>::mapped(&map, 3996, 8).is_none(), "beyond the end");
         assert!(Column::<u32>::mapped(&map, usize::MAX, 8).is_none(), "beyond everything");
+        let copy = Arc::new(Map::copy(&path).unwrap());
+        std::fs::write(&path, "shortened").unwrap();
+        assert_eq!(Column::<u32>::mapped(&copy, 0, 4000).unwrap()[..], memory[..]);
+        drop(map);
         std::fs::remove_file(path).unwrap();
     }
 }

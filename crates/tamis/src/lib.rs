@@ -67,6 +67,7 @@ pub use expression::{
     Operator, Pattern, Predicate, Quantifier, Reading, Term, Test, Type, Weight, XPathKey, from_json, lower,
     normalise, parse, resolve, shown, to_json,
 };
+pub use folder::manifest::{Manifest, ManifestKind};
 pub use id::{Id, IdRef};
 pub use index::{
     Algorithm, ArrowMatches, Batching, Builder, Index, MatchScratch, Refused, Snapshot, Stats, Subscription,
@@ -79,6 +80,7 @@ pub use matcher::{
 };
 pub use predicate::Check;
 pub use rank::{EventWeights, ScoreScratch, Scores};
+pub use sections::OpenOptions;
 pub use truth::{Missing, Truth};
 pub use value::{
     Address, Civil, Date, Decimal, Duration, Family, Float, LITERAL_WORDS, LiteralKind, LocalTime, Network,

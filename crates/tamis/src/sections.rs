@@ -20,6 +20,36 @@ const VERSION: u32 = 8;
 const HEADER: usize = 40;
 const ALIGNMENT: usize = 64;
 
+/// How saved files are opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// Whether all bytes are read and checked at once. Without, files are only mapped, and damage is an
+    /// error when it is met.
+    pub verify: bool,
+    /// Whether files are copied into memory instead of mapped. A file that is shortened while it is mapped
+    /// ends the process.
+    pub copy: bool,
+}
+
+impl OpenOptions {
+    /// The same, with or without verification.
+    pub fn verify(self, verify: bool) -> OpenOptions {
+        OpenOptions { verify, ..self }
+    }
+
+    /// The same, copying files or not.
+    pub fn copy(self, copy: bool) -> OpenOptions {
+        OpenOptions { copy, ..self }
+    }
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        OpenOptions { verify: true, copy: false }
+    }
+}
+
 /// Columns on their way into a file.
 #[derive(Default)]
 pub(crate) struct Sections<'a> {
@@ -71,24 +101,47 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// The columns of a mapped file, read in the order they were written.
+/// The columns of a file, read in the order they were written.
 pub(crate) struct SectionReader {
-    map: Arc<Map>,
-    path: PathBuf,
+    origin: Origin,
     next: usize,
     sections: usize,
-    checksum: u64,
     verified: bool,
 }
 
+/// The file that columns were read from.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    map: Arc<Map>,
+    path: PathBuf,
+    checksum: u64,
+}
+
+impl Origin {
+    /// Fails where the bytes are not as they were written.
+    pub fn verify(&self) -> Result<()> {
+        let content = self.map.bytes().get(HEADER..).unwrap_or_default();
+        match xxhash_rust::xxh3::xxh3_64(content) == self.checksum {
+            true => Ok(()),
+            false => Err(self.damaged("the checksum does not match: the file is damaged")),
+        }
+    }
+
+    /// An error that names the file.
+    pub fn damaged(&self, reason: &str) -> Error {
+        Error::storage(&self.path, reason)
+    }
+}
+
 impl SectionReader {
-    /// Maps a file and checks its header; the checksum is checked only when asked for.
-    pub fn open(path: &Path, verify: bool) -> Result<SectionReader> {
-        let map = Map::open(path).map_err(|error| Error::storage(path, error))?;
+    /// Opens a file, named by its content as a manifest says, and checks its header.
+    pub fn open(path: &Path, checksum: &str, options: OpenOptions) -> Result<SectionReader> {
+        let map = if options.copy { Map::copy(path) } else { Map::open(path) };
+        let map = map.map_err(|error| Error::storage(path, error))?;
         let bytes = map.bytes();
         let damaged = |reason: &str| Error::storage(path, reason);
         if bytes.len() < HEADER || bytes[..8] != MAGIC {
-            return Err(damaged("this is no segment file"));
+            return Err(damaged("not a segment file of Tamis"));
         }
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
@@ -106,23 +159,19 @@ impl SectionReader {
                 long(16)
             )));
         }
-        let checksum = long(24);
-        if verify && xxhash_rust::xxh3::xxh3_64(&bytes[HEADER..]) != checksum {
-            return Err(damaged("the checksum does not match: the file is damaged"));
+        if format!("{:016x}", long(24)) != checksum || long(32) != 0 {
+            return Err(damaged("this is not the file that the manifest names"));
         }
-        Ok(SectionReader {
-            map: Arc::new(map),
-            path: path.to_owned(),
-            next: 0,
-            sections,
-            checksum,
-            verified: verify,
-        })
+        let origin = Origin { checksum: long(24), map: Arc::new(map), path: path.to_owned() };
+        if options.verify {
+            origin.verify()?;
+        }
+        Ok(SectionReader { origin, next: 0, sections, verified: options.verify })
     }
 
-    /// The checksum that the header carries.
-    pub fn checksum(&self) -> u64 {
-        self.checksum
+    /// The file.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// Whether the checksum was checked, and what is read should be checked as well.
@@ -135,10 +184,10 @@ impl SectionReader {
         let at = HEADER + 16 * self.next;
         let column = (self.next < self.sections).then(|| {
             let place = |at: usize| {
-                let bytes = self.map.bytes().get(at..at + 8)?;
+                let bytes = self.origin.map.bytes().get(at..at + 8)?;
                 usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok()
             };
-            Column::mapped(&self.map, place(at)?, place(at + 8)?)
+            Column::mapped(&self.origin.map, place(at)?, place(at + 8)?)
         });
         self.next += 1;
         column.flatten().ok_or_else(|| self.damaged("a section is missing or lies outside of the file"))
@@ -146,6 +195,6 @@ impl SectionReader {
 
     /// An error that names the file.
     pub fn damaged(&self, reason: &str) -> Error {
-        Error::storage(&self.path, reason)
+        self.origin.damaged(reason)
     }
 }

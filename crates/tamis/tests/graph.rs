@@ -11,7 +11,8 @@ use proptest::sample::select;
 use proptest::strategy::Strategy as Generator;
 use tamis::graph::{Batch, Change, Counts, Delivery, Graph, GraphSnapshot, Ranking, Strategy, Working};
 use tamis::{
-    Event, EventWeights, Expression, Id, IdRef, Limits, Missing, ScoreScratch, Scores, Truth, explain, parse,
+    Event, EventWeights, Expression, Id, IdRef, Limits, Missing, OpenOptions, ScoreScratch, Scores, Truth,
+    explain, parse,
 };
 
 /// The definition: what was added and not removed, and a fixed point over it.
@@ -366,7 +367,7 @@ proptest! {
             }
             graph.save(&folder.0).unwrap();
             for verify in [false, true] {
-                let opened = Graph::open(&folder.0, Limits::default(), verify).unwrap();
+                let opened = Graph::open(&folder.0, Limits::default(), OpenOptions::default().verify(verify)).unwrap();
                 assert_eq!(opened.missing(), missing);
                 check(&opened, &model, &json, missing);
                 // What was opened can be changed.
@@ -417,10 +418,13 @@ fn a_damaged_file_is_an_error_and_never_a_crash() {
         damaged[position] ^= 0x55;
         std::fs::remove_file(&file).unwrap();
         std::fs::write(&file, &damaged).unwrap();
-        let error = Graph::open(&folder.0, Limits::default(), true).unwrap_err();
+        let error = Graph::open(&folder.0, Limits::default(), OpenOptions::default()).unwrap_err();
         assert!(error.to_string().contains("checksum"), "{error}");
         // Without verification it answers or says that it is damaged.
-        let Ok(graph) = Graph::open(&folder.0, Limits::default(), false) else { continue };
+        let Ok(graph) = Graph::open(&folder.0, Limits::default(), OpenOptions::default().verify(false))
+        else {
+            continue;
+        };
         let snapshot = graph.snapshot();
         let mut event = Event::default();
         if event.decode_json(br#"{"a": 1, "b": "xy"}"#, snapshot.attributes(), &Limits::default()).is_err() {
@@ -434,10 +438,11 @@ fn a_damaged_file_is_an_error_and_never_a_crash() {
         assert!(graph.save(&folder.0).is_err(), "what is damaged must not be copied");
     }
     std::fs::write(folder.0.join("graph.json"), "{}").unwrap();
-    let error = Graph::open(&folder.0, Limits::default(), true).unwrap_err();
-    assert!(error.to_string().contains("no manifest of a graph"), "{error}");
-    let error = Graph::open(&folder.0.join("nowhere"), Limits::default(), true).unwrap_err();
-    assert!(error.to_string().contains("no graph.json"), "{error}");
+    let error = Graph::open(&folder.0, Limits::default(), OpenOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("not the manifest of a graph"), "{error}");
+    let error =
+        Graph::open(&folder.0.join("nowhere"), Limits::default(), OpenOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("graph.json is missing"), "{error}");
 }
 
 fn count(graph: &Graph, source: i64, strategy: Strategy) -> usize {

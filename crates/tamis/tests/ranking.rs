@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::{
     Algorithm, Attributes, Check, Error, Event, EventWeights, Expression, Id, Index, Limits, Literal,
-    MatchScratch, Missing, NormalNode, Presence, Pruning, Subscription, Test, Truth, Value, normalise, parse,
+    MatchScratch, Missing, NormalNode, OpenOptions, Presence, Pruning, Subscription, Test, Truth, Value,
+    normalise, parse,
 };
 
 const ALGORITHMS: [Algorithm; 8] = [
@@ -221,7 +222,7 @@ fn saved_indexes_rank_the_same() {
             .add_subscription(Subscription { boost: 17.25, ..Subscription::new("boosted", expression) })
             .unwrap();
         index.save(&folder).unwrap();
-        let opened = Index::open(&folder, Limits::default(), algorithm, true).unwrap();
+        let opened = Index::open(&folder, Limits::default(), algorithm, OpenOptions::default()).unwrap();
         let top = |index: &Index| {
             let snapshot = index.snapshot();
             let mut event = Event::default();

@@ -2,25 +2,30 @@
 
 From a local disk it is mapped where it lies. From elsewhere its files are copied to a local folder
 first, where a file's name says its content: all processes of a machine, all versions and all
-indexes share it, and map the same pages. A process keeps the indexes it used last.
+indexes share it, and map the same pages. A process keeps the indexes it used last, by the content
+of their manifests: another index under the same name is another index.
+
+Every file is verified when a process opens it. The local folder belongs to one user, and nobody
+else can write to it.
 """
 
 import contextlib
 import functools
 import hashlib
-import json
 import os
+import stat
 import tempfile
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from tamis._tamis import Index
+from tamis._tamis import Index, read_manifest
 from tamis.errors import StorageError
 from tamis.graph import Graph
-from tamis.spark.manifest import entries
+from tamis.spark.manifest import entries, read_key
 from tamis.spark.storage import Folder
 
 T = TypeVar("T")
@@ -31,25 +36,26 @@ _LARGEST = 20 << 30  # bytes of the local folder, unless TAMIS_CACHE_BYTES says 
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def open_index(uri: str, name: str, shard: int | None) -> Index:
+def open_index(uri: str, key: str, shard: int | None) -> Index:
     """An index, or one shard of it, opened once per process.
 
     Args:
         uri: Its folder.
-        name: The manifest.
+        key: The key of its manifest.
         shard: The shard; None for all.
+
+    Raises:
+        StorageError: A file is missing or damaged, or another index lies there now.
     """
-    folder = Folder(uri)
+    folder, name = Folder(uri), key.partition("@")[0]
+    text = read_key(folder, key)
     if folder.local is not None:
-        index = Index.open(folder.local / name, shard=shard, verify=False)
-    else:
-
-        def of_shard(content: dict[str, Any]) -> list[dict[str, Any]]:
-            listed = entries(content)
-            return [entry for entry in listed if shard is None or entry.get("shard") == shard]
-
-        index = _open_copy(folder, name, of_shard, functools.partial(Index.open, shard=shard))
-    return index
+        index = Index.open(folder.local / name, shard=shard)
+        read_key(folder, key)  # the same as before, so it is what was opened
+        return index
+    content = read_manifest("index", folder.path(name), text)
+    listed = [entry for entry in entries(content) if shard is None or entry.get("shard") == shard]
+    return _open_copy(folder, text, listed, functools.partial(Index.open, shard=shard))
 
 
 @functools.lru_cache(maxsize=_KEPT)
@@ -70,9 +76,11 @@ def load_graph(folder: Folder, file: str) -> Graph:
         StorageError: It cannot be opened, or another graph was saved there meanwhile.
     """
     if folder.local is not None:
-        graph = Graph.open(folder.local, verify=False)
+        graph = Graph.open(folder.local)
     else:
-        graph = _open_copy(folder, _GRAPH, lambda content: [content], Graph.open)
+        text = folder.read(_GRAPH)
+        content = read_manifest("graph", folder.path(_GRAPH), text)
+        graph = _open_copy(folder, text, content["segments"], Graph.open)
     if graph_file(folder) != file:
         message = f"{folder}: the graph was saved anew meanwhile; start again"
         raise StorageError(message, path=str(folder))
@@ -86,14 +94,10 @@ def graph_file(folder: Folder) -> str:
         StorageError: It has none.
     """
     if _GRAPH not in {file.name for file in folder.files()}:
-        message = f"{folder}: this is no graph: it has no {_GRAPH}"
+        message = f"{folder}: not a graph: {_GRAPH} is missing"
         raise StorageError(message, path=str(folder))
-    try:
-        file: str = json.loads(folder.read(_GRAPH))["file"]
-    except (ValueError, KeyError, TypeError) as error:
-        path = folder.path(_GRAPH)
-        message = f"{path}: this is no manifest of a graph, or it is damaged"
-        raise StorageError(message, path=path) from error
+    content = read_manifest("graph", folder.path(_GRAPH), folder.read(_GRAPH))
+    file: str = content["segments"][0]["file"]
     return file
 
 
@@ -104,33 +108,26 @@ def ids_of(graph: Graph) -> str:
 
 
 def _open_copy(
-    folder: Folder,
-    name: str,
-    listed: Callable[[dict[str, Any]], list[dict[str, Any]]],
-    open: Callable[..., T],
+    folder: Folder, text: bytes, listed: list[dict[str, Any]], open: Callable[[Path], T]
 ) -> T:
     """Open what a manifest names from copies of its files.
 
     Args:
         folder: Where it lies.
-        name: The manifest.
+        text: The manifest.
         listed: The entries of the files that are needed.
-        open: Opens a manifest, and is told whether to verify.
+        open: Opens and verifies what a manifest names.
     """
-    content = folder.read(name)
-    here = cache_folder()
-    here.mkdir(parents=True, exist_ok=True)
-    manifest = here / f"{hashlib.sha256(content).hexdigest()}.json"
-    if not manifest.exists():
-        folder.fetch(name, manifest)
-    files = {entry["file"]: entry.get("bytes") for entry in listed(json.loads(content))}
+    here = _own_folder()
+    manifest = here / f"{hashlib.sha256(text).hexdigest()}.json"
+    files = {entry["file"]: entry.get("bytes") for entry in listed}
     new = [name for name, size in files.items() if not _is_copy(here / name, size)]
     while True:
+        _write(manifest, text)
         for file in new:
             folder.fetch(file, here / file)
         try:
-            # What was just copied is read once and checked; what was there has been.
-            opened = open(manifest, verify=bool(new))
+            opened = open(manifest)
         except StorageError:
             # Another version of Tamis may have left a copy of another format under this name.
             again = len(new) < len(files)
@@ -145,19 +142,57 @@ def _open_copy(
             return opened
 
 
+def _write(path: Path, content: bytes) -> None:
+    """Make a file appear whole, in the place of what may be there."""
+    temporary = path.with_name(f".{uuid.uuid4().hex}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def _is_copy(path: Path, size: int | None) -> bool:
     """Whether a copy is there; it counts as used now."""
     try:
-        os.utime(path)
-        return size is None or path.stat().st_size == size
+        os.utime(path, follow_symlinks=False)
+        status = os.lstat(path)
     except FileNotFoundError:
         return False
+    return stat.S_ISREG(status.st_mode) and size in (None, status.st_size)
 
 
 def cache_folder() -> Path:
     """Where copies of files lie: `TAMIS_CACHE`, or a folder among the temporary files."""
-    default = Path(tempfile.gettempdir()) / f"tamis-cache-{os.getuid()}"
-    return Path(os.environ.get("TAMIS_CACHE") or default)
+    chosen = os.environ.get("TAMIS_CACHE")
+    if chosen:
+        return Path(chosen).resolve()
+    return Path(tempfile.gettempdir()) / f"tamis-cache-{os.getuid()}"
+
+
+def _own_folder() -> Path:
+    """The folder of copies, which only this user can write to.
+
+    Raises:
+        StorageError: Somebody else could have put files there.
+    """
+    folder = cache_folder()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    status = os.lstat(folder)
+    others = stat.S_IMODE(status.st_mode) & 0o077
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or others & 0o022:
+        message = (
+            f"{folder}: the cache must be a folder that belongs to you and that nobody else can "
+            "write to; remove it, or set TAMIS_CACHE to another"
+        )
+        raise StorageError(message, path=str(folder))
+    if others and not os.environ.get("TAMIS_CACHE"):
+        folder.chmod(0o700)
+    return folder
 
 
 def _make_room(folder: Path) -> None:
@@ -166,8 +201,9 @@ def _make_room(folder: Path) -> None:
     copies = []
     for path in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another process makes room as well
-            status = path.stat()
-            copies.append((status.st_mtime, status.st_size, path))
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode):
+                copies.append((status.st_mtime, status.st_size, path))
     for _, size, path in sorted(copies, reverse=True):
         room -= size
         if room < 0:

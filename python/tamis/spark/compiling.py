@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 
 from tamis import errors as tamis_errors
-from tamis._tamis import Index
+from tamis._tamis import Index, read_manifest
 from tamis.errors import StorageError, SubscriptionError, TamisError
 from tamis.spark import manifest as manifests
 from tamis.spark.columns import column, deleted_column, subscription_columns
@@ -161,7 +161,7 @@ def update(
         changes = changes.withColumn("_tamis_rank", latest).where("_tamis_rank = 1")
     rows = changes.select(*(value.alias(name) for name, value in columns.items()))
     built = _build(
-        rows, folder, before.shards, before.name, before.missing, before.time_zone, limits
+        rows, folder, before.shards, before.key, before.missing, before.time_zone, limits
     )
     touched = {row[SHARD] for row in built}
     kept = [
@@ -269,7 +269,9 @@ def _saved_empty(hierarchies: Mapping[str, Any], time_zone: str) -> dict[str, An
         index.hierarchy(attribute, values)
     with tempfile.TemporaryDirectory() as folder:
         index.save(folder)
-        content: dict[str, Any] = json.loads((Path(folder) / "index.json").read_bytes())
+        path = Path(folder) / "index.json"
+        content = read_manifest("index", path, path.read_bytes())
+        del content["checksum"]
         return content
 
 

@@ -60,7 +60,7 @@ def explain(
         text = sf.to_json(column(event), {"ignoreNullFields": "false"})
     rows = events.limit(limit).withColumns({_EVENT: text, _ID: id})
     task = on_worker(
-        "explain_batches", uri=index.folder.uri, manifest=index.name, names=rows.columns
+        "explain_batches", uri=index.folder.uri, manifest=index.key, names=rows.columns
     )
     fields = [StructField(field.name, field.dataType) for field in events.schema]
     plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))

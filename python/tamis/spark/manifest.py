@@ -4,13 +4,18 @@ A folder of segment files, each named after its content, and of manifests `index
 `index-2.json` and so on, one per version: the highest is the current one. A manifest is what
 `tamis.open` reads, with more beside: which segment belongs to which shard, and what was refused.
 Writing the next manifest is the commit; everything before it changes nothing that is read.
+
+The engine reads and writes manifests, here too: it checks their checksum, and refuses names of
+files that no save gives and whatever two readers could understand differently.
 """
 
+import hashlib
 import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tamis._tamis import read_manifest, write_manifest
 from tamis.errors import StorageError
 from tamis.spark.storage import Folder
 
@@ -33,12 +38,14 @@ class Manifest:
         name: The manifest's file.
         version: Its number, from 1; 0 for an index that was saved by `Index.save`.
         content: What the file says.
+        key: The manifest's file and its content: what processes keep an index open by.
     """
 
     folder: Folder
     name: str
     version: int
     content: dict[str, Any] = field(repr=False)
+    key: str
 
     @property
     def segments(self) -> list[dict[str, Any]]:
@@ -122,10 +129,30 @@ def name_of(version: int) -> str:
     return f"index-{version}.json"
 
 
-def version_of(name: str) -> int:
-    """The version of a manifest, 0 for one without."""
-    match = _NAME.match(name)
+def version_of(key: str) -> int:
+    """The version of a manifest, by its key; 0 for one without."""
+    match = _NAME.match(key.partition("@")[0])
     return int(match[1]) if match else 0
+
+
+def key_of(name: str, text: bytes) -> str:
+    """The key of a manifest that says this."""
+    return f"{name}@{hashlib.sha256(text).hexdigest()}"
+
+
+def read_key(folder: Folder, key: str) -> bytes:
+    """The text of the manifest that a key stands for.
+
+    Raises:
+        StorageError: The folder has another manifest of that name now.
+    """
+    name = key.partition("@")[0]
+    text = folder.read(name)
+    if key_of(name, text) != key:
+        path = folder.path(name)
+        message = f"{path}: the index was replaced since this job began; start it again"
+        raise StorageError(message, path=path)
+    return text
 
 
 def versions(folder: Folder) -> list[int]:
@@ -144,7 +171,7 @@ def read(folder: Folder, version: int | None = None) -> Manifest:
     if version is None and not there:
         names = {file.name for file in folder.files()}
         if _SAVED not in names:
-            message = f"{folder}: this is no index: it has neither versions nor an index.json"
+            message = f"{folder}: not an index: it has neither versions nor an index.json"
             raise StorageError(message, path=str(folder))
         return _load(folder, _SAVED, 0)
     version = there[-1] if version is None else version
@@ -158,21 +185,18 @@ def read(folder: Folder, version: int | None = None) -> Manifest:
 
 def _load(folder: Folder, name: str, version: int) -> Manifest:
     path = folder.path(name)
-    try:
-        content = json.loads(folder.read(name))
-        manifest = Manifest(folder, name, version, content)
-        _ = manifest.files, manifest.missing, int(content["format"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StorageError(
-            f"{path}: this is no manifest of an index, or it is damaged", path=path
-        ) from error
+    text = folder.read(name)
+    content = read_manifest("index", path, text)
     pipeline = content.get("pipeline", PIPELINE)
     if pipeline != PIPELINE:
         message = (
             f"{path}: the pipeline's format is {pipeline}, this version of Tamis reads {PIPELINE}"
         )
         raise StorageError(message, path=path)
-    return manifest
+    if content.get("version", version) != version:
+        message = f"{path}: this is the manifest of version {content['version']}"
+        raise StorageError(message, path=path)
+    return Manifest(folder, name, version, content, key_of(name, text))
 
 
 def commit(folder: Folder, version: int, content: dict[str, Any]) -> Manifest:
@@ -182,10 +206,13 @@ def commit(folder: Folder, version: int, content: dict[str, Any]) -> Manifest:
         StorageError: Another job was faster.
     """
     content = {**content, "pipeline": PIPELINE, "version": version}
+    content.pop("checksum", None)
     name = name_of(version)
-    if not folder.publish(name, json.dumps(content, ensure_ascii=False).encode()):
+    members = json.dumps(content, ensure_ascii=False)
+    text = write_manifest("index", folder.path(name), members)
+    if not folder.publish(name, text):
         message = (
             f"{folder}: another job has committed version {version} meanwhile; run this one again"
         )
         raise StorageError(message, path=folder.path(name))
-    return Manifest(folder, name, version, content)
+    return Manifest(folder, name, version, content, key_of(name, text))

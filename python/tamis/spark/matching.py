@@ -231,7 +231,7 @@ def _answer(
         "match_batches",
         uri=index.folder.uri,
         names=frame.columns,
-        manifest=None if follows else index.name,
+        manifest=None if follows else index.key,
         column=prepared.column,
         document=prepared.document,
         attributes=prepared.attributes,

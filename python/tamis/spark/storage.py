@@ -5,15 +5,17 @@ module knows files and nothing of what they hold.
 """
 
 import contextlib
+import errno
 import functools
 import os
 import re
 import shutil
+import stat
 import tempfile
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -69,10 +71,17 @@ class Folder:
 
     def make(self) -> None:
         """Make the folder if it is not there."""
+        if self.local is not None:
+            local = self.local
+            self._attempt(str(self), lambda: _make_locally(local))
+            return
         self._attempt(str(self), lambda: self._files.create_dir(self._root, recursive=True))
 
     def files(self) -> list[File]:
-        """The files; none where there is no folder."""
+        """The regular files; none where there is no folder."""
+        if self.local is not None:
+            local = self.local
+            return self._attempt(str(self), lambda: _list_locally(local))
         selector = fs.FileSelector(self._root, allow_not_found=True)
         found = self._attempt(str(self), lambda: self._files.get_file_info(selector))
         return [
@@ -82,7 +91,10 @@ class Folder:
         ]
 
     def read(self, name: str) -> bytes:
-        """All of a file."""
+        """All of a file; on a local disk, no link is followed, and no pipe or device read."""
+        if self.local is not None:
+            path = Path(self._inside(name))
+            return self._attempt(self.path(name), lambda: _read_locally(path))
 
         def read() -> bytes:
             with self._files.open_input_stream(self._inside(name)) as stream:
@@ -120,7 +132,7 @@ class Folder:
         old = [
             place
             for place in self.local.glob(f"{_WORKPLACE}*")
-            if place.stat().st_mtime < before.timestamp()
+            if not place.is_symlink() and place.stat().st_mtime < before.timestamp()
         ]
         for place in old:
             shutil.rmtree(place, ignore_errors=True)
@@ -165,7 +177,7 @@ class Folder:
             try:
                 with (
                     self._files.open_input_stream(self._inside(name)) as read,
-                    temporary.open("wb") as write,
+                    open(temporary, "xb", opener=_private) as write,
                 ):
                     while block := read.read(_BLOCK):
                         write.write(block)
@@ -185,6 +197,9 @@ class Folder:
         self._attempt(self.path(name), delete)
 
     def _inside(self, name: str) -> str:
+        if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
+            message = f"{self}: {name!r} is not the name of a file in this folder"
+            raise StorageError(message, path=str(self))
         return f"{self._root.rstrip('/')}/{name}"
 
     def _attempt(self, path: str, do: Callable[[], T]) -> T:
@@ -192,13 +207,59 @@ class Folder:
             return do()
         except FileNotFoundError as error:
             raise StorageError(f"{path}: there is no such file", path=path) from error
+        except StorageError:
+            raise
         except (OSError, pa.ArrowException) as error:
             reason = getattr(error, "strerror", None) or _CREDENTIALS.sub("", str(error))
             raise StorageError(f"{path}: {reason}", path=path) from error
 
 
 def _move(source: Path, target: Path) -> None:
+    _sync(source)
     source.replace(target)
+
+
+def _sync(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _private(path: str, flags: int) -> int:
+    """An opener of files that only this user reads and writes."""
+    return os.open(path, flags, 0o600)
+
+
+def _make_locally(folder: Path) -> None:
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in reversed(new):
+        _sync(path.parent)
+
+
+def _list_locally(folder: Path) -> list[File]:
+    try:
+        with os.scandir(folder) as found:
+            there = [(entry.name, entry.stat(follow_symlinks=False)) for entry in found]
+    except FileNotFoundError:
+        return []
+    return [
+        File(name, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
+        for name, status in there
+        if stat.S_ISREG(status.st_mode)
+    ]
+
+
+def _read_locally(path: Path) -> bytes:
+    # Without blocking, so that a pipe is refused instead of waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "this is not a regular file")
+        return file.read()
 
 
 @functools.lru_cache(maxsize=64)
@@ -228,14 +289,11 @@ def _publish_locally(folder: Path | None, name: str, content: bytes) -> bool:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        _sync(folder)  # what the file names must be there before it
         os.link(temporary, folder / name)  # fails where there is one, which a rename would replace
     except FileExistsError:
         return False
     finally:
         temporary.unlink(missing_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    _sync(folder)
     return True

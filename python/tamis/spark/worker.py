@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from tamis._tamis import Builder, Index, Limits, Workload
+from tamis._tamis import Builder, Index, Limits, Workload, read_manifest
 from tamis.batches import Refused
 from tamis.builder import any_of, attr
 from tamis.errors import StorageError, TamisError
@@ -78,7 +78,7 @@ def build_shards(
     Args:
         batches: Rows of one shard.
         uri: The folder of the index.
-        previous: The manifest whose subscriptions are kept where rows do not change them.
+        previous: The key of the manifest whose subscriptions stay where rows do not change them.
         missing: What a predicate is on an attribute without a value.
         time_zone: Where times without an offset are at home.
         limits: Bounds on expressions.
@@ -119,7 +119,9 @@ def build_shards(
 def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, Any]:
     """Put the segment of an index into a folder, and return its part of the manifest."""
     index.save(place)
-    manifest = json.loads((place / "index.json").read_bytes())
+    path = place / "index.json"
+    manifest = read_manifest("index", path, path.read_bytes())
+    del manifest["checksum"]  # of what it said before
     attributes = index.attributes
     for entry in manifests.entries(manifest):
         file = place / entry["file"]
@@ -128,8 +130,7 @@ def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, An
     for segment in manifest["segments"]:
         listed = sorted(attributes) if len(attributes) < _MANY else None
         segment |= {"subscriptions": len(index), "attributes": listed}
-    content: dict[str, Any] = manifest
-    return content
+    return manifest
 
 
 def _save_errors(errors: pa.Table, folder: Folder, place: Path) -> str:
@@ -175,7 +176,7 @@ def match_batches(
             why they cannot be read are not looked at.
         uri: The folder of the index.
         names: What the columns are called.
-        manifest: Its manifest.
+        manifest: The key of its manifest.
         column: The column that holds the events, if one does.
         attributes: Otherwise the columns that are attributes.
         document: The column that holds the documents, if one does.
@@ -271,7 +272,7 @@ def explain_batches(batches: Batches, uri: str, manifest: str, names: Sequence[s
 
 
 def current_manifest(batches: Batches, uri: str, shards: int, ids: str) -> Batches:
-    """The manifest that is current now, for every row.
+    """The key of the manifest that is current now, for every row.
 
     Args:
         batches: Any rows.
@@ -290,7 +291,7 @@ def current_manifest(batches: Batches, uri: str, shards: int, ids: str) -> Batch
                 "it again",
                 path=str(current.folder),
             )
-        yield pa.RecordBatch.from_pydict({VERSION: [current.name] * batch.num_rows})
+        yield pa.RecordBatch.from_pydict({VERSION: [current.key] * batch.num_rows})
 
 
 def search_batches(

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
-use tamis::{Event, IdRef};
+use tamis::{Event, IdRef, OpenOptions};
 
 use crate::error;
 use crate::event;
@@ -46,7 +46,7 @@ pub struct Graph {
 #[pymethods]
 impl Graph {
     #[new]
-    #[pyo3(signature = (*, missing="unknown", time_zone="UTC", limits=None, path=None, verify=true))]
+    #[pyo3(signature = (*, missing="unknown", time_zone="UTC", limits=None, path=None, verify=true, copy=false))]
     fn new(
         py: Python<'_>,
         missing: &str,
@@ -54,12 +54,14 @@ impl Graph {
         limits: Option<&Bound<'_, Limits>>,
         path: Option<PathBuf>,
         verify: bool,
+        copy: bool,
     ) -> PyResult<Self> {
+        let options = OpenOptions::default().verify(verify).copy(copy);
         let (missing, limits) = (read_missing(missing)?, or_default(limits));
         let graph = match path {
             None => graph::Graph::in_zone(missing, limits, read_zone(time_zone)?),
             Some(path) => py
-                .detach(|| graph::Graph::open(&path, limits, verify))
+                .detach(|| graph::Graph::open(&path, limits, options))
                 .map_err(|error| error::raise(py, &error))?,
         };
         Ok(Graph { graph })

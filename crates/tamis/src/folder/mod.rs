@@ -5,38 +5,49 @@
 //! the old one: whoever opens the folder finds the old state or the new one. Files that no manifest
 //! names any more are removed afterwards.
 //!
+//! Others may be able to write into the folder: every file in it is opened as `files` says, and a manifest
+//! names only files that a save could have written.
+//!
+//! On the loss of power, a save that has returned is on the disk: files, their names, and the folders that
+//! were made for them. Of a save that has not, the folder holds nothing or all.
+//!
 //! A folder may hold versions instead, written by others: manifests such as `index-1.json` and
 //! `index-2.json`, of which the highest counts.
 
+pub(crate) mod files;
 pub(crate) mod manifest;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::sections::Sections;
+use manifest::{Manifest, ManifestKind, file_name};
+
+/// What the names of files begin with that are being written.
+const TEMPORARY: &str = ".tamis-";
 
 /// A folder that nobody else saves into.
 pub(crate) struct Folder {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Folder {
     /// Makes the folder if it is not there, and waits until no other save changes it.
     pub fn lock(path: &Path) -> Result<Folder> {
-        fs::create_dir_all(path).map_err(|error| Error::storage(path, error))?;
+        files::make_folder(path).map_err(|error| Error::storage(path, error))?;
         let path = path.canonicalize().map_err(|error| Error::storage(path, error))?;
         let name = path.join(".lock");
-        let lock = File::create(&name).and_then(|file| {
+        let lock = files::open_or_create(&name).and_then(|file| {
             file.lock()?;
             Ok(file)
         });
         let lock = lock.map_err(|error| Error::storage(&name, error))?;
-        Ok(Folder { path, _lock: lock })
+        Ok(Folder { path, lock })
     }
 
     pub fn path(&self) -> &Path {
@@ -44,8 +55,8 @@ impl Folder {
     }
 
     /// Fails where the folder holds versions, whose files a save would remove.
-    pub fn refuse_versions(&self, manifest: &str) -> Result<()> {
-        match latest_version(&self.path, manifest) {
+    pub fn refuse_versions(&self, kind: ManifestKind) -> Result<()> {
+        match latest_version(&self.path, kind) {
             None => Ok(()),
             Some(_) => Err(Error::storage(&self.path, "the folder holds versions; save into another")),
         }
@@ -66,7 +77,7 @@ impl Folder {
             Ok(())
         })?;
         let checksum = format!("{checksum:016x}");
-        let file = format!("{kind}-{checksum}-{count}.tamis");
+        let file = file_name(kind, &checksum, count);
         let path = self.path.join(&file);
         fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
         Ok((file, checksum))
@@ -74,9 +85,9 @@ impl Folder {
 
     /// Puts a manifest in the place of the one before, and removes the files of these kinds, and the
     /// leftovers of saves that did not end, that it does not name.
-    pub fn publish(&self, manifest: &str, text: &str, kinds: &[&str], named: &[&str]) -> Result<()> {
+    pub fn publish(&self, kind: ManifestKind, text: &str, kinds: &[&str], named: &[&str]) -> Result<()> {
         self.sync()?;
-        let (path, temporary) = (self.path.join(manifest), self.temporary());
+        let (path, temporary) = (self.path.join(kind.file()), self.temporary());
         write_whole(&temporary, |out| out.write_all(text.as_bytes()))?;
         fs::rename(&temporary, &path).map_err(|error| Error::storage(&path, error))?;
         self.sync()?;
@@ -86,26 +97,25 @@ impl Folder {
 
     /// Makes sure that names given in the folder are on the disk.
     fn sync(&self) -> Result<()> {
-        let synced = File::open(&self.path).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| Error::storage(&self.path, error))
+        files::sync_folder(&self.path).map_err(|error| Error::storage(&self.path, error))
     }
 
+    /// A name that nobody can guess, so that nobody can take it first.
     fn temporary(&self) -> PathBuf {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        self.path.join(format!(".tamis-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)))
+        self.path.join(format!("{TEMPORARY}{:016x}", RandomState::new().hash_one(std::process::id())))
     }
 
     /// What cannot be removed now is removed by the next save; a file that is mapped stays readable
     /// until nobody maps it.
     fn remove_unnamed(&self, kinds: &[&str], named: &[&str]) {
         let named: HashSet<&str> = named.iter().copied().collect();
-        let mine = format!(".tamis-{}-", std::process::id());
         for file in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = file.file_name();
             let name = name.to_string_lossy();
             let ours = name.strip_suffix(".tamis").and_then(|name| name.split_once('-'));
             let saved = ours.is_some_and(|(kind, _)| kinds.contains(&kind));
-            let leftover = name.starts_with(".tamis-") && !name.starts_with(&mine);
+            // Nobody else saves into the folder now, so nobody is writing them.
+            let leftover = name.starts_with(TEMPORARY);
             if (saved && !named.contains(&*name)) || leftover {
                 let _ = fs::remove_file(file.path());
             }
@@ -113,9 +123,16 @@ impl Folder {
     }
 }
 
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A process that was forked meanwhile holds the file too, and the lock with it, until it is unlocked.
+        let _ = self.lock.unlock();
+    }
+}
+
 /// Writes a file and makes sure it is on the disk.
 fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
-    let written = File::create(path).and_then(|file| {
+    let written = files::create_new(path).and_then(|file| {
         let mut out = BufWriter::with_capacity(1 << 20, file);
         write(&mut out)?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
@@ -127,48 +144,61 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Resu
 }
 
 /// Opens what a folder's manifest names, once more where a save came between and removed files that
-/// the manifest read first names. The path is the folder, or a manifest in it; `missing` says what a
-/// folder without the manifest is not.
+/// the manifest read first names. The path is the folder, or a manifest in it.
 pub(crate) fn open_manifest<T>(
     path: &Path,
-    manifest: &str,
-    missing: &str,
-    open: impl Fn(&Path, &[u8]) -> Result<T>,
+    kind: ManifestKind,
+    open: impl Fn(&Path, &Manifest) -> Result<T>,
 ) -> Result<T> {
     let read = || {
-        let found = locate(path, manifest);
-        match fs::read(&found) {
+        let found = locate(path, kind);
+        match files::read(&found) {
             Ok(text) => Ok((found, text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::storage(path, missing)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Error::storage(path, format!("not {}: {} is missing", kind.noun(), kind.file())))
+            }
             Err(error) => Err(Error::storage(&found, error)),
         }
     };
     let mut found = read()?;
     loop {
-        let opened = open(&found.0, &found.1);
+        let opened = open_folder(&found.0).and_then(|folder| {
+            let manifest = Manifest::read(&found.0, &found.1, kind)?;
+            open(&folder, &manifest)
+        });
+        if opened.is_ok() {
+            return opened;
+        }
         let now = read()?;
-        if opened.is_ok() || now == found {
+        if now == found {
             return opened;
         }
         found = now;
     }
 }
 
+/// The folder of a manifest.
+fn open_folder(manifest: &Path) -> Result<PathBuf> {
+    let folder = manifest.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    folder.canonicalize().map_err(|error| Error::storage(folder, error))
+}
+
 /// The manifest that a path stands for: itself, the folder's, or its latest version.
-fn locate(path: &Path, manifest: &str) -> PathBuf {
-    let whole = path.join(manifest);
-    if path.is_file() {
+fn locate(path: &Path, kind: ManifestKind) -> PathBuf {
+    let whole = path.join(kind.file());
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir() && !path.is_dir()) {
         path.to_owned()
-    } else if whole.exists() {
+    } else if fs::symlink_metadata(&whole).is_ok() {
         whole
     } else {
-        latest_version(path, manifest).unwrap_or(whole)
+        latest_version(path, kind).unwrap_or(whole)
     }
 }
 
 /// The manifest of the highest version in a folder, if it has versions.
-fn latest_version(folder: &Path, manifest: &str) -> Option<PathBuf> {
-    let stem = manifest.strip_suffix(".json")?;
+fn latest_version(folder: &Path, kind: ManifestKind) -> Option<PathBuf> {
+    let stem = kind.file().strip_suffix(".json")?;
     let version = |path: &Path| {
         let name = path.file_name()?.to_str()?;
         name.strip_prefix(stem)?.strip_prefix('-')?.strip_suffix(".json")?.parse::<u64>().ok()

@@ -45,7 +45,6 @@ mod tests;
 mod top;
 mod working;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -65,7 +64,7 @@ use crate::event::Attributes;
 use crate::expression::Expression;
 use crate::id::Id;
 use crate::limits::Limits;
-use crate::sections::SectionReader;
+use crate::sections::Origin;
 use crate::truth::Missing;
 use crate::value::TimeZone;
 use draft::Draft;
@@ -87,8 +86,8 @@ pub struct Graph {
 struct Shared {
     missing: Missing,
     limits: Limits,
-    /// The file that the graph was opened from, if it was.
-    file: Option<PathBuf>,
+    /// The file that the graph was opened from, if it was not verified.
+    unverified: Option<Origin>,
     /// Held by whoever changes the graph.
     writer: Mutex<Writer>,
     /// The process of the thread that is compiling, or 0: a forked process has no such thread.
@@ -124,14 +123,14 @@ impl Graph {
         attributes: Arc<Attributes>,
         missing: Missing,
         limits: Limits,
-        file: Option<PathBuf>,
+        unverified: Option<Origin>,
     ) -> Graph {
         let (segment, tail, pool) = (Arc::new(segment), Tail::default(), Arc::default());
         let snapshot = GraphSnapshot { segment, tail, attributes, missing, pool };
         let shared = Shared {
             missing,
             limits,
-            file,
+            unverified,
             writer: Mutex::default(),
             compiling: AtomicU32::new(0),
             damaged: AtomicBool::new(false),
@@ -305,10 +304,7 @@ impl Shared {
 
     /// Fails where the file that the graph was opened from is not as it was written.
     fn verify(&self) -> Result<()> {
-        match &self.file {
-            Some(path) => SectionReader::open(path, true).map(drop),
-            None => Ok(()),
-        }
+        self.unverified.as_ref().map_or(Ok(()), Origin::verify)
     }
 
     fn compile_once(&self) -> Result<()> {

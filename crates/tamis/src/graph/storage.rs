@@ -7,23 +7,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use jiter::JsonValue;
-
 use super::Graph;
 use super::segment::Segment;
 use super::snapshot::damaged;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Attributes;
+use crate::folder::manifest::{self, Entry, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::limits::Limits;
-use crate::sections::{SectionReader, Sections};
+use crate::sections::{OpenOptions, SectionReader, Sections};
 use crate::truth::Missing;
 use crate::value::TimeZone;
 
-const MANIFEST: &str = "graph.json";
 /// What the name of the file begins with.
 const SEGMENT: &str = "graph";
-const FORMAT: i64 = 2;
 
 impl Graph {
     /// Saves the graph as it is now into a folder, which is made if it is not there.
@@ -46,65 +43,29 @@ impl Graph {
         snapshot.segment.write(&mut sections);
         let (file, checksum) = folder.write_sections(SEGMENT, snapshot.len(), &sections)?;
         let missing = if self.missing() == Missing::False { "false" } else { "unknown" };
-        let manifest = format!(
-            "{{\"format\": {FORMAT}, \"missing\": \"{missing}\", \"time_zone\": \"{}\", \"file\": \"{file}\", \
-             \"checksum\": \"{checksum}\"}}\n",
-            snapshot.attributes.time_zone().name()
-        );
-        folder.publish(MANIFEST, &manifest, &[SEGMENT], &[&file])
+        let entry = [Entry { file: file.clone(), checksum, compiled: true, ..Entry::default() }];
+        let settings = [("missing", missing), ("time_zone", snapshot.attributes.time_zone().name())];
+        let text = manifest::write(ManifestKind::Graph, &settings, &[], &[("segments", &entry)]);
+        folder.publish(ManifestKind::Graph, &text, &[SEGMENT], &[&file])
     }
 
-    /// Opens a saved graph. With `verify`, every byte is read and checked; without, the file is only
-    /// mapped, and damage is noticed when it is met. The path is a folder, or its manifest.
-    pub fn open(path: &Path, limits: Limits, verify: bool) -> Result<Graph> {
-        open_manifest(path, MANIFEST, "this is no graph: it has no graph.json", |path, text| {
-            let Manifest { missing, zone, file, checksum } = read_manifest(path, text)?;
-            let path = path.with_file_name(file);
-            let mut reader = SectionReader::open(&path, verify)?;
-            if format!("{:016x}", reader.checksum()) != checksum {
-                return Err(Error::storage(&path, "this is not the file that the manifest names"));
-            }
+    /// Opens a saved graph. The path is a folder, or its manifest.
+    pub fn open(path: &Path, limits: Limits, options: OpenOptions) -> Result<Graph> {
+        open_manifest(path, ManifestKind::Graph, |folder, manifest| {
+            let missing = match manifest.setting("missing")? {
+                "unknown" => Missing::Unknown,
+                "false" => Missing::False,
+                other => return Err(manifest.damaged(&format!("`missing` is {other:?}"))),
+            };
+            let entries = manifest.entries("segments")?;
+            let entry = entries.first().ok_or_else(|| manifest.damaged("it names no file"))?;
+            let mut reader = SectionReader::open(&folder.join(&entry.file), &entry.checksum, options)?;
+            let zone = TimeZone::named(manifest.setting("time_zone")?);
+            let zone = zone.map_err(|error| manifest.damaged(&error.to_string()))?;
             let attributes = Arc::new(Attributes::new(missing, &limits, zone));
-            let segment = Segment::read(&mut reader, &attributes, missing, verify)?;
-            Ok(Graph::from_segment(segment, attributes, missing, limits.clone(), Some(path)))
+            let segment = Segment::read(&mut reader, &attributes, missing, options.verify)?;
+            let origin = (!options.verify).then(|| reader.origin().clone());
+            Ok(Graph::from_segment(segment, attributes, missing, limits.clone(), origin))
         })
     }
-}
-
-struct Manifest {
-    missing: Missing,
-    zone: TimeZone,
-    file: String,
-    checksum: String,
-}
-
-fn read_manifest(path: &Path, text: &[u8]) -> Result<Manifest> {
-    let damaged = || Error::storage(path, "this is no manifest of a graph, or it is damaged");
-    let Ok(JsonValue::Object(members)) = JsonValue::parse(text, false) else { return Err(damaged()) };
-    let member = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value);
-    let text = |key: &str| match member(key) {
-        Some(JsonValue::Str(text)) => Ok(text.to_string()),
-        _ => Err(damaged()),
-    };
-    match member("format") {
-        Some(JsonValue::Int(FORMAT)) => {}
-        Some(JsonValue::Int(other)) => {
-            let message =
-                format!("the graph has format {other}, this version of Tamis reads format {FORMAT}");
-            return Err(Error::storage(path, message));
-        }
-        _ => return Err(damaged()),
-    }
-    let missing = match text("missing")?.as_str() {
-        "unknown" => Missing::Unknown,
-        "false" => Missing::False,
-        _ => return Err(damaged()),
-    };
-    let zone = TimeZone::named(&text("time_zone")?).map_err(|error| Error::storage(path, error))?;
-    let file = text("file")?;
-    // A manifest names a file beside it, and nothing elsewhere.
-    if file.contains(['/', '\\']) {
-        return Err(damaged());
-    }
-    Ok(Manifest { missing, zone, file, checksum: text("checksum")? })
 }

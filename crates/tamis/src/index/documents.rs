@@ -21,7 +21,7 @@ use crate::folder::manifest::Entry;
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::matcher::Slot;
-use crate::sections::{SectionReader, Sections};
+use crate::sections::{OpenOptions, SectionReader, Sections};
 use crate::strings::Strings;
 use crate::value::ValueRef;
 use crate::xml::{Engine, Filter, FilterSnapshot, FilterSubscription, Input, Limits as XmlLimits};
@@ -103,10 +103,10 @@ impl Documents {
         Counts { texts: sorted.into_iter().map(|(text, _)| text.as_bytes()).collect(), counts }
     }
 
-    /// Reads expressions from a file, and returns its checksum.
-    pub fn open(&self, path: &Path) -> Result<u64> {
-        // All of it is read at once, so all of it is checked.
-        let mut reader = SectionReader::open(path, true)?;
+    /// Reads expressions from a file.
+    pub fn open(&self, path: &Path, checksum: &str) -> Result<()> {
+        // All of it is read at once, so all of it is checked, and nothing stays mapped.
+        let mut reader = SectionReader::open(path, checksum, OpenOptions::default().copy(true))?;
         let texts = Strings::read(&mut reader)?;
         let counts: Column<u64> = reader.next()?;
         let damaged = || reader.damaged("the file holds no XPath expressions");
@@ -116,10 +116,11 @@ impl Documents {
             if !uses.contains_key(text) {
                 new.push(filter_subscription(XPathKey::new(text)).map_err(|_| damaged())?);
             }
-            *uses.entry(text.into()).or_default() += *counts.get(position).ok_or_else(damaged)?;
+            let count = uses.entry(text.into()).or_default();
+            *count = count.saturating_add(*counts.get(position).ok_or_else(damaged)?);
         }
         self.filter.add_many(new);
-        Ok(reader.checksum())
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ use super::terms::SegmentTerms;
 use crate::error::{Error, Result};
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{Expression, Outer, Pattern, check_size, normalise, parse, resolve};
+use crate::folder::manifest::Entry;
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::matcher::{
@@ -24,7 +25,7 @@ use crate::matcher::{
     KIndexOptions, Matcher, Scan, Scratch, Shape, Slot,
 };
 use crate::rank::{Scores, is_coarse};
-use crate::sections::{SectionReader, Sections};
+use crate::sections::{OpenOptions, Origin, SectionReader, Sections};
 use crate::truth::Missing;
 use crate::value::TimeZone;
 
@@ -156,10 +157,10 @@ pub(super) struct Segment {
     /// For every slot the version that removed it, 0 while none did; made for the first removal.
     removed: OnceLock<Box<[AtomicU64]>>,
     removals: AtomicUsize,
-    /// The file it lives in, if it does.
-    file: OnceLock<PathBuf>,
-    /// Whether its bytes are known to be as they were written.
-    trusted: bool,
+    /// The file it lives in, if it does, and the checksum in its name.
+    file: OnceLock<(PathBuf, String)>,
+    /// The file it was read from, if its bytes are not known to be as they were written.
+    unverified: Option<Origin>,
     /// Whether it was compiled knowing what events are like.
     sampled: bool,
 }
@@ -215,7 +216,7 @@ impl Segment {
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
             file: OnceLock::new(),
-            trusted: true,
+            unverified: None,
             sampled: !settings.sample.is_empty(),
         })
     }
@@ -268,7 +269,7 @@ impl Segment {
 
     /// Appends the slots that the event matches, ascending, whether removed or not.
     pub fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) -> Result<()> {
-        if self.trusted {
+        if self.unverified.is_none() {
             self.matcher().matches(event, scratch, found);
             return Ok(());
         }
@@ -296,7 +297,7 @@ impl Segment {
         let matched = |scratch: &mut Scratch, found: &mut Vec<Slot>, ends: &mut Vec<usize>| {
             self.matcher().matches_many(events, scratch, found, ends, stopped);
         };
-        if self.trusted {
+        if self.unverified.is_none() {
             matched(scratch, found, ends);
             return Ok(());
         }
@@ -332,10 +333,7 @@ impl Segment {
 
     /// Fails where the segment lives in a file that is not as it was written.
     pub fn verify(&self) -> Result<()> {
-        match self.file() {
-            Some(path) if !self.trusted => SectionReader::open(path, true).map(|_| ()),
-            _ => Ok(()),
-        }
+        self.unverified.as_ref().map_or(Ok(()), Origin::verify)
     }
 
     /// The slot of an id that is live at a version.
@@ -461,14 +459,15 @@ impl Segment {
         self.removals.fetch_add(1, Ordering::AcqRel);
     }
 
-    pub fn file(&self) -> Option<&Path> {
-        self.file.get().map(PathBuf::as_path)
+    /// The file it lives in, and the checksum in its name.
+    pub fn file(&self) -> Option<&(PathBuf, String)> {
+        self.file.get()
     }
 
     /// Notes the file that the segment was written to.
-    pub fn set_file(&self, path: PathBuf) {
+    pub fn set_file(&self, path: PathBuf, checksum: String) {
         // Another save of the same segment may have been first; either file will do.
-        let _ = self.file.set(path);
+        let _ = self.file.set((path, checksum));
     }
 
     /// Lays the segment down in a file, and returns whether its matcher is there too: that of a small
@@ -485,9 +484,8 @@ impl Segment {
     }
 
     /// Finds a segment in a file.
-    pub fn open(path: &Path, compiled: bool, verify: bool, settings: Settings<'_>) -> Result<(Segment, u64)> {
-        let mut reader = SectionReader::open(path, verify)?;
-        let checksum = reader.checksum();
+    pub fn open(path: &Path, entry: &Entry, options: OpenOptions, settings: Settings<'_>) -> Result<Segment> {
+        let mut reader = SectionReader::open(path, &entry.checksum, options)?;
         let Settings { attributes, missing, .. } = settings;
         let records = Records::read(&mut reader)?;
         let mut segment = Segment {
@@ -501,12 +499,12 @@ impl Segment {
             missing,
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
-            file: OnceLock::from(path.to_owned()),
-            trusted: verify,
+            file: OnceLock::from((path.to_owned(), entry.checksum.clone())),
+            unverified: (!options.verify).then(|| reader.origin().clone()),
             // Not known, and not worth compiling again what was just opened.
             sampled: true,
         };
-        segment.engine = if compiled {
+        segment.engine = if entry.compiled {
             let read = Compiled::read(&mut reader, attributes, missing, segment.len(), |slot| {
                 segment.expression(slot)
             })?;
@@ -527,11 +525,11 @@ impl Segment {
             mentioned.intern(attributes);
             Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)
         };
-        Ok((segment, checksum))
+        Ok(segment)
     }
 
     fn damaged(&self) -> Error {
-        let path = self.file().unwrap_or(Path::new("a segment in memory"));
+        let path = self.file().map_or(Path::new("a segment in memory"), |(path, _)| path);
         Error::storage(path, "the file is damaged; open the index with verification to learn more")
     }
 }

@@ -14,15 +14,13 @@ use super::limits::Limits;
 use super::snapshot::{FilterSubscription, Part};
 use super::xpath::{Variable, XPath};
 use crate::column::Column;
-use crate::error::{Error, Result};
-use crate::folder::manifest::{self, Entry, Manifest};
-use crate::folder::{Folder, open_manifest};
+use crate::error::Result;
+use crate::folder::manifest::{self, Entry, ManifestKind};
+use crate::folder::{Folder, files, open_manifest};
 use crate::id::IdRef;
-use crate::sections::{SectionReader, Sections};
+use crate::sections::{OpenOptions, SectionReader, Sections};
 use crate::strings::Strings;
 
-const MANIFEST: &str = "filter.json";
-const FORMAT: i64 = 2;
 /// What the names of files begin with.
 const FILTERS: &str = "filters";
 
@@ -40,21 +38,20 @@ impl Filter {
             entries.push(entry);
         }
         let lists: [(&str, &[Entry]); 1] = [("filters", &entries)];
-        let text = manifest::write(FORMAT, &[("engine", self.engine().name())], &lists);
-        folder.publish(MANIFEST, &text, &[FILTERS], &manifest::files(&lists))
+        let text = manifest::write(ManifestKind::Filter, &[("engine", self.engine().name())], &[], &lists);
+        folder.publish(ManifestKind::Filter, &text, &[FILTERS], &manifest::files(&lists))
     }
 
     /// Opens a saved filter, with the engine that it had unless another is given. Every byte is read
-    /// and checked.
+    /// and checked, and no file stays mapped.
     pub fn open(folder: &Path, engine: Option<Engine>, limits: Limits) -> Result<Filter> {
-        let missing = "this is no XML filter: it has no filter.json";
-        open_manifest(folder, MANIFEST, missing, |path, text| {
-            let manifest = Manifest::read(path, text, FORMAT, "XML filter")?;
-            let saved = Engine::find(manifest.setting("engine")?).ok_or_else(|| manifest.damaged())?;
-            let folder = folder.canonicalize().map_err(|error| Error::storage(folder, error))?;
+        let options = OpenOptions::default().copy(true);
+        open_manifest(folder, ManifestKind::Filter, |folder, manifest| {
+            let saved = Engine::find(manifest.setting("engine")?);
+            let saved = saved.ok_or_else(|| manifest.damaged("it names an engine that is not known"))?;
             let mut parts = Vec::new();
             for entry in manifest.entries("filters")? {
-                parts.push(open_part(&folder.join(&entry.file), &entry)?);
+                parts.push(open_part(&folder.join(&entry.file), &entry, options)?);
             }
             Ok(Filter::from_parts(engine.unwrap_or(saved), limits.clone(), parts))
         })
@@ -64,7 +61,7 @@ impl Filter {
 fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
     if let Some((path, checksum)) = part.file()
         && path.parent() == Some(folder.path())
-        && path.exists()
+        && files::open(path).is_ok()
     {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Ok(Entry { file, checksum: checksum.clone(), ..Entry::default() });
@@ -95,11 +92,8 @@ fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
 /// The subscriptions of a part that are live, and the file where nothing of it is removed.
 pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
 
-fn open_part(path: &Path, entry: &Entry) -> Result<OpenedPart> {
-    let mut reader = SectionReader::open(path, true)?;
-    if format!("{:016x}", reader.checksum()) != entry.checksum {
-        return Err(reader.damaged("this is not the file that the manifest names"));
-    }
+fn open_part(path: &Path, entry: &Entry, options: OpenOptions) -> Result<OpenedPart> {
+    let mut reader = SectionReader::open(path, &entry.checksum, options)?;
     let (ids, texts) = (Strings::read(&mut reader)?, Strings::read(&mut reader)?);
     let counts: Column<u32> = reader.next()?;
     let pairs = Strings::read(&mut reader)?;
@@ -107,6 +101,9 @@ fn open_part(path: &Path, entry: &Entry) -> Result<OpenedPart> {
     let variables = Strings::read(&mut reader)?;
     let damaged = || reader.damaged("the filters are incomplete");
     let removed: std::collections::HashSet<u32> = entry.removed.iter().copied().collect();
+    if entry.removed.last().is_some_and(|&last| last as usize >= ids.len()) {
+        return Err(reader.damaged("the manifest removes a filter that the file does not have"));
+    }
     let mut subscriptions = Vec::new();
     let (mut next, mut next_variable) = (0, 0);
     for position in 0..ids.len() {
