@@ -179,7 +179,7 @@ def test_a_copy_survives_what_ends_a_map(
     else:
         opened = tamis.Graph.open(folder, copy=copy)
         os.truncate(path, 0)
-        print(opened.match({"a": 1}, "x"))
+        print(list(opened.match({"a": 1}, "x")))
     """
     save(tmp_path)
     (path,) = tmp_path.glob("*.tamis")

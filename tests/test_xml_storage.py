@@ -79,7 +79,7 @@ def test_no_filters(tmp_path: Path) -> None:
 
 
 def test_damage_is_an_error_that_names_the_file(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"it has no filter\.json"):
+    with pytest.raises(StorageError, match=r"not an XML filter: filter\.json is missing"):
         xml.open(tmp_path)
     make(50).save(tmp_path)
     [file] = tmp_path.glob("filters-*.tamis")
@@ -99,7 +99,7 @@ def test_damage_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     file.write_bytes(content)
     manifest = tmp_path / "filter.json"
     text = manifest.read_text()
-    for wrong in ["", "{}", text.replace('"format": 2', '"format": 9'), text[:40], "[]"]:
+    for wrong in ["", "{}", text.replace('"format": 3', '"format": 9'), text[:40], "[]"]:
         manifest.write_text(wrong)
         with pytest.raises(StorageError, match=r"filter\.json"):
             xml.open(tmp_path)

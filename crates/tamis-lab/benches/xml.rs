@@ -38,7 +38,7 @@ fn filter(engine: Engine, queries: &[String]) -> Filter {
     let subscriptions = queries.iter().enumerate().map(|(id, query)| {
         FilterSubscription::new((id as i64).into(), XPath::parse(query, &[], filter.limits()).unwrap())
     });
-    filter.add_many(subscriptions.collect());
+    filter.add_many(subscriptions.collect()).expect("nobody forks");
     filter
 }
 

@@ -55,6 +55,7 @@ fn describe(error: &tamis::Error, details: &Bound<'_, PyDict>) -> PyResult<&'sta
             details.set_item("path", path)?;
             "StorageError"
         }
+        tamis::Error::Forked { .. } => "TamisError",
         _ => "ExpressionError",
     })
 }

@@ -141,8 +141,9 @@ impl Index {
 
     /// Remove a subscription.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
-        match id::try_read(id) {
-            Some(known) if py.detach(|| self.index.remove(&known)) => Ok(()),
+        let removed = id::try_read(id).map(|id| py.detach(|| self.index.try_remove(&id)));
+        match removed.transpose().map_err(|error| error::raise(py, &error))? {
+            Some(true) => Ok(()),
             _ => Err(error::unknown_id(py, id)),
         }
     }

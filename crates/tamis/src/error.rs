@@ -59,6 +59,11 @@ pub enum Error {
     },
     /// Work that was stopped from outside; nothing has changed.
     Cancelled,
+    /// A change in a process that was forked while a thread that it does not have was making another.
+    Forked {
+        /// What was to be changed.
+        what: &'static str,
+    },
     /// An item of a batch failed; nothing of the batch was taken.
     Item {
         /// Position in the batch, from 0.
@@ -118,6 +123,11 @@ impl fmt::Display for Error {
             Error::Filter { id, cause } => write!(f, "filter {id}: {cause}"),
             Error::Storage { path, reason } => write!(f, "{path}: {reason}"),
             Error::Cancelled => f.write_str("cancelled; nothing has changed"),
+            Error::Forked { what } => write!(
+                f,
+                "another thread was changing the {what} when this process was forked: it can be read, but not \
+                 changed or saved here; open or build it again in this process"
+            ),
             Error::Item { position, name, cause } => write!(f, "item {position} ({name}): {cause}"),
         }
     }

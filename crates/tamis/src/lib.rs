@@ -38,6 +38,7 @@ mod event;
 mod explain;
 mod expression;
 mod folder;
+mod fork;
 pub mod graph;
 mod id;
 mod ids;

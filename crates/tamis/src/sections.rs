@@ -106,7 +106,6 @@ pub(crate) struct SectionReader {
     origin: Origin,
     next: usize,
     sections: usize,
-    verified: bool,
 }
 
 /// The file that columns were read from.
@@ -166,17 +165,12 @@ impl SectionReader {
         if options.verify {
             origin.verify()?;
         }
-        Ok(SectionReader { origin, next: 0, sections, verified: options.verify })
+        Ok(SectionReader { origin, next: 0, sections })
     }
 
     /// The file.
     pub fn origin(&self) -> &Origin {
         &self.origin
-    }
-
-    /// Whether the checksum was checked, and what is read should be checked as well.
-    pub fn verified(&self) -> bool {
-        self.verified
     }
 
     /// The next column.

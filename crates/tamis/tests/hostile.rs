@@ -1,6 +1,6 @@
 //! Input made to exhaust time or memory is answered in linear work, or refused with both numbers.
 
-use tamis::{Algorithm, Error, Index, Limits, Missing, Subscription, parse};
+use tamis::{Algorithm, Error, Index, Limits, Missing, OpenOptions, Subscription, parse};
 
 fn index(limits: Limits) -> Index {
     Index::new(Missing::Unknown, limits)
@@ -54,7 +54,7 @@ fn the_regular_expressions_of_an_index_are_bounded_together() {
     // A file counts as well.
     let folder = std::env::temp_dir().join(format!("tamis-hostile-{}", std::process::id()));
     index.save(&folder).unwrap();
-    let opened = Index::open(&folder, limits, Algorithm::Auto, true).unwrap();
+    let opened = Index::open(&folder, limits, Algorithm::Auto, OpenOptions::default()).unwrap();
     assert_eq!(limit(add(&opened, 2, &pattern(2))).0, "index_patterns");
     std::fs::remove_dir_all(&folder).unwrap();
     // What is removed makes room once it is merged away.

@@ -200,11 +200,11 @@ fn torn_missing_and_foreign_files_are_errors() {
         "{}",
         "[]",
         "not JSON",
-        "{\"format\": 3}",
-        "{\"format\": 3, \"missing\": \"unknown\", \"segments\": []}",
-        "{\"format\": 3, \"missing\": \"unknown\", \"hierarchies\": {\"a\": 3}, \"segments\": []}",
-        "{\"format\": 3, \"missing\": \"perhaps\", \"hierarchies\": {}, \"segments\": []}",
-        "{\"format\": 3, \"missing\": \"unknown\", \"hierarchies\": {}, \"segments\": [3]}",
+        "{\"format\": 4}",
+        "{\"format\": 4, \"missing\": \"unknown\", \"segments\": []}",
+        "{\"format\": 4, \"missing\": \"unknown\", \"hierarchies\": {\"a\": 3}, \"segments\": []}",
+        "{\"format\": 4, \"missing\": \"perhaps\", \"hierarchies\": {}, \"segments\": []}",
+        "{\"format\": 4, \"missing\": \"unknown\", \"hierarchies\": {}, \"segments\": [3]}",
     ] {
         std::fs::write(&manifest, text).unwrap();
         assert!(reason(&folder.0).contains("manifest"), "{text}: {}", reason(&folder.0));
@@ -212,7 +212,7 @@ fn torn_missing_and_foreign_files_are_errors() {
         std::fs::write(&manifest, sealed).unwrap();
         assert!(reason(&folder.0).contains("manifest"), "{text}: {}", reason(&folder.0));
     }
-    for format in [2, 99] {
+    for format in [3, 99] {
         std::fs::write(&manifest, format!("{{\"format\": {format}}}")).unwrap();
         assert!(reason(&folder.0).contains(&format!("format {format}")));
     }

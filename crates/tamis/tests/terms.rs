@@ -1,6 +1,6 @@
 //! Terms through an index: computed, shared, counted, dropped, saved.
 
-use tamis::{Algorithm, Index, Limits, Missing, from_json, parse, to_json};
+use tamis::{Algorithm, Index, Limits, Missing, OpenOptions, from_json, parse, to_json};
 
 fn index(texts: &[&str]) -> Index {
     let index = Index::new(Missing::Unknown, Limits::default());
@@ -130,7 +130,7 @@ fn terms_survive_saving() {
     }
     index.settle();
     index.save(&folder).unwrap();
-    let opened = Index::open(&folder, Limits::default(), Algorithm::Auto, true).unwrap();
+    let opened = Index::open(&folder, Limits::default(), Algorithm::Auto, OpenOptions::default()).unwrap();
     assert_eq!(opened.snapshot().stats().terms, 2);
     assert_eq!(matches(&opened, r#"{"name": "N7", "a": 1, "b": 2}"#).len(), 1);
     (0..100i64).for_each(|id| assert!(opened.remove(&id.into())));

@@ -60,7 +60,7 @@ fn filled(engine: Engine, filters: &[String], memory: usize) -> Filter {
     let subscription = |(id, text): (usize, &String)| {
         FilterSubscription::new((id as i64).into(), XPath::parse(text, &[], filter.limits()).unwrap())
     };
-    filter.add_many(filters.iter().enumerate().map(subscription).collect());
+    filter.add_many(filters.iter().enumerate().map(subscription).collect()).unwrap();
     filter
 }
 

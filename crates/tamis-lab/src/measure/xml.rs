@@ -51,7 +51,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     let before = resident();
     let begun = Instant::now();
     let filter = Filter::new(engine, Limits::default());
-    filter.add_many(subscriptions(&texts, 0)?);
+    filter.add_many(subscriptions(&texts, 0)?).map_err(|error| error.to_string())?;
     let seconds = begun.elapsed().as_secs_f64();
     let bytes = resident().saturating_sub(before);
 
@@ -63,7 +63,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
         false => {
             let distinct: HashSet<&String> = texts.iter().collect();
             let filter = Filter::new(engine, Limits::default());
-            filter.add_many(subscriptions(distinct, 0)?);
+            filter.add_many(subscriptions(distinct, 0)?).map_err(|error| error.to_string())?;
             Some(filter)
         }
     };
@@ -126,7 +126,7 @@ impl Insertions {
         let each = begun.elapsed();
         remove();
         let begun = Instant::now();
-        filter.add_many(subscriptions(texts, first)?);
+        filter.add_many(subscriptions(texts, first)?).map_err(|error| error.to_string())?;
         let many = begun.elapsed();
         remove();
         let per = |time: std::time::Duration| time.as_secs_f64() * 1e6 / texts.len() as f64;

@@ -56,8 +56,7 @@ impl Filter {
     ) -> PyResult<()> {
         let (namespaces, variables) = (read_namespaces(namespaces)?, read_variables(variables)?);
         let subscription = self.subscription(id, xpath, &namespaces, &variables)?;
-        py.detach(|| self.filter.add_many(vec![subscription]));
-        Ok(())
+        py.detach(|| self.filter.add_many(vec![subscription])).map_err(|error| error::raise(py, &error))
     }
 
     /// Add all filters, given as (id, xpath) or as a mapping of ids to expressions; where one fails,
@@ -83,14 +82,14 @@ impl Filter {
             let read = self.subscription(id, xpath, &namespaces, &variables);
             subscriptions.push(read.map_err(|failure| items::at_id(py, failure, position, id))?);
         }
-        py.detach(|| self.filter.add_many(subscriptions));
-        Ok(())
+        py.detach(|| self.filter.add_many(subscriptions)).map_err(|error| error::raise(py, &error))
     }
 
     /// Remove a filter.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
-        match id::try_read(id) {
-            Some(known) if py.detach(|| self.filter.remove(&known)) => Ok(()),
+        let removed = id::try_read(id).map(|id| py.detach(|| self.filter.try_remove(&id)));
+        match removed.transpose().map_err(|error| error::raise(py, &error))? {
+            Some(true) => Ok(()),
             _ => Err(error::unknown_id(py, id)),
         }
     }

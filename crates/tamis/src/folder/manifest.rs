@@ -52,8 +52,8 @@ impl ManifestKind {
     /// The number of the format, noted in the changelog when it changes.
     fn format(self) -> i64 {
         match self {
-            ManifestKind::Index => 3,
-            ManifestKind::Graph | ManifestKind::Filter => 2,
+            ManifestKind::Index => 4,
+            ManifestKind::Graph | ManifestKind::Filter => 3,
         }
     }
 
@@ -253,14 +253,6 @@ impl Manifest {
         self.text(&self.members, key)
     }
 
-    /// A setting that names no file.
-    pub fn name(&self, key: &str) -> Result<&str> {
-        match member(&self.members, key) {
-            Some(JsonValue::Str(name)) => Ok(name),
-            _ => Err(self.damaged()),
-        }
-    }
-
     /// A member as it is.
     pub(crate) fn json(&self, key: &str) -> Option<&JsonValue<'static>> {
         member(&self.members, key)
@@ -393,7 +385,7 @@ mod tests {
     const CHECKSUM: &str = "0123456789abcdef";
 
     fn members(entry: &str, more: &str) -> String {
-        format!("{{\"format\": 3, \"missing\": \"unknown\", \"segments\": [{{{entry}}}]{more}}}")
+        format!("{{\"format\": 4, \"missing\": \"unknown\", \"segments\": [{{{entry}}}]{more}}}")
     }
 
     fn entry(file: &str) -> String {

@@ -43,10 +43,11 @@ mod tail;
 #[cfg(test)]
 mod tests;
 mod top;
+mod validate;
 mod working;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
@@ -62,6 +63,7 @@ pub use working::{Counts, Working};
 use crate::error::Result;
 use crate::event::Attributes;
 use crate::expression::Expression;
+use crate::fork::ForkLock;
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::sections::Origin;
@@ -89,7 +91,7 @@ struct Shared {
     /// The file that the graph was opened from, if it was not verified.
     unverified: Option<Origin>,
     /// Held by whoever changes the graph.
-    writer: Mutex<Writer>,
+    writer: ForkLock<Writer>,
     /// The process of the thread that is compiling, or 0: a forked process has no such thread.
     compiling: AtomicU32,
     /// Whether compiling met a damaged file; there is none after that.
@@ -131,7 +133,7 @@ impl Graph {
             missing,
             limits,
             unverified,
-            writer: Mutex::default(),
+            writer: ForkLock::new("graph", Writer::default()),
             compiling: AtomicU32::new(0),
             damaged: AtomicBool::new(false),
             snapshot: ArcSwap::from_pointee(snapshot),
@@ -180,7 +182,7 @@ impl Graph {
         if let Some(expression) = change.expression() {
             self.shared.load().attributes.learn(expression)?;
         }
-        let changed = self.shared.apply(vec![change]) > 0;
+        let changed = self.shared.apply(vec![change])? > 0;
         self.compile_in_background(false);
         Ok(changed)
     }
@@ -188,13 +190,13 @@ impl Graph {
     /// Adds all nodes and edges of a batch at once.
     pub fn add_batch(&self, batch: Batch) -> Result<()> {
         {
-            let mut writer = self.shared.writer();
+            let mut writer = self.shared.writer.lock()?;
             let current = self.shared.load();
             batch.expressions().try_for_each(|expression| current.attributes.learn(expression))?;
             let few = batch.len() <= TAIL + current.numbers() / TAIL_PART;
             if few && current.numbers() > 0 {
                 drop(writer);
-                self.shared.apply(batch.into_changes());
+                self.shared.apply(batch.into_changes())?;
             } else {
                 let draft =
                     if current.numbers() == 0 { batch.into_draft() } else { batch.onto(current.draft()?) };
@@ -263,14 +265,9 @@ impl Shared {
         self.snapshot.load_full()
     }
 
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        // Nothing that holds it panics; what it guards is published whole or not at all.
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Makes changes visible together, and returns how many changed something.
-    fn apply(&self, changes: Vec<Change>) -> usize {
-        let mut writer = self.writer();
+    fn apply(&self, changes: Vec<Change>) -> Result<usize> {
+        let mut writer = self.writer.lock()?;
         let current = self.load();
         let mut tail = current.tail.clone();
         let done = changes.iter().filter(|change| tail.apply(current.ground(), change)).count();
@@ -280,7 +277,7 @@ impl Shared {
                 log.extend(changes);
             }
         }
-        done
+        Ok(done)
     }
 
     fn publish(&self, current: &GraphSnapshot, segment: Arc<Segment>, tail: Tail) {
@@ -309,7 +306,7 @@ impl Shared {
 
     fn compile_once(&self) -> Result<()> {
         let (before, segments) = {
-            let mut writer = self.writer();
+            let mut writer = self.writer.lock()?;
             writer.log = Some(Vec::new());
             (self.load(), writer.segments)
         };
@@ -318,13 +315,13 @@ impl Shared {
         let draft = match checked.and_then(|()| before.draft()) {
             Ok(draft) => draft,
             Err(error) => {
-                self.writer().log = None;
+                self.writer.lock()?.log = None;
                 return Err(error);
             }
         };
         let segment = Segment::new(&draft, &before.attributes, self.missing, &[]);
 
-        let mut writer = self.writer();
+        let mut writer = self.writer.lock()?;
         let log = writer.log.take().unwrap_or_default();
         // A large batch may have replaced what this was compiled from.
         if writer.segments == segments {

@@ -6,6 +6,7 @@
 //! an event at most once, whichever expressions ask about it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::column::Column;
@@ -23,22 +24,22 @@ use crate::value::Value;
 
 /// Where a program ends.
 const HOLDS: u32 = u32::MAX;
-const FAILS: u32 = u32::MAX - 1;
+pub(super) const FAILS: u32 = u32::MAX - 1;
 
 /// What a step does stands in the lowest bits of its word; above them a predicate or register.
-const PREDICATE: u32 = 0;
-const NEGATED: u32 = 1;
+pub(super) const PREDICATE: u32 = 0;
+pub(super) const NEGATED: u32 = 1;
 const REGISTER: u32 = 2;
-const STORE: u32 = 3;
+pub(super) const STORE: u32 = 3;
 
 /// One step of a program.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Step {
-    word: u32,
-    on_true: u32,
+pub(super) struct Step {
+    pub word: u32,
+    pub on_true: u32,
     /// For a step that stores, what it stores.
-    on_false: u32,
+    pub on_false: u32,
 }
 
 /// Programs, each of one expression.
@@ -46,13 +47,15 @@ struct Step {
 pub(super) struct Programs {
     missing: Missing,
     /// Where each program begins.
-    entries: Column<u32>,
-    steps: Column<Step>,
+    pub entries: Column<u32>,
+    pub steps: Column<Step>,
     /// The text of each predicate, and what was made of those already asked about.
     texts: Strings,
     checks: Vec<OnceLock<(AttributeId, Check)>>,
     /// The attributes that the expressions mention.
     names: Strings,
+    /// Whether a predicate was met that cannot be read as it was written.
+    damaged: AtomicBool,
 }
 
 /// What a match remembers of the predicates and registers; any programs can use any memo.
@@ -103,11 +106,27 @@ impl Programs {
             checks: compiler.texts.iter().map(|_| OnceLock::new()).collect(),
             texts: compiler.texts.iter().collect(),
             names: names.iter().map(|name| name.as_bytes()).collect(),
+            damaged: AtomicBool::new(false),
         }
     }
 
     pub fn missing(&self) -> Missing {
         self.missing
+    }
+
+    /// How many programs there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// How many predicates there are.
+    pub fn predicates(&self) -> usize {
+        self.checks.len()
+    }
+
+    /// Whether a predicate was met that cannot be read as it was written.
+    pub fn are_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
     }
 
     /// Whether an expression is true on the event that the memo was begun for.
@@ -119,7 +138,8 @@ impl Programs {
             let holds = match step.word & 3 {
                 PREDICATE => self.truth(operand, event, attributes, memo) == Truth::True as u32,
                 NEGATED => self.truth(operand, event, attributes, memo) == Truth::False as u32,
-                REGISTER => memo.registers[operand as usize],
+                // One that nothing was stored in is that of a forged program.
+                REGISTER => memo.registers.get(operand as usize).copied().unwrap_or(false),
                 _ => {
                     let register = operand as usize;
                     if memo.registers.len() <= register {
@@ -129,10 +149,7 @@ impl Programs {
                     true
                 }
             };
-            let next = if holds { step.on_true } else { step.on_false };
-            // Steps lead forward; a damaged file must not loop.
-            assert!(next > at, "a damaged program");
-            at = next;
+            at = if holds { step.on_true } else { step.on_false };
         }
         at == HOLDS
     }
@@ -151,11 +168,16 @@ impl Programs {
     }
 
     fn check(&self, predicate: u32, attributes: &Attributes) -> (AttributeId, Check) {
-        // A file that cannot be read as it was written ends the match.
-        let expression = self.texts.get(predicate as usize).map(|text| parse(text, &Limits::none()));
-        let Some(Ok(expression)) = expression else { panic!("a damaged predicate") };
-        let Some(predicate) = expression.predicates().next() else { panic!("a damaged predicate") };
-        (attributes.intern(predicate.attribute()), Check::new(predicate.test()))
+        let expression =
+            self.texts.get(predicate as usize).and_then(|text| parse(text, &Limits::none()).ok());
+        match expression.as_ref().and_then(|expression| expression.predicates().next()) {
+            Some(predicate) => (attributes.intern(predicate.attribute()), Check::new(predicate.test())),
+            // It is noted, and true of nothing.
+            None => {
+                self.damaged.store(true, Ordering::Relaxed);
+                (0, Check::new(&Test::In([].into())))
+            }
+        }
     }
 
     /// Bytes of memory.
@@ -187,7 +209,7 @@ impl Programs {
             }
         }
         let checks = (0..texts.len()).map(|_| OnceLock::new()).collect();
-        Ok(Programs { missing, entries, steps, texts, checks, names })
+        Ok(Programs { missing, entries, steps, texts, checks, names, damaged: AtomicBool::new(false) })
     }
 }
 

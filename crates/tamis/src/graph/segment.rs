@@ -7,6 +7,7 @@
 //! numbers of the nodes.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::draft::{Draft, NONE};
 use super::order::{Order, Rows, order};
@@ -34,10 +35,10 @@ pub(super) struct Segment {
     pub owners: Column<u32>,
     /// For every node the first of its component.
     pub firsts: Column<u32>,
-    starts: Column<u32>,
-    targets: Column<u32>,
+    pub starts: Column<u32>,
+    pub targets: Column<u32>,
     /// What each edge costs; empty where each costs 1.
-    costs: Column<f64>,
+    pub costs: Column<f64>,
     /// The number of each node's expression, or [`NONE`].
     pub expressions: Column<u32>,
     pub programs: Programs,
@@ -56,6 +57,8 @@ pub(super) struct Segment {
     acyclic: Column<u32>,
     /// Whether its bytes are known to be as they were written.
     trusted: bool,
+    /// Whether an expression was met that cannot be read as it was written.
+    damaged: AtomicBool,
 }
 
 impl Segment {
@@ -130,6 +133,7 @@ impl Segment {
             expressions: expressions.into(),
             acyclic: vec![u32::from(acyclic)].into(),
             trusted: true,
+            damaged: AtomicBool::new(false),
         }
     }
 
@@ -176,13 +180,26 @@ impl Segment {
         parse(self.texts.get(number as usize)?, &Limits::none()).ok()
     }
 
+    /// An expression by its number. One that is damaged is noted, and false.
+    fn expression_or_note(&self, number: u32) -> Expression {
+        self.expression(number).unwrap_or_else(|| {
+            self.damaged.store(true, Ordering::Relaxed);
+            Expression::constant(false)
+        })
+    }
+
+    /// Whether a part that is read only when it is needed was found to be damaged.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed) || self.programs.are_damaged() || self.matcher.is_damaged()
+    }
+
     /// The matcher's expressions as an index that can be skipped through.
     pub fn kindex(&self, attributes: &Attributes) -> &KIndex {
         self.kindex.get_or_init(|| {
             let expressions: Vec<Expression> = self
                 .constrained
                 .iter()
-                .map(|&node| self.expression(self.expressions[node as usize]).expect("a damaged expression"))
+                .map(|&node| self.expression_or_note(self.expressions[node as usize]))
                 .collect();
             // Conjunctions must stand in the order of the nodes.
             let options = KIndexOptions { share: false, ..KIndexOptions::default() };
@@ -195,7 +212,7 @@ impl Segment {
         self.scores.get_or_init(|| {
             let numbers = 0..self.texts.len() as u32;
             let expressions: Vec<Expression> =
-                numbers.map(|number| self.expression(number).expect("a damaged expression")).collect();
+                numbers.map(|number| self.expression_or_note(number)).collect();
             let scores = Scores::new(&expressions, attributes, self.programs.missing());
             let most = (0..expressions.len()).map(|number| scores.bound(number)).fold(0.0, f64::max);
             (scores, most)
@@ -273,7 +290,7 @@ impl Segment {
             parse(text, &Limits::none())
         };
         let matcher = Compiled::read(reader, attributes, missing, constrained.len(), expression)?;
-        Ok(Segment {
+        let segment = Segment {
             ids,
             nodes,
             owners,
@@ -291,7 +308,10 @@ impl Segment {
             free,
             acyclic,
             trusted,
-        })
+            damaged: AtomicBool::new(false),
+        };
+        segment.validate().map_err(|reason| reader.damaged(reason))?;
+        Ok(segment)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::programs::Memo;
 use super::top::Costs;
@@ -123,11 +123,12 @@ const KEPT: usize = 8;
 
 impl Pool {
     pub fn take(&self) -> Working {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        // Nobody waits: in a forked process its holder may not be there.
+        self.0.try_lock().ok().and_then(|mut kept| kept.pop()).unwrap_or_default()
     }
 
     pub fn give(&self, working: Working) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(mut kept) = self.0.try_lock() else { return };
         if kept.len() < KEPT {
             kept.push(working);
         }

@@ -66,8 +66,7 @@ impl Documents {
         for (key, count) in counts {
             *uses.entry(key.into()).or_default() += count;
         }
-        self.filter.add_many(new);
-        Ok(())
+        self.filter.add_many(new)
     }
 
     /// Whether no subscription asks for any.
@@ -119,8 +118,7 @@ impl Documents {
             let count = uses.entry(text.into()).or_default();
             *count = count.saturating_add(*counts.get(position).ok_or_else(damaged)?);
         }
-        self.filter.add_many(new);
-        Ok(())
+        self.filter.add_many(new)
     }
 }
 

@@ -67,7 +67,7 @@ impl Shared {
         let Some(parts) = before.segments.get(run) else { return Ok(()) };
         let merged = self.merge(parts, before.version, &before.sample.events())?;
 
-        let _writer = self.writer();
+        let _writer = self.writer.lock()?;
         let current = self.load();
         // Writers only append and merge the small segments at the end, so the parts stand where they
         // stood, or were merged by a writer meanwhile.

@@ -23,8 +23,8 @@ mod subscription;
 mod terms;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -39,6 +39,7 @@ use crate::error::{Error, Result};
 use crate::event::{Attributes, Event, Hierarchy};
 use crate::explain::{Explanation, explain};
 use crate::expression::{Expression, check_name, total_size};
+use crate::fork::ForkLock;
 use crate::id::Id;
 use crate::limits::{self, Limits};
 use crate::matcher::Slot;
@@ -77,7 +78,7 @@ struct Shared {
     limits: Limits,
     algorithm: Algorithm,
     /// Held by whoever changes the index.
-    writer: Mutex<()>,
+    writer: ForkLock<()>,
     /// The process of the thread that is merging, or 0: a forked process has no such thread.
     merging: AtomicU32,
     /// Whether a merge met a damaged file; there are none after that.
@@ -111,7 +112,7 @@ impl Index {
             missing,
             limits,
             algorithm,
-            writer: Mutex::default(),
+            writer: ForkLock::new("index", ()),
             merging: AtomicU32::new(0),
             damaged: AtomicBool::new(false),
             at_rest: AtomicBool::new(false),
@@ -218,6 +219,7 @@ impl Index {
         if subscriptions.is_empty() {
             return Ok(());
         }
+        let _inside = self.shared.writer.enter()?;
         let current = self.shared.load();
         let expressions = || subscriptions.iter().map(|subscription| &subscription.expression);
         current.documents.retain(subscriptions)?;
@@ -240,6 +242,7 @@ impl Index {
             return Ok(());
         }
         let shared = &self.shared;
+        let inside = shared.writer.enter()?;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
         let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, stop }).collect();
@@ -252,7 +255,7 @@ impl Index {
             return Err(Error::Cancelled);
         }
         {
-            let _writer = shared.writer();
+            let _writer = shared.writer.lock()?;
             let current = shared.load();
             shared.check_patterns(&current.segments, &added)?;
             shared.check_terms(&current, &added)?;
@@ -271,30 +274,39 @@ impl Index {
             segments.extend(added);
             shared.publish(&current, segments, live);
         }
+        drop(inside);
         self.merge_in_background();
         Ok(())
     }
 
-    /// Removes a subscription; false where there is none of that id.
+    /// Removes a subscription; false where there is none of that id, or where the index cannot be changed,
+    /// of which [`Index::try_remove`] says why.
     pub fn remove(&self, id: &Id) -> bool {
+        self.try_remove(id) == Ok(true)
+    }
+
+    /// Removes a subscription; false where there is none of that id. Fails in a forked process, where
+    /// another thread was changing the index at that moment.
+    pub fn try_remove(&self, id: &Id) -> Result<bool> {
         {
-            let _writer = self.shared.writer();
+            let _writer = self.shared.writer.lock()?;
             let current = self.shared.load();
             let Some((segment, slot)) = current.find(id) else {
-                return false;
+                return Ok(false);
             };
             current.release_documents(segment, slot);
             segment.remove(slot, current.version + 1);
             self.shared.publish(&current, current.segments.clone(), current.live - 1);
         }
         self.merge_in_background();
-        true
+        Ok(true)
     }
 
     /// Says what lies above the values of an attribute, so that an event that has a value has those above
     /// it too; `None` takes it back. It holds for events that are decoded from now on.
     pub fn set_hierarchy(&self, attribute: &str, hierarchy: Option<Hierarchy>) -> Result<()> {
         check_name(attribute, &self.shared.limits)?;
+        let _inside = self.shared.writer.enter()?;
         self.shared.load().attributes.set_hierarchy(&attribute.into(), hierarchy);
         Ok(())
     }
@@ -366,11 +378,6 @@ impl Index {
 impl Shared {
     fn load(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
-    }
-
-    fn writer(&self) -> MutexGuard<'_, ()> {
-        // Nothing that holds it panics; what it guards is published whole or not at all.
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn settings<'a>(&self, attributes: &'a Arc<Attributes>, sample: &'a [Event]) -> Settings<'a> {

@@ -4,7 +4,6 @@
 //! every slot the first version of the index that no longer holds it.
 
 use std::collections::HashSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -161,6 +160,8 @@ pub(super) struct Segment {
     file: OnceLock<(PathBuf, String)>,
     /// The file it was read from, if its bytes are not known to be as they were written.
     unverified: Option<Origin>,
+    /// Whether such a file holds a matcher; found out when someone matches.
+    validated: OnceLock<std::result::Result<(), &'static str>>,
     /// Whether it was compiled knowing what events are like.
     sampled: bool,
 }
@@ -217,6 +218,7 @@ impl Segment {
             removals: AtomicUsize::new(0),
             file: OnceLock::new(),
             unverified: None,
+            validated: OnceLock::new(),
             sampled: !settings.sample.is_empty(),
         })
     }
@@ -269,20 +271,9 @@ impl Segment {
 
     /// Appends the slots that the event matches, ascending, whether removed or not.
     pub fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) -> Result<()> {
-        if self.unverified.is_none() {
-            self.matcher().matches(event, scratch, found);
-            return Ok(());
-        }
-        // Every read of a column is checked, so damage ends in a panic at the worst.
-        let matched = catch_unwind(AssertUnwindSafe(|| self.matcher().matches(event, scratch, found)));
-        match matched {
-            Ok(()) if found.iter().all(|&slot| (slot as usize) < self.len()) => Ok(()),
-            _ => {
-                *scratch = Scratch::default();
-                found.clear();
-                Err(self.damaged())
-            }
-        }
+        self.check_file()?;
+        self.matcher().matches(event, scratch, found);
+        self.check_texts()
     }
 
     /// Appends the slots that each event matches, as [`Matcher::matches_many`] does.
@@ -294,19 +285,28 @@ impl Segment {
         ends: &mut Vec<usize>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let matched = |scratch: &mut Scratch, found: &mut Vec<Slot>, ends: &mut Vec<usize>| {
-            self.matcher().matches_many(events, scratch, found, ends, stopped);
-        };
-        if self.unverified.is_none() {
-            matched(scratch, found, ends);
-            return Ok(());
-        }
-        match catch_unwind(AssertUnwindSafe(|| matched(scratch, found, ends))) {
-            Ok(()) if found.iter().all(|&slot| (slot as usize) < self.len()) => Ok(()),
-            _ => {
-                scratch.renew();
-                Err(self.damaged())
+        self.check_file()?;
+        self.matcher().matches_many(events, scratch, found, ends, stopped);
+        self.check_texts()
+    }
+
+    /// Fails where the matcher lives in a file that was not verified, and is none. Matching does not
+    /// look again.
+    fn check_file(&self) -> Result<()> {
+        match (&self.unverified, &self.engine) {
+            (Some(origin), Engine::Compiled(compiled)) => {
+                let validated = self.validated.get_or_init(|| compiled.validate());
+                validated.map_err(|reason| origin.damaged(reason))
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails where matching met a text that cannot be read.
+    fn check_texts(&self) -> Result<()> {
+        match &self.engine {
+            Engine::Compiled(compiled) if compiled.is_damaged() => Err(self.damaged()),
+            _ => Ok(()),
         }
     }
 
@@ -501,6 +501,7 @@ impl Segment {
             removals: AtomicUsize::new(0),
             file: OnceLock::from((path.to_owned(), entry.checksum.clone())),
             unverified: (!options.verify).then(|| reader.origin().clone()),
+            validated: OnceLock::new(),
             // Not known, and not worth compiling again what was just opened.
             sampled: true,
         };
@@ -508,6 +509,9 @@ impl Segment {
             let read = Compiled::read(&mut reader, attributes, missing, segment.len(), |slot| {
                 segment.expression(slot)
             })?;
+            if options.verify {
+                read.validate().map_err(|reason| reader.damaged(reason))?;
+            }
             read.names().for_each(|name| segment.terms.learn_name(name));
             for slot in read.deep() {
                 let expression = segment.expression(*slot)?;

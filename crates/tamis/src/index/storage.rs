@@ -32,7 +32,7 @@ impl Index {
         folder.refuse_versions(ManifestKind::Index)?;
         let (snapshot, xpaths) = {
             // What is asked of documents is counted as writers come and go.
-            let _writer = self.shared.writer();
+            let _writer = self.shared.writer.lock()?;
             let snapshot = self.shared.load();
             let counts = snapshot.documents.counts();
             (snapshot, counts)

@@ -197,21 +197,18 @@ impl Literals {
         sections.push(&self.next);
     }
 
-    /// Finds literals in a file; where it was verified, every link is checked to lead to something.
+    /// Finds literals in a file.
     pub fn read(reader: &mut SectionReader) -> Result<Literals> {
-        let literals = Literals {
+        Ok(Literals {
             roots: reader.next()?,
             states: reader.next()?,
             branches: reader.next()?,
             next: reader.next()?,
-        };
-        if reader.verified() && !literals.is_sound() {
-            return Err(reader.damaged("the literals of patterns are damaged"));
-        }
-        Ok(literals)
+        })
     }
 
-    fn is_sound(&self) -> bool {
+    /// Whether every link leads to something.
+    pub fn is_sound(&self) -> bool {
         let (states, literals) = (self.states.len() as u32, self.next.len() as u32);
         let are_states = |links: &[u32]| links.iter().all(|&link| link < states.max(1));
         let is_whole = |(position, state): (usize, &State)| {

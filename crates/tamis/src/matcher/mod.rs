@@ -161,12 +161,6 @@ impl Scratch {
         self.evaluation = evaluation;
     }
 
-    /// Forgets everything but how to work, after something went wrong.
-    pub(crate) fn renew(&mut self) {
-        let (evaluation, pruning, deadline) = (self.evaluation, self.pruning, self.deadline);
-        *self = Scratch { evaluation, pruning, deadline, ..Scratch::default() };
-    }
-
     fn evaluation(&self) -> Evaluation {
         self.evaluation
     }

@@ -6,7 +6,7 @@
 //! leaves the memory of the large segments as it is.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 
@@ -22,6 +22,7 @@ use super::storage::OpenedPart;
 use super::xpath::XPath;
 use crate::deadline::Deadline;
 use crate::error::Result;
+use crate::fork::ForkLock;
 use crate::id::Id;
 
 /// How many neighbouring segments of one size class are merged, and the ratio of two classes.
@@ -45,7 +46,7 @@ const SPARE: usize = 16;
 pub struct Filter {
     engine: Engine,
     limits: Limits,
-    writer: Mutex<Writer>,
+    writer: ForkLock<Writer>,
     snapshot: ArcSwap<FilterSnapshot>,
     spare: Mutex<Vec<FilterScratch>>,
 }
@@ -63,16 +64,16 @@ impl Filter {
         Filter {
             engine,
             limits,
-            writer: Mutex::default(),
+            writer: ForkLock::new("XML filter", Writer::default()),
             snapshot: ArcSwap::from_pointee(empty),
             spare: Mutex::default(),
         }
     }
 
     /// A filter of parts that were saved.
-    pub(super) fn from_parts(engine: Engine, limits: Limits, opened: Vec<OpenedPart>) -> Filter {
+    pub(super) fn from_parts(engine: Engine, limits: Limits, opened: Vec<OpenedPart>) -> Result<Filter> {
         let filter = Filter::new(engine, limits);
-        let mut writer = lock(&filter.writer);
+        let mut writer = filter.writer.lock()?;
         let mut parts = Vec::new();
         for (subscriptions, file) in opened {
             for subscription in &subscriptions {
@@ -87,7 +88,7 @@ impl Filter {
         let live = writer.subscriptions.len();
         filter.snapshot.store(Arc::new(FilterSnapshot { version: 0, parts, live }));
         drop(writer);
-        filter
+        Ok(filter)
     }
 
     /// The engine in use.
@@ -103,17 +104,17 @@ impl Filter {
     /// Adds a filter; one of the same id is replaced and loses its place in the order.
     pub fn add(&self, id: Id, xpath: &str, namespaces: &[(&str, &str)]) -> Result<()> {
         let xpath = XPath::parse(xpath, namespaces, &self.limits)?;
-        self.add_many(vec![FilterSubscription::new(id, xpath)]);
-        Ok(())
+        self.add_many(vec![FilterSubscription::new(id, xpath)])
     }
 
-    /// Adds all subscriptions; of equal ids the last counts.
-    pub fn add_many(&self, subscriptions: Vec<FilterSubscription>) {
+    /// Adds all subscriptions; of equal ids the last counts. Fails in a forked process, where another
+    /// thread was changing the filter at that moment.
+    pub fn add_many(&self, subscriptions: Vec<FilterSubscription>) -> Result<()> {
         if subscriptions.is_empty() {
-            return;
+            return Ok(());
         }
         let subscriptions: Vec<_> = subscriptions.into_iter().map(Arc::new).collect();
-        let mut writer = lock(&self.writer);
+        let mut writer = self.writer.lock()?;
         let current = self.snapshot.load_full();
         let version = current.version + 1;
         for subscription in &subscriptions {
@@ -127,18 +128,25 @@ impl Filter {
         let mut parts = current.parts.clone();
         parts.push(self.compile(live, &mut writer));
         self.publish(&current, parts, &mut writer);
+        Ok(())
     }
 
-    /// Removes a filter; false where there is none of that id.
+    /// Removes a filter; false where there is none of that id, or where the filter cannot be changed, of
+    /// which [`Filter::try_remove`] says why.
     pub fn remove(&self, id: &Id) -> bool {
-        let mut writer = lock(&self.writer);
+        self.try_remove(id) == Ok(true)
+    }
+
+    /// Removes a filter; false where there is none of that id. Fails like [`Filter::add_many`].
+    pub fn try_remove(&self, id: &Id) -> Result<bool> {
+        let mut writer = self.writer.lock()?;
         let Some(removed) = writer.subscriptions.remove(id) else {
-            return false;
+            return Ok(false);
         };
         let current = self.snapshot.load_full();
         current.remove(&removed, current.version + 1);
         self.publish(&current, current.parts.clone(), &mut writer);
-        true
+        Ok(true)
     }
 
     fn compile(&self, subscriptions: Vec<Arc<FilterSubscription>>, writer: &mut Writer) -> Arc<Part> {
@@ -178,7 +186,11 @@ impl Filter {
 
     /// The subscription of that id.
     pub fn get(&self, id: &Id) -> Option<Arc<FilterSubscription>> {
-        lock(&self.writer).subscriptions.get(id).cloned()
+        match self.writer.lock() {
+            Ok(writer) => writer.subscriptions.get(id).cloned(),
+            // Without the table, all are looked at.
+            Err(_) => self.snapshot().subscriptions().find(|subscription| subscription.id() == id).cloned(),
+        }
     }
 
     /// The filter at this moment.
@@ -234,7 +246,8 @@ impl Filter {
 
     /// Working memory, used before if there is any.
     pub(super) fn take_scratch(&self) -> FilterScratch {
-        lock(&self.spare).pop().unwrap_or_default()
+        // Nobody waits: in a forked process its holder may not be there.
+        self.spare.try_lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default()
     }
 
     /// Keeps working memory for later.
@@ -242,7 +255,7 @@ impl Filter {
         if scratch.document.is_large() {
             scratch.document = Document::default();
         }
-        let mut spare = lock(&self.spare);
+        let Ok(mut spare) = self.spare.try_lock() else { return };
         if spare.len() < SPARE {
             spare.push(scratch);
         }
@@ -256,11 +269,6 @@ impl Filter {
         let explained = explain(subscription.xpath(), &document, &mut meter);
         explained.map_err(|exhausted| subscription.failed(meter.error(exhausted)))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked had not published, and working memory is put back only when whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl Filter {
             for entry in manifest.entries("filters")? {
                 parts.push(open_part(&folder.join(&entry.file), &entry, options)?);
             }
-            Ok(Filter::from_parts(engine.unwrap_or(saved), limits.clone(), parts))
+            Filter::from_parts(engine.unwrap_or(saved), limits.clone(), parts)
         })
     }
 }

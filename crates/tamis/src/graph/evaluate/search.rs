@@ -1,6 +1,5 @@
 //! A search as a stream of results.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::{Run, Strategy};
@@ -65,20 +64,14 @@ impl GraphSnapshot {
         self.is_named(node) && (!sinks_only || self.is_sink(node))
     }
 
-    /// Runs what reads columns that may be damaged: every read is checked, so damage ends in a panic at
-    /// the worst.
+    /// Runs what may meet a text that is damaged; everything else was validated when the graph was opened.
     pub(in crate::graph) fn guard<T>(
         &self,
         working: &mut Working,
         run: impl FnOnce(&mut Working) -> T,
     ) -> Result<T> {
-        if self.segment.is_trusted() {
-            return Ok(run(working));
-        }
-        catch_unwind(AssertUnwindSafe(|| run(working))).map_err(|_| {
-            *working = Working::default();
-            damaged()
-        })
+        let result = run(working);
+        if self.segment.is_damaged() { Err(damaged()) } else { Ok(result) }
     }
 }
 

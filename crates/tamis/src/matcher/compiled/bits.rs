@@ -60,6 +60,11 @@ impl Bits {
         self.words as usize
     }
 
+    /// Whether the words are those of these attributes, given as to [`Bits::new`].
+    pub fn are_of(&self, attributes: impl Iterator<Item = (u32, u32, u32)>) -> bool {
+        attributes.eq(self.places.iter().map(|place| (place.first_key, place.keys, place.ranks)))
+    }
+
     /// The test for some keys of an attribute.
     pub fn of_keys(&self, attribute: u32, keys: impl Iterator<Item = u32> + Clone) -> BitTest {
         let place = &self.places[attribute as usize];

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::validate::is_ascending;
 use super::values::{Buffer, Record, text_of};
 use crate::column::Column;
 use crate::error::Result;
@@ -111,6 +112,21 @@ impl Keys {
             note = self.slots[slot as usize].note;
         }
         NO_KEY
+    }
+
+    /// Whether every pair has a key of its attribute; attributes are numbered up to `attributes`.
+    pub fn is_whole(&self, attributes: usize) -> bool {
+        let of_attribute = |pair: &Record| {
+            let attribute = pair.attribute();
+            attribute as usize <= attributes && self.of(attribute).contains(&(pair.note - 1))
+        };
+        self.firsts.len() == attributes + 2
+            && is_ascending(&self.firsts, self.len())
+            && self.len() <= self.slots.len()
+            && self
+                .slots
+                .iter()
+                .all(|pair| pair.note == 0 || (of_attribute(pair) && pair.is_whole(&self.texts)))
     }
 
     pub fn len(&self) -> usize {

@@ -8,7 +8,7 @@
 use super::block::{Block, Sizes};
 use super::keys::NO_KEY;
 use super::lanes::Lanes;
-use super::program::{self, KIND, LAST, MOST_DEPTH, NEGATED};
+use super::program::{self, KIND, LAST, NEGATED};
 use super::ranges::NO_RANK;
 use super::run::{Candidate, count_entries, groups};
 use super::working::Known;
@@ -40,7 +40,7 @@ impl Compiled {
         ends: &mut Vec<usize>,
     ) -> bool {
         block.begin(events.len(), &self.sizes());
-        let mut many = Many { compiled: self, events, block, done: 0 };
+        let mut many = Many { compiled: self, events, block };
         many.load();
         let matched = in_any_case || many.costs_less();
         if matched {
@@ -79,8 +79,6 @@ pub(super) struct Many<'a> {
     pub compiled: &'a Compiled,
     pub events: &'a [Event],
     pub block: &'a mut Block,
-    /// How many nodes need not be looked at again.
-    done: u32,
 }
 
 impl Many<'_> {
@@ -187,7 +185,6 @@ impl Many<'_> {
         }
         let mut cursor = 0;
         while let Some(node) = self.block.pending.pop(&mut cursor) {
-            self.done = node + 1;
             let lanes = self.block.nodes.item(node).fired;
             for &slot in group(&compiled.node_slot_starts, &compiled.node_slots, node) {
                 lanes.each(|lane| self.block.found[lane].push(slot));
@@ -285,7 +282,7 @@ impl Many<'_> {
                 self.block.counters.candidates += 1;
                 let Candidate { block, target } = entry.candidate;
                 if block != NO_BLOCK {
-                    lanes = self.holds(block as usize, lanes, 0, u32::MAX);
+                    lanes = self.holds(block as usize, lanes);
                 }
                 if !lanes.is_none() {
                     self.reach(target, lanes);
@@ -300,7 +297,6 @@ impl Many<'_> {
             return;
         }
         let node = target & !TARGET_NODE;
-        assert!(node >= self.done, "a damaged node");
         let truths = self.block.nodes.item(node);
         truths.known |= lanes;
         truths.truth |= lanes;
@@ -308,17 +304,11 @@ impl Many<'_> {
         self.block.pending.insert(node);
     }
 
-    /// The events of `lanes` for which all checks of the block at `position` hold; `above` is the
-    /// node being evaluated, or more than any.
-    fn holds(&mut self, mut position: usize, mut lanes: Lanes, depth: u32, above: u32) -> Lanes {
-        assert!(depth < MOST_DEPTH, "a damaged block");
+    /// The events of `lanes` for which all checks of the block at `position` hold.
+    fn holds(&mut self, mut position: usize, mut lanes: Lanes) -> Lanes {
         let compiled = self.compiled;
         let program = &compiled.program[..];
-        let mut steps = program.len();
         loop {
-            // A damaged file must not loop.
-            assert!(steps > 0, "a damaged block");
-            steps -= 1;
             let head = program[position];
             let (attribute, count) = (head >> 10, (head >> 6 & 15) as usize);
             // Whether the check is unknown for events without a value of the attribute.
@@ -357,7 +347,7 @@ impl Many<'_> {
                 }
                 program::NODE => {
                     needs_value = false;
-                    (self.node(program[position + 1], lanes, depth + 1, above), position + 2)
+                    (self.node(program[position + 1], lanes), position + 2)
                 }
                 program::ANY => {
                     needs_value = false;
@@ -369,7 +359,7 @@ impl Many<'_> {
                         if rest.is_none() {
                             break;
                         }
-                        found |= self.holds(block + 1, rest, depth + 1, above);
+                        found |= self.holds(block + 1, rest);
                         block += 1 + program[block] as usize;
                     }
                     (found, position + 3 + words as usize)
@@ -395,15 +385,13 @@ impl Many<'_> {
     }
 
     /// The events of `lanes`, and perhaps others, for which a node is true.
-    fn node(&mut self, node: u32, lanes: Lanes, depth: u32, above: u32) -> Lanes {
+    fn node(&mut self, node: u32, lanes: Lanes) -> Lanes {
         let truths = *self.block.nodes.item(node);
         let rest = lanes.without(truths.known);
         if rest.is_none() {
             return truths.truth;
         }
-        // A node's operands have smaller numbers; a damaged file must not recurse for ever.
-        assert!(node < above, "a damaged node");
-        let found = self.holds(self.compiled.bodies[node as usize] as usize, rest, depth, node);
+        let found = self.holds(self.compiled.bodies[node as usize] as usize, rest);
         let truths = self.block.nodes.item(node);
         truths.known |= rest;
         truths.truth |= found;

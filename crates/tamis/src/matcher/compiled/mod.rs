@@ -31,6 +31,7 @@ mod term;
 #[cfg(test)]
 mod tests;
 mod text_match;
+mod validate;
 mod values;
 mod working;
 
@@ -240,6 +241,11 @@ impl Compiled {
         &self.deep
     }
 
+    /// Whether a part that is read only when it is needed was found to be damaged.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.patterns.are_damaged()
+    }
+
     /// Whether to find out if so many events are better looked at together: not where that was found
     /// to be no better a short while ago.
     fn is_worth_asking(&self, events: usize, evaluation: Evaluation) -> bool {
@@ -345,7 +351,7 @@ impl Compiled {
         stages.begin(ranges, &self.runs, &working.bits, &mut working.counters);
         while stages.pass(&self.runs, &working.bits, &mut working.counters) {
             touch(&self.program, stages.candidates().iter().map(|candidate| candidate.block));
-            let matching = Matching { compiled: self, event, above: u32::MAX };
+            let matching = Matching { compiled: self, event };
             for &Candidate { block, target } in stages.candidates() {
                 if block == NO_BLOCK || block_holds(&matching, &self.program, block as usize, working) {
                     self.reach(target, working);
@@ -386,8 +392,6 @@ impl Compiled {
 struct Matching<'a> {
     compiled: &'a Compiled,
     event: &'a Event,
-    /// The node being evaluated, or more than any.
-    above: u32,
 }
 
 impl Context for Matching<'_> {
@@ -399,15 +403,12 @@ impl Context for Matching<'_> {
         self.compiled.pattern_holds(pattern, self.event, working)
     }
 
-    fn node(&self, node: u32, depth: u32, working: &mut Working) -> bool {
+    fn node(&self, node: u32, working: &mut Working) -> bool {
         if let Some(truth) = working.recall(working.nodes[node as usize]) {
             return truth;
         }
-        // A node's operands have smaller numbers; a damaged file must not recurse for ever.
-        assert!(node < self.above, "a damaged node");
         let body = self.compiled.bodies[node as usize] as usize;
-        let below = Matching { above: node, ..*self };
-        let truth = holds(&below, &self.compiled.program, body, depth, working);
+        let truth = holds(self, &self.compiled.program, body, working);
         working.counters.nodes += 1;
         working.nodes[node as usize] = working.remember(truth);
         truth

@@ -9,6 +9,7 @@
 //! Patterns are kept as text. Those that are tried are compiled when they are first needed, so opening
 //! a file compiles nothing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::column::Column;
@@ -42,6 +43,8 @@ pub(super) struct Patterns {
     /// For every pattern that is tried the position of its check in `checks`.
     tried: Column<u32>,
     checks: Vec<OnceLock<Check>>,
+    /// Whether one was met that cannot be read as it was written.
+    damaged: AtomicBool,
 }
 
 /// Lists of numbers, one behind the other.
@@ -73,18 +76,15 @@ impl Lists {
         sections.push(&self.items);
     }
 
-    /// Finds lists in a file; where it was verified, their bounds and items are checked too.
-    fn read(reader: &mut SectionReader, is_item: impl Fn(u32) -> bool) -> Result<Lists> {
-        let lists = Lists { starts: reader.next()?, items: reader.next()? };
-        let sound = || {
-            lists.starts.is_sorted()
-                && lists.starts.last().is_none_or(|&end| end as usize == lists.items.len())
-                && lists.items.iter().all(|&item| is_item(item))
-        };
-        if reader.verified() && !sound() {
-            return Err(reader.damaged("the patterns are damaged"));
-        }
-        Ok(lists)
+    fn read(reader: &mut SectionReader) -> Result<Lists> {
+        Ok(Lists { starts: reader.next()?, items: reader.next()? })
+    }
+
+    /// Whether these are lists, and `is_item` holds for all items.
+    fn are_whole(&self, is_item: impl Fn(u32) -> bool) -> bool {
+        self.starts.is_sorted()
+            && self.starts.last().is_none_or(|&end| end as usize == self.items.len())
+            && self.items.iter().all(|&item| is_item(item))
     }
 }
 
@@ -138,6 +138,7 @@ impl Patterns {
             unfiltered: Lists::new(attributes, unfiltered),
             tried: tried.into(),
             checks,
+            damaged: AtomicBool::new(false),
         }
     }
 
@@ -211,12 +212,17 @@ impl Patterns {
         candidates.dedup();
     }
 
-    /// The attribute of a pattern, and the check that tries it.
+    /// The attribute of a pattern, and the check that tries it. A pattern that is damaged is noted, and
+    /// true of no text.
     pub fn get(&self, pattern: u32) -> (u32, &Check) {
         let check = self.checks[self.tried[pattern as usize] as usize].get_or_init(|| {
-            // A file that cannot be read as it was written ends the match; see `Segment::matches`.
-            let test = self.test(pattern);
-            test.map_or_else(|| panic!("a damaged pattern"), |predicate| Check::new(predicate.test()))
+            self.test(pattern).map_or_else(
+                || {
+                    self.damaged.store(true, Ordering::Relaxed);
+                    Check::new(&Test::In([].into()))
+                },
+                |predicate| Check::new(predicate.test()),
+            )
         });
         (self.attributes[pattern as usize], check)
     }
@@ -257,7 +263,29 @@ impl Patterns {
         self.unfiltered.write(sections);
     }
 
-    /// Finds patterns in a file; where it was verified, every number in it is checked to be one of something.
+    /// Whether a pattern was met that cannot be read as it was written.
+    pub fn are_damaged(&self) -> bool {
+        self.damaged.load(Ordering::Relaxed)
+    }
+
+    /// Whether every number in a file is one of something; attributes are numbered up to `attributes`.
+    pub fn are_whole(&self, attributes: usize) -> bool {
+        let is_tried =
+            |pattern: u32| self.tried.get(pattern as usize).is_some_and(|&check| check != NO_CHECK);
+        let is_user = |user: u32| (user >> 1) < self.len() as u32 && (user & 1 == 0 || is_tried(user >> 1));
+        self.attributes.iter().all(|&attribute| attribute as usize <= attributes)
+            && self.literals.is_sound()
+            && self.users.are_whole(is_user)
+            && self.unfiltered.are_whole(is_tried)
+            // Each under its attribute, and once.
+            && (0..self.unfiltered.starts.len() as u32).all(|attribute| {
+                let listed = self.unfiltered_of(attribute);
+                listed.is_sorted_by(|a, b| a < b)
+                    && listed.iter().all(|&pattern| self.attribute(pattern) == attribute)
+            })
+    }
+
+    /// Finds patterns in a file.
     pub fn read(reader: &mut SectionReader) -> Result<Patterns> {
         let attributes: Column<u32> = reader.next()?;
         let operators: Column<u8> = reader.next()?;
@@ -265,9 +293,8 @@ impl Patterns {
         let texts = Strings::read(reader)?;
         let literals = Literals::read(reader)?;
         let count = attributes.len();
-        let is_pattern = |pattern: u32| (pattern as usize) < count;
-        let users = Lists::read(reader, |user| is_pattern(user >> 1))?;
-        let unfiltered = Lists::read(reader, is_pattern)?;
+        let users = Lists::read(reader)?;
+        let unfiltered = Lists::read(reader)?;
         let checks = tried.iter().filter(|&&check| check != NO_CHECK).count();
         let numbered =
             tried.iter().filter(|&&check| check != NO_CHECK).zip(0..).all(|(&check, at)| check == at);
@@ -275,7 +302,8 @@ impl Patterns {
             return Err(reader.damaged("the patterns are incomplete"));
         }
         let checks = (0..checks).map(|_| OnceLock::new()).collect();
-        Ok(Patterns { attributes, operators, texts, literals, users, unfiltered, tried, checks })
+        let damaged = AtomicBool::new(false);
+        Ok(Patterns { attributes, operators, texts, literals, users, unfiltered, tried, checks, damaged })
     }
 }
 

@@ -26,12 +26,14 @@ pub(super) const MOST_KEYS: usize = 15;
 /// The most attributes that fit a head.
 pub(super) const MOST_ATTRIBUTES: usize = (1 << 22) - 1;
 
-/// More than blocks nest in anything that is compiled.
-pub(super) const MOST_DEPTH: u32 = 256;
-
 /// The head of a check.
 pub(super) fn head(kind: u32, negated: bool, count: usize, attribute: u32) -> u32 {
     kind | if negated { NEGATED } else { 0 } | (count as u32) << 6 | attribute << 10
+}
+
+/// How many keys follow a head.
+pub(super) fn key_count(head: u32) -> usize {
+    (head >> 6 & 15) as usize
 }
 
 /// Marks the check whose head stands at `position` as the last of its block.
@@ -46,7 +48,7 @@ pub(super) trait Context {
     /// Whether some value follows a pattern.
     fn pattern(&self, pattern: u32, working: &mut Working) -> bool;
     /// Whether a node is true.
-    fn node(&self, node: u32, depth: u32, working: &mut Working) -> bool;
+    fn node(&self, node: u32, working: &mut Working) -> bool;
     /// What a predicate is on an attribute without a value.
     fn missing(&self) -> Missing;
     /// Whether some value of an attribute is the one of a key.
@@ -74,26 +76,20 @@ pub(super) fn block_holds<C: Context>(
         }
         position += 4;
     }
-    holds(context, program, position, 0, working)
+    holds(context, program, position, working)
 }
 
 /// Whether all checks of the block at `position` hold. The recursion through nodes and alternatives
-/// is as deep as the expressions, which is bounded when they are compiled.
+/// is as deep as the expressions, which is bounded when they are compiled, and when a file is validated.
 pub(super) fn holds<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,
-    depth: u32,
     working: &mut Working,
 ) -> bool {
-    assert!(depth < MOST_DEPTH, "a damaged block");
-    let mut steps = program.len();
     loop {
-        // A damaged file must not loop.
-        assert!(steps > 0, "a damaged block");
-        steps -= 1;
         let word = program[position];
-        let (attribute, count) = ((word >> 10) as usize, (word >> 6 & 15) as usize);
+        let (attribute, count) = ((word >> 10) as usize, key_count(word));
         let negated = word & NEGATED != 0;
         let (found, next) = match word & KIND {
             BITS => {
@@ -137,13 +133,13 @@ pub(super) fn holds<C: Context>(
                 let found = if count == 0 { field.present } else { field.values == 0 };
                 (Some(found), position + 1)
             }
-            NODE => (Some(context.node(program[position + 1], depth + 1, working)), position + 2),
+            NODE => (Some(context.node(program[position + 1], working)), position + 2),
             ANY => {
                 let (blocks, words) = (program[position + 1], program[position + 2]);
                 let mut block = position + 3;
                 let mut found = false;
                 for _ in 0..blocks {
-                    if holds(context, program, block + 1, depth + 1, working) {
+                    if holds(context, program, block + 1, working) {
                         found = true;
                         break;
                     }

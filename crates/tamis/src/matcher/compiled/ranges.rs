@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::term::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
+use super::validate::is_ascending;
 use super::values::ValueColumns;
 use crate::column::Column;
 use crate::error::Result;
@@ -64,6 +65,14 @@ impl Bounds {
             0 => 0,
             ends => 2 * ends + 1,
         }
+    }
+
+    /// Whether the ends of so many attributes are there.
+    pub fn is_whole(&self, attributes: usize) -> bool {
+        self.starts.len() == attributes + 2
+            && is_ascending(&self.starts, self.values.len())
+            && self.values.len() < (NO_RANK / 2) as usize
+            && self.values.are_whole()
     }
 
     /// The rank of a value: odd where it is an end itself, even between two ends.
@@ -162,6 +171,23 @@ impl Stabbing {
             raise(&intervals, &mut highest, starts[attribute] as usize, starts[attribute + 1] as usize);
         }
         Stabbing { starts: starts.into(), intervals: intervals.into(), highest: highest.into() }
+    }
+
+    /// How many intervals there are.
+    pub fn len(&self) -> usize {
+        self.intervals.len()
+    }
+
+    /// Whether the intervals of so many attributes are there, each with a source of its own.
+    pub fn is_whole(&self, attributes: usize, sources: Range<u32>) -> bool {
+        let mut seen = vec![false; sources.len()];
+        self.starts.len() == attributes + 2
+            && is_ascending(&self.starts, self.intervals.len())
+            && self.highest.len() == self.intervals.len()
+            && self.intervals.iter().all(|interval| {
+                sources.contains(&interval.source)
+                    && !std::mem::replace(&mut seen[(interval.source - sources.start) as usize], true)
+            })
     }
 
     /// The intervals of an attribute, by their first rank.

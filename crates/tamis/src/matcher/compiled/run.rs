@@ -109,6 +109,29 @@ pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> 
     }
 }
 
+/// Whether a run that is not empty is one, every test looks at one of so many words, and every entry
+/// leads on.
+pub(super) fn is_whole(run: &[u32], words: usize, leads_on: impl Fn(Candidate) -> bool) -> bool {
+    let groups = run.get(1..).and_then(|rest| rest.get(..GROUP.checked_mul(run[0] as usize)?));
+    let Some(groups) = groups else { return false };
+    let groups: &[Group] = bytemuck::cast_slice(groups);
+    let (mut count, mut masks) = (0, 0usize);
+    for group in groups {
+        if group.end <= count || group.word as usize >= words {
+            return false;
+        }
+        let entries = (group.end - count) as usize;
+        masks += if entries > 1 { entries } else { 0 };
+        count = group.end;
+    }
+    let entries = ENTRY * count as usize;
+    if count == 0 || run.len() != 1 + GROUP * groups.len() + MASK * masks + entries {
+        return false;
+    }
+    let entries: &[Entry] = bytemuck::cast_slice(&run[run.len() - entries..]);
+    entries.iter().all(|entry| (entry.word as usize) < words && leads_on(entry.candidate))
+}
+
 /// How many entries a run has that is not empty.
 pub(super) fn count_entries(run: &[u32]) -> u32 {
     run[2 + GROUP * (run[0] as usize - 1)]

@@ -73,6 +73,24 @@ impl Record {
         Record { payload, label: attribute << KIND.count_ones() | kind, note: 0 }
     }
 
+    /// The attribute whose value it is.
+    pub fn attribute(self) -> u32 {
+        self.label >> KIND.count_ones()
+    }
+
+    /// Whether it is of a kind that is known, and its bytes, if they stand elsewhere, are those of a value.
+    pub fn is_whole(self, texts: &[u8]) -> bool {
+        match self.kind() {
+            ..LONG | SHORT..=DATE => true,
+            kind @ (LONG..=VERSION) => usize::try_from(self.payload)
+                .ok()
+                .and_then(|start| texts.get(start..)?.split_first_chunk())
+                .and_then(|(length, rest)| rest.get(..u32::from_le_bytes(*length) as usize))
+                .is_some_and(|bytes| kind == LONG || wide(kind, bytes).is_some()),
+            _ => false,
+        }
+    }
+
     fn kind(self) -> u32 {
         self.label & KIND
     }
@@ -232,6 +250,15 @@ impl<'a> FromIterator<&'a (u32, Value)> for ValueColumns {
 }
 
 impl ValueColumns {
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether every value is one.
+    pub fn are_whole(&self) -> bool {
+        self.records.iter().all(|record| record.is_whole(&self.texts))
+    }
+
     /// How the value at `position` is ordered against this one, as by [`ValueRef::canonical_order`].
     pub fn order(&self, position: usize, value: ValueRef<'_>) -> Ordering {
         let record = self.records[position];

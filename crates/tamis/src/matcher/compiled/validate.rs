@@ -1,0 +1,261 @@
+//! Is what a file says a matcher?
+//!
+//! A file may be damaged or forged. Everything that matching follows is looked at once, in time linear
+//! in the file: that positions lie inside of what they point into, that no program loops or nests deeper
+//! than the stack, that nothing is done more often than an event asks for. Matching relies on it.
+//!
+//! A forged file may still answer wrongly. It cannot make matching fail, loop or take memory without
+//! bound.
+
+use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
+use super::run::{Candidate, is_whole};
+use super::{Compiled, NO_BLOCK, TARGET_NODE};
+
+/// More than blocks of anything that is compiled nest, or go on elsewhere: twice for each of its levels,
+/// and once more for each conjunction.
+const MOST_DEPTH: u8 = 250;
+
+impl Compiled {
+    /// Fails where the columns are not those of a matcher, and says which.
+    pub(crate) fn validate(&self) -> Result<(), &'static str> {
+        self.check_counts()?;
+        let (attributes, keys) = (self.names.len(), self.keys.len() as u32);
+        let whole = self.keys.is_whole(attributes)
+            && self.bounds.is_whole(attributes)
+            && self.bits.are_of((0..=attributes as u32).map(|attribute| {
+                let of = self.keys.of(attribute);
+                (of.start, of.len() as u32, self.bounds.ranks(attribute))
+            }));
+        if !whole {
+            return Err("the values that are asked about are damaged");
+        }
+        let [first_set, patterns, ..] = self.sources();
+        let sets = self.set_starts.len() as u32 - 1;
+        if !self.stabbing.is_whole(attributes, first_set + sets..patterns) {
+            return Err("the ranges are damaged");
+        }
+        let lists = is_list(&self.set_starts, sets, &self.set_keys, keys)
+            && is_list(&self.key_set_starts, keys, &self.key_sets, sets)
+            && is_list(
+                &self.node_slot_starts,
+                self.bodies.len() as u32,
+                &self.node_slots,
+                self.counts[0] as u32,
+            )
+            && self.deep.iter().all(|&slot| u64::from(slot) < self.counts[0]);
+        if !lists {
+            return Err("a list is damaged");
+        }
+        if !self.patterns.are_whole(attributes) {
+            return Err("the patterns are damaged");
+        }
+        let blocks = Blocks::new(self)?;
+        self.check_runs(&blocks)
+    }
+
+    /// The numbers of everything must be those of the columns.
+    fn check_counts(&self) -> Result<(), &'static str> {
+        let [slots, sets, patterns, attributes, always, nodes, ..] = *self.counts else {
+            return Err("the counts are incomplete");
+        };
+        if self.counts.iter().take(6).any(|&count| count > u64::from(u32::MAX)) {
+            return Err("the counts are too large");
+        }
+        let set_count = (self.set_starts.len() as u64).checked_sub(1);
+        let numbers = [
+            Some(self.keys.len() as u64),
+            set_count.map(|count| sets + count + self.stabbing.len() as u64),
+            Some(patterns + self.patterns.len() as u64),
+            Some(attributes + self.names.len() as u64 + 1),
+            Some(always + 1),
+            Some(self.starts.len() as u64),
+        ];
+        let expected = [sets, patterns, attributes, always, nodes, nodes + self.bodies.len() as u64 + 1];
+        let right = slots < u64::from(TARGET_NODE) && numbers == expected.map(Some);
+        if right { Ok(()) } else { Err("the counts are wrong") }
+    }
+
+    fn check_runs(&self, blocks: &Blocks<'_>) -> Result<(), &'static str> {
+        let damaged = Err("what waits for a predicate is damaged");
+        if !is_ascending(&self.starts, self.runs.len()) {
+            return damaged;
+        }
+        let (words, slots, nodes) = (self.bits.words(), self.counts[0] as u32, self.bodies.len() as u32);
+        let first_node = self.sources()[4];
+        for (bounds, source) in self.starts.windows(2).zip(0u32..) {
+            let run = &self.runs[bounds[0] as usize..bounds[1] as usize];
+            // What waits for a node makes greater nodes true.
+            let least = source.checked_sub(first_node).map_or(0, |node| node + 1);
+            let leads_on = |Candidate { block, target }: Candidate| {
+                let reached = match target & TARGET_NODE {
+                    0 => target < slots,
+                    _ => (least..nodes).contains(&(target & !TARGET_NODE)),
+                };
+                reached && (block == NO_BLOCK || blocks.is_start(block))
+            };
+            if !run.is_empty() && !is_whole(run, words, leads_on) {
+                return damaged;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether there are so many groups of items, and all items are less than a number.
+fn is_list(starts: &[u32], groups: u32, items: &[u32], below: u32) -> bool {
+    starts.len() == groups as usize + 1
+        && is_ascending(starts, items.len())
+        && items.iter().all(|&item| item < below)
+}
+
+/// Whether numbers ascend from 0 to `end`.
+pub(super) fn is_ascending(numbers: &[u32], end: usize) -> bool {
+    numbers.first() == Some(&0)
+        && numbers.last().is_some_and(|&last| last as usize == end)
+        && numbers.windows(2).all(|pair| pair[0] <= pair[1])
+}
+
+/// The blocks of a program, as they stand one behind the other.
+struct Blocks<'a> {
+    compiled: &'a Compiled,
+    program: &'a [u32],
+    /// For every word at which a block begins, one more than the depth to which it nests; 0 elsewhere.
+    depths: Vec<u8>,
+    /// The depth of every node whose body is behind.
+    nodes: Vec<u8>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Goes over all blocks in turn. A block goes on only at one before it, and asks only for nodes whose
+    /// bodies stand before it, so that nothing leads back to itself.
+    fn new(compiled: &'a Compiled) -> Result<Blocks<'a>, &'static str> {
+        let program = &compiled.program[..];
+        let mut blocks = Blocks { compiled, program, depths: vec![0; program.len()], nodes: Vec::new() };
+        let mut bodies = compiled.bodies.iter().peekable();
+        let mut start = 0;
+        while start < program.len() {
+            let (depth, end) = blocks.block(start, true, 0).ok_or("a program is damaged")?;
+            blocks.depths[start] = depth + 1;
+            if bodies.next_if(|&&body| body as usize == start).is_some() {
+                blocks.nodes.push(depth);
+            }
+            start = end;
+        }
+        if blocks.nodes.len() == compiled.bodies.len() { Ok(blocks) } else { Err("a node is damaged") }
+    }
+
+    fn is_start(&self, block: u32) -> bool {
+        self.depths.get(block as usize).is_some_and(|&depth| depth > 0)
+    }
+
+    /// The depth of the block at `start`, and where it ends; `None` where it is damaged. One inside of
+    /// another, at a level above 0, does not go on elsewhere.
+    fn block(&self, start: usize, outer: bool, level: u8) -> Option<(u8, usize)> {
+        let Compiled { names, patterns, keys, bits, set_starts, .. } = self.compiled;
+        let (mut at, mut deepest) = (start, 0u8);
+        if level >= MOST_DEPTH {
+            return None;
+        }
+        loop {
+            let head = *self.program.get(at)?;
+            let attribute = head >> 10;
+            if attribute as usize > names.len() {
+                return None;
+            }
+            let operands = self.program.get(at + 1..)?;
+            let below =
+                |operand: usize, most: usize| ((*operands.get(operand)? as usize) < most).then_some(());
+            let length = match head & KIND {
+                BITS => {
+                    below(0, bits.words())?;
+                    operands.get(..3)?.len()
+                }
+                KEYS => {
+                    let asked = operands.get(..key_count(head))?;
+                    let of = keys.of(attribute);
+                    asked.iter().all(|key| of.contains(key)).then_some(asked.len())?
+                }
+                SET => {
+                    below(0, set_starts.len() - 1)?;
+                    1
+                }
+                RANGE => operands.get(..2)?.len(),
+                PATTERN => {
+                    below(0, patterns.len())?;
+                    (patterns.attribute(operands[0]) == attribute).then_some(1)?
+                }
+                PRESENCE => 0,
+                NODE => {
+                    below(0, self.nodes.len())?;
+                    deepest = deepest.max(self.nodes[operands[0] as usize].checked_add(1)?);
+                    1
+                }
+                ANY => {
+                    let [count, words] = *operands.first_chunk::<2>()?;
+                    let (begin, end) = (at + 3, at.checked_add(3)?.checked_add(words as usize)?);
+                    let mut block = begin;
+                    for _ in 0..count {
+                        let length = *self.program.get(block)? as usize;
+                        let (depth, end_of_block) = self.block(block + 1, false, level + 1)?;
+                        if end_of_block != block + 1 + length || end_of_block > end {
+                            return None;
+                        }
+                        deepest = deepest.max(depth.checked_add(1)?);
+                        block = end_of_block;
+                    }
+                    (block == end).then_some(end - at - 1)?
+                }
+                JUMP if outer => {
+                    let target = *operands.first()? as usize;
+                    let depth =
+                        self.depths.get(target).copied().filter(|&depth| depth > 0 && target < start)?;
+                    // One more than its own depth is what it was noted as.
+                    return (deepest.max(depth) < MOST_DEPTH).then_some((deepest.max(depth), at + 2));
+                }
+                _ => return None,
+            };
+            at += 1 + length;
+            if head & LAST != 0 {
+                return (deepest < MOST_DEPTH).then_some((deepest, at));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Attributes;
+    use crate::expression::parse;
+    use crate::limits::Limits;
+    use crate::truth::Missing;
+
+    #[test]
+    fn what_is_compiled_is_a_matcher() {
+        let attributes = Attributes::default();
+        let many = (0..40).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
+        let deep = |levels: usize| {
+            let open = "(x = 1 and (y = 2 or ".repeat(levels);
+            format!("{open}z = 3{}", "))".repeat(levels))
+        };
+        let mut texts = vec![
+            "true".to_owned(),
+            "false".to_owned(),
+            format!("a in ({many}) and not b in ({many}) or c = 'a text longer than eight bytes'"),
+            "a > 3 and b between 1 and 2.5 and (c like '%x%' or d matches '^a+$')".into(),
+            "(a = 1 xor b = 'x') and missing(c) and not d is null".into(),
+            "(a = 1 xor b = 'x') or exists(c)".into(),
+            deep(10),
+            deep(31),
+            deep(40),
+        ];
+        texts.extend((0..300).map(|n| format!("a = {n} and b != {} and (c = 1 xor d = {})", n % 9, n % 4)));
+        let parsed: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
+        for missing in [Missing::Unknown, Missing::False] {
+            for part in [&parsed[..], &parsed[..1], &[]] {
+                let compiled = Compiled::new(part, &attributes, missing, &[]);
+                assert_eq!(compiled.validate(), Ok(()));
+            }
+        }
+    }
+}
