@@ -87,7 +87,11 @@ pub fn explain(
                     let first = parts.len() - part.operands();
                     let truth = match &part {
                         Node::Predicate(predicate) => {
-                            let truth = Check::new(predicate.test()).truth(presence.clone(), missing);
+                            let presence = match attributes.find(predicate.attribute()) {
+                                Some(attribute) => event.get(attribute),
+                                None => Presence::Missing,
+                            };
+                            let truth = Check::new(predicate.test()).truth(presence, missing);
                             if predicate.negated() { !truth } else { truth }
                         }
                         other => other.combine(&parts[first..]),

@@ -230,3 +230,108 @@ fn elements_are_asked_one_by_one() {
     let deep = format!("{}true{}", "any(a, ".repeat(10_000), ")".repeat(10_000));
     assert!(parse(&deep, &Limits::none()).unwrap_err().to_string().contains("element_depth"));
 }
+
+/// The truth of expressions on an event, at 2026-01-02 05:00 UTC, in Berlin, by every algorithm.
+fn truth(text: &str, json: &str) -> Vec<&'static str> {
+    use tamis::{Event, MatchScratch, TimeZone, Timestamp, ValueRef};
+    let limits = Limits::default();
+    let expression = parse(text, &limits).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let printed = expression.to_string();
+    assert_eq!(parse(&printed, &limits).unwrap(), expression, "{text}");
+    assert_eq!(from_json(&to_json(&expression), &limits).unwrap(), expression, "{text}");
+    let zone = TimeZone::named("Europe/Berlin").unwrap();
+    let now: Timestamp = zone.moment_of(ValueRef::String("2026-01-02T05:00Z")).unwrap();
+    let mut truths = Vec::new();
+    for missing in [Missing::Unknown, Missing::False] {
+        for algorithm in
+            [Algorithm::Scan, Algorithm::Compiled, Algorithm::KIndex, Algorithm::ATree, Algorithm::Dewey]
+        {
+            let index = Index::in_zone(missing, limits.clone(), algorithm, zone.clone());
+            index.add(1.into(), expression.clone(), None).unwrap();
+            let snapshot = index.snapshot();
+            let mut event = Event::default();
+            event.set_now(Some(now));
+            event.decode_json(json.as_bytes(), snapshot.attributes(), &limits).unwrap();
+            let explained = index.explain(&expression, &event).truth();
+            let mut found = false;
+            snapshot.matches(&event, &mut MatchScratch::default(), |_| found = true).unwrap();
+            assert_eq!(found, explained == tamis::Truth::True, "{text} on {json}, {algorithm:?}");
+            if algorithm == Algorithm::Scan {
+                truths.push(explained.word());
+            }
+        }
+    }
+    truths
+}
+
+#[test]
+fn times_and_numbers() {
+    for (text, json, expected) in [
+        ("created > timestamp '2026-01-02 05:00:00'", r#"{"created": "2026-01-02T03:00:00.000Z"}"#, "false"),
+        ("created > timestamp '2026-01-02 03:00:00'", r#"{"created": "2026-01-02T03:00:00.000Z"}"#, "true"),
+        ("created = date '2026-01-02'", r#"{"created": "2026-01-02T15:00Z"}"#, "false"),
+        ("created > date '2026-01-02'", r#"{"created": "2026-01-02T15:00Z"}"#, "true"),
+        ("created = date '2026-01-02'", r#"{"created": "2026-01-02"}"#, "true"),
+        ("created > date '2026-01-02'", r#"{"created": "soon"}"#, "false"),
+        ("not created > date '2026-01-02'", r#"{"created": "soon"}"#, "true"),
+        ("created != date '2026-01-02'", r#"{"created": 5}"#, "true"),
+        ("t > now() - interval '1' day", r#"{"t": "2026-01-01T06:00Z"}"#, "true"),
+        ("t > now() - interval '1' day", r#"{"t": "2026-01-01T04:00Z"}"#, "false"),
+        ("not t > now() - interval '1' day", r#"{"t": "abc"}"#, "true"),
+        ("t between now() - interval '1' day and now()", r#"{"t": "2026-01-02T04:00Z"}"#, "true"),
+        ("now() > t", r#"{"t": "2026-01-02T04:00Z"}"#, "true"),
+        (
+            "year(t) = 2026 and month(t) = 1 and day(t) = 2 and hour(t) = 6 and minute(t) = 30 and weekday(t) = 5",
+            r#"{"t": "2026-01-02T05:30Z"}"#,
+            "true",
+        ),
+        ("date(t) = date '2026-01-03'", r#"{"t": "2026-01-02T23:30Z"}"#, "true"),
+        ("t + interval '1' hour = timestamp '2026-01-02 06:30:00Z'", r#"{"t": "2026-01-02T05:30Z"}"#, "true"),
+        ("a - t > interval '1' day", r#"{"t": "2026-01-02T05:30Z", "a": "2026-01-04"}"#, "unknown"),
+        (
+            "cast(a as timestamp) - t > interval '1' day",
+            r#"{"t": "2026-01-02T05:30Z", "a": "2026-01-04"}"#,
+            "true",
+        ),
+        ("v >= version '2.9.0'", r#"{"v": "2.10.0"}"#, "true"),
+        ("v < version '2.9.0'", r#"{"v": "latest"}"#, "false"),
+        ("ip in (cidr '10.0.0.0/8', 'x')", r#"{"ip": "10.1.2.3"}"#, "true"),
+        ("ip in (cidr '10.0.0.0/8', 'x')", r#"{"ip": "x"}"#, "true"),
+        ("ip not in (cidr '10.0.0.0/8', 'x')", r#"{"ip": "11.0.0.1"}"#, "true"),
+        ("a + 0.2 = 0.3", r#"{"a": 0.1}"#, "true"),
+        ("a / 3 * 3 = 1", r#"{"a": 1}"#, "false"),
+        ("round(a) = 3 and floor(a) = 2 and ceil(a) = 3 and abs(-a) = 2.5", r#"{"a": 2.5}"#, "true"),
+        ("a % 3 = -1", r#"{"a": -7}"#, "true"),
+        ("a / 0 = 1", r#"{"a": 1}"#, "unknown"),
+        ("lower(a) = 'x'", r#"{"a": 1}"#, "unknown"),
+        ("a < b", r#"{"a": 1, "b": "x"}"#, "false"),
+        ("a != b", r#"{"a": 1, "b": "x"}"#, "true"),
+        ("a < b", r#"{"a": 1}"#, "unknown"),
+        ("type(a) = 'list' and size(a) = 2", r#"{"a": [1, null]}"#, "true"),
+        ("size(a) = 0", r#"{"a": []}"#, "true"),
+        ("type(a) = 'null'", r#"{"a": null}"#, "true"),
+        ("type(a) = 'object'", r#"{"a": {"b": 1}}"#, "true"),
+        ("a is unknown", r#"{}"#, "true"),
+        ("(a = 1) is not true", r#"{}"#, "true"),
+        ("(a != 1) is not true", r#"{"a": 1}"#, "true"),
+        ("a <=> b", r#"{}"#, "true"),
+        ("a is distinct from 3", r#"{}"#, "true"),
+        ("bucket(u, 100) = 88", r#"{"u": "user-1"}"#, "true"),
+        ("cast(a as integer) = 3 and cast(a as string) = '3.7'", r#"{"a": "3.7"}"#, "true"),
+        ("any(items, at > timestamp '2026-01-02 00:00:00')", r#"{"items": [{"at": "2026-01-03"}]}"#, "true"),
+    ] {
+        assert_eq!(truth(text, json)[0], expected, "{text} on {json}");
+    }
+    for (text, json, expected) in [
+        ("a is unknown", r#"{}"#, "false"),
+        ("(a = 1) is not true", r#"{}"#, "true"),
+        ("(a != 1) is not true", r#"{}"#, "false"),
+        ("(a = 1) is unknown", r#"{}"#, "false"),
+    ] {
+        assert_eq!(truth(text, json)[1], expected, "{text} on {json}");
+    }
+    assert_eq!(
+        parse("t > now() - interval '7' day", &Limits::default()).unwrap().to_string(),
+        "t > now() - interval '7' day"
+    );
+}

@@ -72,6 +72,7 @@ impl Event {
         let mut event = self.spare.pop().unwrap_or_default();
         event.clear();
         event.element_count = self.element_count;
+        event.now = self.now;
         if let Some(ElementList { snapshot, events, .. }) = self.elements.last_mut() {
             let decoded = decode(&mut event, snapshot.attributes());
             self.element_count = event.element_count;

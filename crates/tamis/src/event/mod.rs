@@ -50,6 +50,8 @@ pub struct Event {
     /// Kept for its memory: the name being decoded, and the parser's own buffer.
     path: String,
     tape: Vec<u8>,
+    /// The moment that `now()` is, where it is not the clock's.
+    now: Option<Timestamp>,
     /// Whether the terms were computed.
     computed: bool,
     /// Kept for its memory: terms that wait to be computed, and the values of one.
@@ -66,6 +68,8 @@ pub struct Event {
 struct Field {
     attribute: AttributeId,
     null: bool,
+    /// Whether a value came as a binary float, so that arithmetic is IEEE's.
+    floating: bool,
     shape: Shape,
     start: u32,
     end: u32,
@@ -100,6 +104,13 @@ enum Stored {
     Address(u32),
 }
 
+/// The moment by this machine's clock.
+pub(crate) fn clock() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    Timestamp::new(seconds, i64::from(since.subsec_nanos())).unwrap_or(Timestamp::FIRST)
+}
+
 /// A copy of what the event says, without the memory it works with.
 impl Clone for Event {
     fn clone(&self) -> Self {
@@ -107,6 +118,7 @@ impl Clone for Event {
             fields: self.fields.clone(),
             values: self.values.clone(),
             text: self.text.clone(),
+            now: self.now,
             computed: self.computed,
             decimals: self.decimals.clone(),
             addresses: self.addresses.clone(),
@@ -186,7 +198,7 @@ impl Event {
     pub fn clear(&mut self) {
         let text = self.text.capacity() + self.tape.capacity() + self.path.capacity();
         if self.values.capacity() > 1 << 16 || text > 1 << 20 {
-            *self = Event::default();
+            *self = Event { now: self.now, ..Event::default() };
         }
         self.fields.clear();
         self.values.clear();
@@ -200,7 +212,31 @@ impl Event {
     /// Begins an attribute; the values that follow are its values.
     pub fn begin(&mut self, attribute: AttributeId) {
         let start = self.values.len() as u32;
-        self.fields.push(Field { attribute, null: false, shape: Shape::Plain, start, end: start });
+        self.fields.push(Field {
+            attribute,
+            null: false,
+            floating: false,
+            shape: Shape::Plain,
+            start,
+            end: start,
+        });
+    }
+
+    /// Takes note that a value of the attribute begun last came as a binary float.
+    pub fn floating(&mut self) {
+        if let Some(field) = self.fields.last_mut() {
+            field.floating = true;
+        }
+    }
+
+    /// Makes this the moment that `now()` is, for this and all later events; `None` is the clock's.
+    pub fn set_now(&mut self, now: Option<Timestamp>) {
+        self.now = now;
+    }
+
+    /// The moment that `now()` is.
+    fn moment(&self) -> Timestamp {
+        self.now.unwrap_or_else(clock)
     }
 
     /// Makes the attribute begun last a list.

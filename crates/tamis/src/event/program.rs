@@ -122,7 +122,7 @@ impl Event {
             last = Some(term);
             let Some(computation) = program.terms.get(&term) else { continue };
             self.results.clear();
-            self.evaluate(computation, given, settings)?;
+            let floating = self.evaluate(computation, given, settings)?;
             if self.results.is_empty() {
                 continue;
             }
@@ -131,6 +131,9 @@ impl Event {
             let pushed = results.drain(..).try_for_each(|value| self.push(value.as_ref(), &settings.limits));
             self.results = results;
             pushed?;
+            if let Some(field) = self.fields.last_mut() {
+                field.floating = floating;
+            }
             if let Some(dependents) = program.dependents.get(&term) {
                 waiting.extend(dependents.iter().copied().map(Reverse));
             }
@@ -153,7 +156,7 @@ impl Event {
     }
 
     /// Writes the values of a term into `results`.
-    fn evaluate(&mut self, computation: &Computation, given: usize, settings: &Settings) -> Result<()> {
+    fn evaluate(&mut self, computation: &Computation, given: usize, settings: &Settings) -> Result<bool> {
         let mut results = std::mem::take(&mut self.results);
         let evaluated = self.results_of(computation, given, settings, &mut results);
         self.results = results;
@@ -166,7 +169,7 @@ impl Event {
         given: usize,
         settings: &Settings,
         results: &mut Vec<Value>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let Computation { function, arguments } = computation;
         let field = |argument: &Argument| match argument {
             Argument::Attribute(attribute) => self.field(*attribute, given),
@@ -191,13 +194,13 @@ impl Event {
                         field(argument).filter(|field| !field.null && field.start < field.end)
                     {
                         results.extend(self.values_of(field).map(ValueRef::to_value));
-                        break;
+                        return Ok(field.floating);
                     }
                 }
             }
             _ => return self.combine(*function, arguments, given, settings, results),
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Applies a function to all combinations of its arguments' values.
@@ -208,20 +211,24 @@ impl Event {
         given: usize,
         settings: &Settings,
         results: &mut Vec<Value>,
-    ) -> Result<()> {
-        let context = Context::default();
+    ) -> Result<bool> {
+        let mut context =
+            Context { zone: Some(&settings.time_zone), now: Some(self.moment()), floating: false };
         let mut lists: Vec<Vec<ValueRef<'_>>> = Vec::with_capacity(arguments.len());
         let mut count = 1usize;
         for argument in arguments {
             let values = match argument {
                 Argument::Constant(value) => vec![value.as_ref()],
                 Argument::Attribute(attribute) => match self.field(*attribute, given) {
-                    Some(field) if !field.null => self.values_of(field).collect(),
+                    Some(field) if !field.null => {
+                        context.floating |= field.floating;
+                        self.values_of(field).collect()
+                    }
                     _ => Vec::new(),
                 },
             };
             if values.is_empty() {
-                return Ok(());
+                return Ok(false);
             }
             count = count.saturating_mul(values.len());
             lists.push(values);
@@ -235,7 +242,7 @@ impl Event {
             }
             results.extend(function.apply(&chosen, &context));
         }
-        Ok(())
+        Ok(context.floating)
     }
 
     /// The word for what an attribute is.

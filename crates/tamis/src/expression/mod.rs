@@ -35,7 +35,6 @@ pub(crate) use distribute::{Outer, check_size, distribute, is_in_form};
 pub(crate) use elements::{EMPTY, list_of, read_inner};
 pub(crate) use json::{write_string, write_value};
 pub(crate) use normalise::{Normaliser, Parts, Shape, simplest};
-pub(crate) use parse::number;
 pub(crate) use pattern::total_size;
 pub(crate) use predicate::shorten;
 pub(crate) use resolve::resolve_predicate;

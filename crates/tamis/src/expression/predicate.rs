@@ -244,6 +244,11 @@ impl Predicate {
         Term::from_name(&self.attribute).unwrap_or_else(|_| Term::Attribute(self.attribute.clone()))
     }
 
+    /// The same question about a term.
+    pub(super) fn about(self, term: &Term) -> Predicate {
+        Predicate { attribute: term.name(), ..self }
+    }
+
     /// Calls `found` with the name of every attribute of the event that the predicate is about.
     pub fn attributes(&self, found: &mut impl FnMut(&Arc<str>)) {
         match self.as_elements() {

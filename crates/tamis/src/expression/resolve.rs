@@ -9,12 +9,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::predicate::{Predicate, Test};
+use super::term::{Comparison, Function, Reading, Term, is_hidden};
 use super::tree::{Expression, Node};
-use crate::value::{Family, TimeZone, Value};
+use crate::value::{Duration, Family, TimeZone, Value};
 
 /// The expression that matchers compile in the place of one that was written.
 pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expression> {
-    if !expression.predicates().any(|predicate| needs_resolving(predicate.test())) {
+    if !expression.predicates().any(|predicate| needs_resolving(predicate)) {
         return Cow::Borrowed(expression);
     }
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(expression.nodes().len());
@@ -49,66 +50,123 @@ pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expre
     Cow::Owned(Expression::from_nodes(nodes.into_iter().flatten().collect()))
 }
 
-fn needs_resolving(test: &Test) -> bool {
-    match test {
+fn needs_resolving(predicate: &Predicate) -> bool {
+    let is_typed = |value: &Value| Reading::for_value(value.as_ref()).is_some();
+    match predicate.test() {
+        Test::Equal(Value::Boolean(true)) => {
+            is_hidden(predicate.attribute()) && predicate.attribute().contains("now()")
+        }
         Test::Equal(value)
         | Test::Less(value)
         | Test::AtMost(value)
         | Test::Greater(value)
-        | Test::AtLeast(value) => matches!(value, Value::Local(_)),
-        Test::Between(low, high) => matches!(low, Value::Local(_)) || low.family() != high.family(),
-        // Networks and local times come last in a set.
-        Test::In(values) => values.last().is_some_and(|value| value.family() >= Family::Network),
+        | Test::AtLeast(value) => is_typed(value),
+        Test::Between(low, high) => is_typed(low) || is_typed(high),
+        // What is typed comes last in a set.
+        Test::In(values) => values.last().is_some_and(|value| value.family() >= Family::Timestamp),
         _ => false,
     }
 }
 
+/// `t > now() - c` as a question about the time between `t` and now, which many predicates share.
+fn since_now(predicate: &Predicate, _zone: &TimeZone) -> Option<Predicate> {
+    let (left, comparison, right) = predicate.as_comparison()?;
+    let span = match &right {
+        Term::Call(Function::Now, _) => Duration::from_nanoseconds(0)?,
+        Term::Call(function, arguments) => match (function, &arguments[..]) {
+            (Function::Add, [Term::Call(Function::Now, _), Term::Constant(Value::Duration(span))]) => *span,
+            (Function::Subtract, [Term::Call(Function::Now, _), Term::Constant(Value::Duration(span))]) => {
+                Duration::from_nanoseconds(span.nanoseconds().checked_neg()?)?
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let value = Value::Duration(span);
+    let test = match comparison {
+        Comparison::Equal => Test::Equal(value),
+        Comparison::Less => Test::Less(value),
+        Comparison::AtMost => Test::AtMost(value),
+        Comparison::Greater => Test::Greater(value),
+        Comparison::AtLeast => Test::AtLeast(value),
+        _ => return None,
+    };
+    let term = Term::Call(Function::Read(Reading::SinceNow), vec![left]);
+    Some(predicate.with_test(test, predicate.negated(), None).about(&term))
+}
+
 /// The nodes, in postfix order, that ask what a predicate does.
 pub(crate) fn resolve_predicate(predicate: &Arc<Predicate>, zone: &TimeZone) -> Vec<Node> {
-    if !needs_resolving(predicate.test()) {
+    if !needs_resolving(predicate) {
         return vec![Node::Predicate(predicate.clone())];
     }
-    let leaf = |test: Test, negated: bool, weights: Option<Box<[f64]>>| {
-        Node::Predicate(Arc::new(predicate.with_test(test, negated, weights)))
+    if let Some(since) = since_now(predicate, zone) {
+        return vec![Node::Predicate(Arc::new(since))];
+    }
+    let leaf = |reading: Option<Reading>, test: Test, negated: bool, weights: Option<Box<[f64]>>| {
+        let resolved = predicate.with_test(test, negated, weights);
+        Node::Predicate(Arc::new(match reading {
+            None => resolved,
+            Some(reading) => resolved.about(&Term::Call(Function::Read(reading), vec![predicate.term()])),
+        }))
     };
-    let same = |test: Test| vec![leaf(test, predicate.negated(), predicate.weights().map(Into::into))];
     let moment = |value: &Value| match zone.moment_of(value.as_ref()) {
         Some(moment) if value.family().is_time() => Value::Timestamp(moment),
         _ => value.clone(),
     };
+    let one = |value: &Value, test: fn(Value) -> Test| {
+        let (reading, weights) = (Reading::for_value(value.as_ref()), predicate.weights().map(Into::into));
+        vec![leaf(reading, test(moment(value)), predicate.negated(), weights)]
+    };
     match predicate.test() {
-        Test::Equal(value) => same(Test::Equal(moment(value))),
-        Test::Less(value) => same(Test::Less(moment(value))),
-        Test::AtMost(value) => same(Test::AtMost(moment(value))),
-        Test::Greater(value) => same(Test::Greater(moment(value))),
-        Test::AtLeast(value) => same(Test::AtLeast(moment(value))),
-        Test::Between(low, high) => same(Test::Between(moment(low), moment(high))),
+        Test::Equal(value) => one(value, Test::Equal),
+        Test::Less(value) => one(value, Test::Less),
+        Test::AtMost(value) => one(value, Test::AtMost),
+        Test::Greater(value) => one(value, Test::Greater),
+        Test::AtLeast(value) => one(value, Test::AtLeast),
+        Test::Between(low, high) => {
+            let (reading, weights) = (Reading::for_value(low.as_ref()), predicate.weights().map(Into::into));
+            vec![leaf(reading, Test::Between(moment(low), moment(high)), predicate.negated(), weights)]
+        }
         Test::In(values) => {
             let weight = |position: usize| predicate.weights().map_or(1.0, |weights| weights[position]);
-            let (mut others, mut ranges) = (Vec::new(), Vec::new());
+            // The values that are looked up as they are, and those that strings are read for.
+            let mut groups: [(Option<Reading>, Vec<(Value, f64)>); 4] = [
+                (None, Vec::new()),
+                (Some(Reading::Time), Vec::new()),
+                (Some(Reading::Address), Vec::new()),
+                (Some(Reading::Version), Vec::new()),
+            ];
+            let mut ranges = Vec::new();
             for (position, value) in values.iter().enumerate() {
-                match value {
-                    Value::Network(network) => {
-                        let (first, last) = network.ends();
-                        let test = Test::Between(Value::Address(first), Value::Address(last));
-                        ranges.push((test, weight(position)));
-                    }
-                    Value::Local(_) => others.push((moment(value), weight(position))),
-                    other => others.push((other.clone(), weight(position))),
+                if let Value::Network(network) = value {
+                    let (first, last) = network.ends();
+                    let test = Test::Between(Value::Address(first), Value::Address(last));
+                    ranges.push((test, weight(position)));
+                    continue;
+                }
+                let reading = Reading::for_value(value.as_ref());
+                if let Some((_, group)) = groups.iter_mut().find(|(known, _)| *known == reading) {
+                    group.push((moment(value), weight(position)));
                 }
             }
-            others.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
-            others.dedup_by(|a, b| a.0 == b.0);
             let weighed =
                 |weights: Vec<f64>| weights.iter().any(|weight| *weight != 1.0).then(|| weights.into());
-            let count = ranges.len() + usize::from(!others.is_empty());
+            let count = ranges.len() + groups.iter().filter(|(_, group)| !group.is_empty()).count();
             let negated = predicate.negated() && count == 1;
             let mut nodes = Vec::with_capacity(count + 2);
-            if !others.is_empty() {
-                let (values, weights): (Vec<_>, Vec<_>) = others.into_iter().unzip();
-                nodes.push(leaf(Test::In(values.into()), negated, weighed(weights)));
+            for (reading, mut group) in groups {
+                group.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+                group.dedup_by(|a, b| a.0 == b.0);
+                if !group.is_empty() {
+                    let (values, weights): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+                    nodes.push(leaf(reading, Test::In(values.into()), negated, weighed(weights)));
+                }
             }
-            nodes.extend(ranges.into_iter().map(|(test, weight)| leaf(test, negated, weighed(vec![weight]))));
+            let address = Some(Reading::Address);
+            nodes.extend(
+                ranges.into_iter().map(|(test, weight)| leaf(address, test, negated, weighed(vec![weight]))),
+            );
             if count > 1 {
                 nodes.push(Node::Or(count as u32));
                 nodes.extend(predicate.negated().then_some(Node::Not));
@@ -134,13 +192,13 @@ mod tests {
         assert_eq!(resolved("a > timestamp '2026-01-02 05:00'"), "a > timestamp '2026-01-02 04:00:00Z'");
         assert_eq!(
             resolved("a in (timestamp '2026-01-02 05:00'^2, timestamp '2026-01-02 04:00Z'^3, 1)"),
-            "a in (1, timestamp '2026-01-02 04:00:00Z'^3)"
+            "a in (1) or a in (timestamp '2026-01-02 04:00:00Z'^3)"
         );
         assert_eq!(
             resolved("a not between date '2026-07-01' and timestamp '2026-07-02'"),
             "a not between timestamp '2026-06-30 22:00:00Z' and timestamp '2026-07-01 22:00:00Z'"
         );
-        assert_eq!(resolved("a = date '2026-07-01'"), "a = date '2026-07-01'");
+        assert_eq!(resolved("a = date '2026-07-01'"), "a = timestamp '2026-06-30 22:00:00Z'");
     }
 
     #[test]
@@ -152,7 +210,7 @@ mod tests {
         );
         assert_eq!(
             resolved("x = 1 or a in (cidr '10.0.0.0/8'^2, ip '::1', 3) or y = 1"),
-            "x = 1 or a in (3, ip '::1') or a between ip '10.0.0.0' and ip '10.255.255.255'^2 or y = 1"
+            "x = 1 or a in (3) or a in (ip '::1') or a between ip '10.0.0.0' and ip '10.255.255.255'^2 or y = 1"
         );
         assert_eq!(
             resolved("x = 1 and a not in (cidr '10.0.0.0/8', ip '::1')"),

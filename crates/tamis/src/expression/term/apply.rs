@@ -5,16 +5,23 @@
 use std::cmp::Ordering;
 
 use super::function::{Comparison, Function, Reading, Type};
-use super::number;
-use crate::value::{Value, ValueRef};
+use super::{number, time};
+use crate::value::{Duration, Family, TimeZone, Timestamp, Value, ValueRef};
 
 /// What functions depend on besides their arguments.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Context {}
+pub(crate) struct Context<'a> {
+    /// Where times without an offset are at home; what needs to know has no result without it.
+    pub zone: Option<&'a TimeZone>,
+    /// The moment that `now()` is.
+    pub now: Option<Timestamp>,
+    /// Whether an argument is a float, so that arithmetic is IEEE's.
+    pub floating: bool,
+}
 
 impl Function {
     /// The result on one value per argument; `None` where there is none.
-    pub(crate) fn apply(self, arguments: &[ValueRef<'_>], context: &Context) -> Option<Value> {
+    pub(crate) fn apply(self, arguments: &[ValueRef<'_>], context: &Context<'_>) -> Option<Value> {
         use ValueRef::{Integer, String};
         match (self, arguments) {
             (Function::Lower, [String(text)]) => Some(Value::String(lower(text).into())),
@@ -33,9 +40,25 @@ impl Function {
                 Some(Value::String(all.into()))
             }
             (Function::Add | Function::Subtract | Function::Multiply, [left, right])
-            | (Function::Divide | Function::Remainder, [left, right]) => number::combine(self, *left, *right),
+            | (Function::Divide | Function::Remainder, [left, right]) => {
+                if left.family() == Family::Number && right.family() == Family::Number {
+                    number::combine(self, *left, *right, context.floating)
+                } else {
+                    time::combine(self, *left, *right, context)
+                }
+            }
+            (Function::Negate | Function::Abs, [ValueRef::Duration(span)]) => {
+                let length = span.nanoseconds();
+                let negative = self == Function::Negate || length < 0;
+                Duration::from_nanoseconds(if negative { -length } else { length }).map(Value::Duration)
+            }
             (Function::Negate | Function::Abs | Function::Round, [value])
-            | (Function::Floor | Function::Ceil, [value]) => number::change(self, *value),
+            | (Function::Floor | Function::Ceil, [value]) => number::change(self, *value, context.floating),
+            (Function::Year | Function::Month | Function::Day | Function::Hour, [value])
+            | (Function::Minute | Function::Weekday | Function::Date, [value]) => {
+                time::part(self, *value, context)
+            }
+            (Function::Now, []) => context.now.map(Value::Timestamp),
             (Function::Coalesce, [first, ..]) => Some(first.to_value()),
             (Function::Type, [value]) => Some(Value::String(value.type_name().into())),
             (Function::Size, [_]) => Some(Value::Integer(1)),
@@ -48,9 +71,11 @@ impl Function {
             }
             (Function::Cast(kind), [value]) => cast(*value, kind, context),
             (Function::Compare(comparison), [left, right]) => {
-                Some(Value::Boolean(compare(comparison, *left, *right, context)))
+                compare(comparison, *left, *right, context).map(Value::Boolean)
             }
-            (Function::Read(reading), [value]) => Some(read(*value, reading, context)),
+            (Function::Read(reading), [value]) => {
+                Some(time::read(*value, reading, context).unwrap_or(Value::Boolean(false)))
+            }
             _ => None,
         }
     }
@@ -154,13 +179,14 @@ fn bucket(value: ValueRef<'_>, buckets: i64, salt: &str) -> i64 {
 
 /// The canonical text of a value, without quotes.
 pub(crate) fn text_of(value: ValueRef<'_>) -> String {
-    match value {
-        ValueRef::String(text) => text.to_owned(),
-        other => other.to_string(),
+    match (value, value.worded()) {
+        (ValueRef::String(text), _) => text.to_owned(),
+        (_, Some((_, text))) => text,
+        (other, None) => other.to_string(),
     }
 }
 
-fn cast(value: ValueRef<'_>, kind: Type, _context: &Context) -> Option<Value> {
+fn cast(value: ValueRef<'_>, kind: Type, context: &Context<'_>) -> Option<Value> {
     match (kind, value) {
         (Type::String, value) => Some(Value::String(text_of(value).into())),
         (Type::Boolean, ValueRef::Boolean(value)) => Some(Value::Boolean(value)),
@@ -171,12 +197,31 @@ fn cast(value: ValueRef<'_>, kind: Type, _context: &Context) -> Option<Value> {
         },
         (Type::Boolean, ValueRef::Integer(value @ (0 | 1))) => Some(Value::Boolean(value == 1)),
         (Type::Integer | Type::Decimal | Type::Float, value) => number::cast(value, kind),
+        (Type::Timestamp, value) => context.zone?.moment_of(value).map(Value::Timestamp),
+        (Type::Date, value) => time::part(Function::Date, value, context),
         _ => None,
     }
 }
 
-/// Whether two values compare so; values that cannot be compared do not.
-fn compare(comparison: Comparison, left: ValueRef<'_>, right: ValueRef<'_>, _context: &Context) -> bool {
+/// Whether two values compare so; values that cannot be compared do not. A string is read as what it is
+/// compared with.
+fn compare(
+    comparison: Comparison,
+    left: ValueRef<'_>,
+    right: ValueRef<'_>,
+    context: &Context<'_>,
+) -> Option<bool> {
+    let reading = [left, right].into_iter().find_map(|value| Reading::for_value(value));
+    if let Some(reading) = reading {
+        context.zone?;
+        let read = |value| time::read(value, reading, context);
+        let (Some(left), Some(right)) = (read(left), read(right)) else { return Some(false) };
+        return Some(compare_plainly(comparison, left.as_ref(), right.as_ref()));
+    }
+    Some(compare_plainly(comparison, left, right))
+}
+
+fn compare_plainly(comparison: Comparison, left: ValueRef<'_>, right: ValueRef<'_>) -> bool {
     let ordered = |holds: fn(Ordering) -> bool| left.order(right).is_some_and(holds);
     match (comparison, left, right) {
         (Comparison::Equal, ..) => left == right,
@@ -189,11 +234,6 @@ fn compare(comparison: Comparison, left: ValueRef<'_>, right: ValueRef<'_>, _con
         (Comparison::Contains, ValueRef::String(left), ValueRef::String(right)) => left.contains(right),
         _ => false,
     }
-}
-
-/// A value as it is compared; a value of no such kind becomes one that nobody asks for.
-fn read(value: ValueRef<'_>, _reading: Reading, _context: &Context) -> Value {
-    value.to_value()
 }
 
 #[cfg(test)]

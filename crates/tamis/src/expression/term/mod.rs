@@ -9,6 +9,7 @@ mod function;
 mod number;
 mod parse;
 mod print;
+mod time;
 
 use std::sync::Arc;
 
