@@ -63,10 +63,12 @@ def test_compile_match_and_stream(folder: Path, capsys: pytest.CaptureFixture[st
 
     options = f"--checkpoint {folder}/state --once"
     assert run("stream", folder, "events", "index", "out.jsonl", options=options) == 0
-    (folder / "events" / "second.jsonl").write_text('{"age": 19, "state": "OR"}\n')
+    (folder / "events" / "second.jsonl").write_text('{"age": 19, "state": "OR"}\n{"age": \n')
     assert run("stream", folder, "events", "index", "out.jsonl", options=options) == 0
     rows = read(folder / "out.jsonl")
-    assert sorted(str(row["subscription"]) for row in rows) == [
+    (refused,) = [row for row in rows if "event_error" in row]
+    assert refused["event"] == '{"age": '
+    assert sorted(str(row["subscription"]) for row in rows if row is not refused) == [
         "members",
         "young-west",
         "young-west",
