@@ -6,7 +6,9 @@ One test per file lists all of its cases that fail.
 import json
 import tomllib
 from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
 from decimal import Decimal
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, get_args
 
@@ -210,3 +212,50 @@ def test_events_that_are_accepted() -> None:
                 yield from differs(f"{form}: truth", explanation.truth, case["truth"])
 
     check_all(TESTDATA / "events" / "accepted.toml", check)
+
+
+# Values of types that JSON does not know
+
+
+def literal(text: str) -> Any:
+    """The Python object for a literal."""
+    if text in ("null", "true", "false"):
+        return {"null": None, "true": True, "false": False}[text]
+    word, _, rest = text.partition(" ")
+    if not rest:
+        return Decimal(text)
+    quoted, _, unit = rest.removeprefix("'").rpartition("'")
+    match word:
+        case "timestamp":
+            return datetime.fromisoformat(quoted)
+        case "date":
+            return date.fromisoformat(quoted)
+        case "interval":
+            return timedelta(**{f"{unit.strip()}s": float(quoted)})
+        case _:
+            return ip_address(quoted)
+
+
+def typed_event(case: dict[str, Any]) -> dict[str, Any]:
+    def value(given: Any) -> Any:
+        return [literal(item) for item in given] if isinstance(given, list) else literal(given)
+
+    return {name: value(given) for name, given in case["event"].items()}
+
+
+@pytest.mark.parametrize("path", sorted((TESTDATA / "values").glob("*.toml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("missing", MODES)
+def test_values_of_all_types(path: Path, missing: Missing) -> None:
+    def check(case: dict[str, Any]) -> Iterator[str]:
+        index = Index(missing=missing, time_zone=case.get("time_zone", "UTC"))
+        index.add("case", case["expression"])
+        event = typed_event(case)
+        explanation = index.explain("case", event)
+        yield from differs("truth", explanation.truth, case[missing])
+        yield from differs("match", index.match(event), ["case"] * (case[missing] == "true"))
+        printed = str(tamis.parse(case["expression"]))
+        yield from differs("printed", str(tamis.parse(printed)), printed)
+        form = tamis.parse(case["expression"]).to_json()
+        yield from differs("JSON form", str(Expression.from_json(form)), printed)
+
+    check_all(path, check)

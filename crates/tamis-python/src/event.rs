@@ -5,10 +5,11 @@ use pyo3::types::{
     PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMapping, PyMemoryView, PySet,
     PyString, PyTuple,
 };
-use tamis::{AttributeId, Attributes, Event, Limits};
+use tamis::{AttributeId, Attributes, Event, Limits, ValueRef};
 
 use crate::error::{self, shorten, type_name};
 use crate::expression::without_lock;
+use crate::objects::is_array;
 use crate::value::{Refusal, with_value};
 
 /// The JSON in a Python object: text, or bytes; `None` for objects that hold none.
@@ -51,6 +52,8 @@ struct Waiting<'py> {
     path: String,
     depth: usize,
     attribute: Option<AttributeId>,
+    /// Whether it stands in an element of a list.
+    inside: bool,
     object: Bound<'py, PyAny>,
 }
 
@@ -80,7 +83,8 @@ fn decode_object(
     limits: &Limits,
 ) -> PyResult<()> {
     let mut decoder = Decoder { event, attributes, limits, waiting: Vec::new() };
-    decoder.waiting.push(Waiting { path: String::new(), depth: 1, attribute: None, object: object.clone() });
+    let object = object.clone();
+    decoder.waiting.push(Waiting { path: String::new(), depth: 1, attribute: None, inside: false, object });
     decoder.run()
 }
 
@@ -111,7 +115,7 @@ fn decode_element(
         } else {
             let mut decoder = Decoder { event, attributes, limits, waiting: Vec::new() };
             let (path, object) = ("it".to_owned(), object.clone());
-            decoder.waiting.push(Waiting { path, depth: 1, attribute: Some(it), object });
+            decoder.waiting.push(Waiting { path, depth: 1, attribute: Some(it), inside: false, object });
             decoder.run()?;
         }
     }
@@ -161,7 +165,7 @@ impl<'py> Decoder<'_, 'py> {
     }
 
     fn visit(&mut self, waiting: Waiting<'py>) -> PyResult<()> {
-        let Waiting { mut path, depth, attribute, object } = waiting;
+        let Waiting { mut path, depth, attribute, inside, object } = waiting;
         let py = object.py();
         if depth > self.limits.event_depth && !is_list(&object) {
             let limit = tamis::Error::Limit {
@@ -173,33 +177,36 @@ impl<'py> Decoder<'_, 'py> {
             return Err(error::raise(py, &limit));
         }
         let base = path.len();
-        let elements = attribute.filter(|attribute| self.attributes.asks_elements(*attribute));
+        let elements = attribute.filter(|attribute| !inside && self.attributes.asks_elements(*attribute));
         if let Some(list) = elements {
             self.elements(list, &object)?;
         }
         if let Some(attribute) = attribute.filter(|attribute| self.attributes.asks_shape(*attribute)) {
-            if object.cast::<PyMapping>().is_ok() {
+            if !inside && object.cast::<PyMapping>().is_ok() {
                 self.event.begin(attribute);
                 self.event.object();
             }
         }
         if let Ok(dict) = object.cast::<PyDict>() {
             for (key, value) in dict {
-                self.member(&mut path, base, depth, &key, value)?;
+                self.member(&mut path, base, depth, inside, &key, value)?;
             }
             Ok(())
         } else if let Ok(mapping) = object.cast::<PyMapping>() {
             for item in mapping.items()? {
                 let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
-                self.member(&mut path, base, depth, &key, value)?;
+                self.member(&mut path, base, depth, inside, &key, value)?;
             }
             Ok(())
         } else if is_list(&object) {
-            self.begin_list(attribute);
-            self.list(&path, &object, attribute.is_some(), elements.is_some())
+            self.begin_list(attribute, inside);
+            self.list(&path, depth, &object, attribute.is_some(), elements.is_some())
         } else if let Some(attribute) = attribute {
-            self.event.begin(attribute);
-            self.scalar(&path, &object)
+            self.begin(attribute, inside);
+            if !self.scalar(&path, &object)? {
+                self.none(inside);
+            }
+            Ok(())
         } else {
             Ok(())
         }
@@ -210,6 +217,7 @@ impl<'py> Decoder<'_, 'py> {
         path: &mut String,
         base: usize,
         depth: usize,
+        inside: bool,
         key: &Bound<'py, PyAny>,
         value: Bound<'py, PyAny>,
     ) -> PyResult<()> {
@@ -237,8 +245,8 @@ impl<'py> Decoder<'_, 'py> {
         };
         if value.is_none() {
             if let Some(attribute) = mention.attribute {
-                self.event.begin(attribute);
-                self.event.null();
+                self.begin(attribute, inside);
+                self.none(inside);
             }
             return Ok(());
         }
@@ -247,35 +255,66 @@ impl<'py> Decoder<'_, 'py> {
         let elements = mention.attribute.is_some_and(|attribute| self.attributes.asks_elements(attribute));
         match mention.attribute {
             attribute if elements => {
-                self.waiting.push(Waiting { path: path.clone(), depth: depth + 1, attribute, object: value });
+                let (path, depth, object) = (path.clone(), depth + 1, value);
+                self.waiting.push(Waiting { path, depth, attribute, inside, object });
                 Ok(())
             }
             Some(attribute) if scalar => {
-                self.event.begin(attribute);
-                self.scalar(path, &value)
+                self.begin(attribute, inside);
+                if !self.scalar(path, &value)? {
+                    self.none(inside);
+                }
+                Ok(())
             }
             None if scalar => Ok(()),
             attribute if is_plain_list(&value) => {
-                self.begin_list(attribute);
-                self.list(path, &value, attribute.is_some(), false)
+                self.begin_list(attribute, inside);
+                self.list(path, depth, &value, attribute.is_some(), false)
             }
             attribute => {
-                self.waiting.push(Waiting { path: path.clone(), depth: depth + 1, attribute, object: value });
+                let (path, depth, object) = (path.clone(), depth + 1, value);
+                self.waiting.push(Waiting { path, depth, attribute, inside, object });
                 Ok(())
             }
         }
     }
 
-    fn begin_list(&mut self, attribute: Option<AttributeId>) {
-        if let Some(attribute) = attribute {
+    /// Begins an attribute, or what an element of a list around it has for it.
+    fn begin(&mut self, attribute: AttributeId, inside: bool) {
+        if inside {
+            self.event.begin_element(attribute);
+        } else {
             self.event.begin(attribute);
+        }
+    }
+
+    /// A null, which counts for an attribute, but not among the values of many elements.
+    fn none(&mut self, inside: bool) {
+        if inside {
+            self.event.other_element();
+        } else {
+            self.event.null();
+        }
+    }
+
+    fn begin_list(&mut self, attribute: Option<AttributeId>, inside: bool) {
+        if let Some(attribute) = attribute {
+            self.begin(attribute, inside);
             self.event.list();
         }
     }
 
-    /// Reads a list; one that is not wanted itself stands where mentioned attributes could hide in
-    /// objects, and is only looked through for those.
-    fn list(&mut self, path: &str, list: &Bound<'py, PyAny>, wanted: bool, elements: bool) -> PyResult<()> {
+    /// Reads a list; its objects wait to be read. One that is not wanted itself is only looked through
+    /// for those.
+    fn list(
+        &mut self,
+        path: &str,
+        depth: usize,
+        list: &Bound<'py, PyAny>,
+        wanted: bool,
+        elements: bool,
+    ) -> PyResult<()> {
+        let below = self.attributes.mention(path).is_some_and(|mention| mention.prefix);
         for item in list.try_iter()? {
             let item = item?;
             if item.is_none() {
@@ -284,29 +323,49 @@ impl<'py> Decoder<'_, 'py> {
                 }
                 continue;
             }
-            if !is_scalar(&item) && (is_list(&item) || item.cast::<PyMapping>().is_ok()) {
+            if !is_scalar(&item) && item.cast::<PyMapping>().is_ok() {
+                if wanted {
+                    self.event.other_element();
+                }
+                if below {
+                    let (path, depth) = (path.to_owned(), depth + 1);
+                    self.waiting.push(Waiting { path, depth, attribute: None, inside: true, object: item });
+                }
+                continue;
+            }
+            if !is_scalar(&item) && is_list(&item) {
                 if elements {
                     self.event.other_element();
                     continue;
                 }
                 let message = format!(
-                    "a {} inside the list `{}`; lists hold strings, numbers and booleans",
+                    "a {} inside the list `{}`; lists hold strings, numbers, booleans and objects",
                     type_name(&item),
                     shorten(path)
                 );
                 return Err(error::event(list.py(), &message));
             }
-            if wanted {
-                self.scalar(path, &item)?;
+            if wanted && !self.scalar(path, &item)? {
+                self.event.other_element();
             }
         }
         Ok(())
     }
 
-    fn scalar(&mut self, path: &str, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        match with_value(value, |value| self.event.push(value, self.limits)) {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(error::raise(value.py(), &error)),
+    /// Reads one value; false where it is none, such as NaN.
+    fn scalar(&mut self, path: &str, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+        let pushed = with_value(value, |value| match value {
+            ValueRef::Network(_) => Ok(false),
+            value => self.event.push(value, self.limits).map(|()| true),
+        });
+        match pushed {
+            Ok(Some(Ok(true))) => Ok(true),
+            Ok(Some(Ok(false))) => {
+                let message = format!("the attribute `{}`: a network is no value of an event", shorten(path));
+                Err(error::event(value.py(), &message))
+            }
+            Ok(None) => Ok(false),
+            Ok(Some(Err(error))) => Err(error::raise(value.py(), &error)),
             Err(Refusal::Reason(reason)) => {
                 Err(error::event(value.py(), &format!("the attribute `{}`: {reason}", shorten(path))))
             }
@@ -338,6 +397,7 @@ fn is_list(object: &Bound<'_, PyAny>) -> bool {
         || object.is_instance_of::<PyTuple>()
         || object.is_instance_of::<PySet>()
         || object.is_instance_of::<PyFrozenSet>()
+        || is_array(object)
 }
 
 /// The names of the attributes that expressions ask about.

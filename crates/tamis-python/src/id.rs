@@ -12,6 +12,10 @@ pub fn try_read(object: &Bound<'_, PyAny>) -> Option<tamis::Id> {
         text.to_str().ok().map(tamis::Id::from)
     } else if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
         object.extract::<i64>().ok().map(tamis::Id::from)
+    } else if object.get_type().module().is_ok_and(|module| module == "numpy") {
+        // NumPy's integers are none of Python's, but say which one they are.
+        let number = object.call_method0("__index__").ok()?;
+        number.extract::<i64>().ok().map(tamis::Id::from)
     } else {
         None
     }

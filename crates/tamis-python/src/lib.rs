@@ -19,6 +19,7 @@ mod items;
 mod lab;
 mod limits;
 mod manifest;
+mod objects;
 mod rank;
 mod refused;
 mod subscription;

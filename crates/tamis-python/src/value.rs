@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use tamis::{LocalTime, Value, ValueRef};
 
-use crate::error::{shorten, type_name};
+use crate::error::{self, shorten, type_name};
+use crate::objects::{self, Object};
 
 /// Why a Python object stands for no value.
 pub enum Refusal {
@@ -16,37 +17,45 @@ pub enum Refusal {
     Python(PyErr),
 }
 
-/// Calls `take` with the value that a Python object stands for. Runs no Python code for objects of
-/// the built-in types.
-pub fn with_value<T>(object: &Bound<'_, PyAny>, take: impl FnOnce(ValueRef<'_>) -> T) -> Result<T, Refusal> {
+/// Calls `take` with the value that a Python object stands for; `None` for NaN and times that are none,
+/// which are nulls. Runs no Python code for objects of the built-in types.
+pub fn with_value<T>(
+    object: &Bound<'_, PyAny>,
+    take: impl FnOnce(ValueRef<'_>) -> T,
+) -> Result<Option<T>, Refusal> {
     let refuse = |reason: &str| Err(Refusal::Reason(reason.to_owned()));
     if let Ok(text) = object.cast::<PyString>() {
         return match text.to_str() {
-            Ok(text) => Ok(take(ValueRef::String(text))),
+            Ok(text) => Ok(Some(take(ValueRef::String(text)))),
             Err(_) => refuse("the string holds a lone surrogate, which is not Unicode text"),
         };
     }
     if let Ok(boolean) = object.cast::<PyBool>() {
-        return Ok(take(ValueRef::Boolean(boolean.is_true())));
+        return Ok(Some(take(ValueRef::Boolean(boolean.is_true()))));
     }
     if let Ok(float) = object.cast::<PyFloat>() {
-        return match ValueRef::number(float.value()) {
-            Some(value) => Ok(take(value)),
-            None => refuse(&format!("{} is no value", float.value())),
-        };
+        return Ok(ValueRef::number(float.value()).map(take));
     }
     // Integers, and what is exactly one without being Python's own, such as NumPy's.
     if is_integer(object) {
         return match object.extract::<i64>() {
-            Ok(number) => Ok(take(ValueRef::Integer(number))),
+            Ok(number) => Ok(Some(take(ValueRef::Integer(number)))),
             Err(failure) if failure.is_instance_of::<PyOverflowError>(object.py()) => {
-                refuse("the integer does not fit 64 bits; pass it as a string")
+                objects::read_large_integer(object).map(|value| Some(take(value.as_ref())))
             }
             Err(failure) => Err(Refusal::Python(failure)),
         };
     }
-    let found = shorten(&type_name(object));
-    refuse(&format!("a value is a string, an integer, a float or a boolean, not {found}"))
+    match objects::read(object)? {
+        Object::Null => Ok(None),
+        Object::Value(value) => Ok(Some(take(value.as_ref()))),
+        Object::Unknown => {
+            let found = shorten(&type_name(object));
+            refuse(&format!(
+                "a value is a string, a number, a boolean, a time, an interval or an address, not {found}"
+            ))
+        }
+    }
 }
 
 fn is_integer(object: &Bound<'_, PyAny>) -> bool {
@@ -55,7 +64,13 @@ fn is_integer(object: &Bound<'_, PyAny>) -> bool {
 
 /// The value that a Python object stands for.
 pub fn read(object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
-    with_value(object, |value| value.to_value())
+    match with_value(object, |value| value.to_value())? {
+        Some(Value::Float(float)) if float.get().is_infinite() => {
+            Err(Refusal::Reason(format!("{} is no value", float.get())))
+        }
+        Some(value) => Ok(value),
+        None => Err(Refusal::Reason(format!("{} is no value", error::shown(object)))),
+    }
 }
 
 /// The Python object for a value.

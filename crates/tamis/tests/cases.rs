@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tamis::{
     ATree, ATreeOptions, Algorithm, Attributes, Cnf, Compiled, Dewey, Error, Event, Id, Index, Interval,
-    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, Truth,
+    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, TimeZone, Truth, Value,
     explain, from_json, parse, to_json,
 };
 
@@ -39,13 +39,26 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> 
 
 /// The truth of an expression on an event by explanation, checked against every matcher.
 fn truth(expression: &str, event: &str, missing: Missing) -> Result<Truth, String> {
+    judge(expression, TimeZone::default(), missing, |attributes, limits| {
+        let mut decoded = Event::default();
+        decoded.decode_json(event.as_bytes(), attributes, limits)?;
+        Ok(decoded)
+    })
+}
+
+/// The same for an event that `decode` makes.
+fn judge(
+    expression: &str,
+    zone: TimeZone,
+    missing: Missing,
+    decode: impl Fn(&Attributes, &Limits) -> tamis::Result<Event>,
+) -> Result<Truth, String> {
     let limits = Limits::default();
     let expression = parse(expression, &limits).map_err(|error| error.to_string())?;
-    let attributes = Attributes::new(missing, &limits, tamis::TimeZone::default());
+    let attributes = Attributes::new(missing, &limits, zone);
     attributes.learn(&expression).map_err(|error| error.to_string())?;
     let scan = Scan::new([&expression], &attributes, missing);
-    let mut decoded = Event::default();
-    decoded.decode_json(event.as_bytes(), &attributes, &limits).map_err(|error| error.to_string())?;
+    let decoded = decode(&attributes, &limits).map_err(|error| error.to_string())?;
     let truth = explain(&expression, &decoded, &attributes, missing).truth();
     let compiled = Compiled::new([&expression], &attributes, missing, &[]);
     let atree = ATree::compile([&expression], &attributes, missing, ATreeOptions::default());
@@ -233,4 +246,61 @@ fn one_index_answers_every_semantic_case() {
             }
         }
     }
+}
+
+/// The value of a literal; `None` for a null.
+fn literal(text: &str) -> Option<Value> {
+    if text == "null" {
+        return None;
+    }
+    let expression = parse(&format!("x = {text}"), &Limits::default()).unwrap();
+    match expression.predicates().next().unwrap().test() {
+        tamis::Test::Equal(value) => Some(value.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An event whose values are given as literals.
+fn typed_event(case: &toml::Table, attributes: &Attributes, limits: &Limits) -> tamis::Result<Event> {
+    let mut event = Event::default();
+    for (name, given) in case["event"].as_table().unwrap() {
+        event.begin(attributes.intern(&name.as_str().into()));
+        match given.as_array() {
+            None => match literal(given.as_str().unwrap()) {
+                Some(value) => event.push(value.as_ref(), limits)?,
+                None => event.null(),
+            },
+            Some(list) => {
+                event.list();
+                for item in list {
+                    match literal(item.as_str().unwrap()) {
+                        Some(value) => event.push(value.as_ref(), limits)?,
+                        None => event.other_element(),
+                    }
+                }
+            }
+        }
+    }
+    event.finish(attributes)?;
+    Ok(event)
+}
+
+#[test]
+fn values_of_all_types() {
+    let mut files = 0;
+    for entry in std::fs::read_dir(testdata("values")).unwrap() {
+        files += 1;
+        run(&entry.unwrap().path(), |case| {
+            let zone = case.get("time_zone").map_or("UTC", |zone| zone.as_str().unwrap());
+            let zone = TimeZone::named(zone).unwrap();
+            for (missing, key) in [(Missing::Unknown, "unknown"), (Missing::False, "false")] {
+                let found = judge(text(case, "expression"), zone.clone(), missing, |attributes, limits| {
+                    typed_event(case, attributes, limits)
+                })?;
+                expect(key, found.word(), text(case, key))?;
+            }
+            Ok(())
+        });
+    }
+    assert!(files >= 5);
 }

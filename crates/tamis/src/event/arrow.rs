@@ -14,13 +14,15 @@ use arrow_array::types::{
     UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeStringArray, PrimitiveArray, RecordBatch,
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, GenericListViewArray, OffsetSizeTrait, LargeStringArray, PrimitiveArray, RecordBatch,
     StringArray, StringViewArray,
 };
 use arrow_schema::DataType;
 
 use super::attributes::Reserved;
 use super::checked::{self, Checked, Damage};
+use super::nested::{Nested, Target, nested_entry};
+use super::typed::{NO_RUN, Typed, runs};
 use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
@@ -45,6 +47,8 @@ pub struct ArrowEvents {
     whole: Option<ArrayRef>,
     /// The numbers of the attributes above stay theirs.
     reserved: Vec<Reserved>,
+    /// Columns of types without a meaning here.
+    refused: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -52,7 +56,7 @@ struct Field {
     name: String,
     attribute: AttributeId,
     items: Items,
-    /// The structs around the column, where one may be null.
+    /// The structs and lists around the column, from outside.
     around: Vec<ArrayRef>,
 }
 
@@ -60,7 +64,7 @@ struct Field {
 struct Map {
     prefix: String,
     names: Items,
-    items: Items,
+    values: Nested,
     entries: ArrayRef,
     around: Vec<ArrayRef>,
 }
@@ -127,6 +131,11 @@ pub(crate) enum Items {
     Dictionary(Box<Items>, Box<Items>, usize),
     /// Where each row's items lie.
     List(ArrayRef, Box<Items>),
+    /// Which item each row has.
+    Runs(Vec<usize>, Box<Items>),
+    Typed(Typed),
+    /// Objects, which are no values themselves.
+    Objects,
 }
 
 /// One item of an array.
@@ -137,6 +146,8 @@ pub(crate) enum Item<'a> {
     Range(&'a Items, usize, usize),
     /// What stands there cannot be read.
     Damaged(Damage),
+    /// What stands there is no value, for this reason.
+    Refused(&'static str),
 }
 
 impl ArrowEvents {
@@ -151,13 +162,14 @@ impl ArrowEvents {
             documents: None,
             whole: None,
             reserved: Vec::new(),
+            refused: Vec::new(),
         };
         let _pin = attributes.pin();
         let Some(column) = column else {
             for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-                events.add(field.name().clone(), array, &[], attributes)?;
+                events.add(field.name().clone(), array, &[], attributes);
             }
-            return Ok(events);
+            return events.complete();
         };
         let array = find_column(batch, column)?;
         events.json = Texts::new(column, array)?;
@@ -165,7 +177,7 @@ impl ArrowEvents {
             _ if events.json.is_some() => {}
             DataType::Struct(_) | DataType::Map(..) => {
                 events.whole = Some(array.clone());
-                events.add(String::new(), array, &[], attributes)?;
+                events.add(String::new(), array, &[], attributes);
             }
             other => {
                 return Err(Error::event(format!(
@@ -173,7 +185,25 @@ impl ArrowEvents {
                 )));
             }
         }
-        Ok(events)
+        events.complete()
+    }
+
+    /// Fails where columns are asked about whose types have no meaning.
+    fn complete(self) -> Result<ArrowEvents> {
+        if self.refused.is_empty() {
+            return Ok(self);
+        }
+        let one = self.refused.len() == 1;
+        Err(Error::event(format!(
+            "{} {}; cast {} to a string, a number, a boolean, a time or an interval",
+            if one {
+                "an attribute has an Arrow type without a meaning here:"
+            } else {
+                "attributes have Arrow types without a meaning here:"
+            },
+            self.refused.join(", "),
+            if one { "it" } else { "them" }
+        )))
     }
 
     /// Has the events' documents read from a column of texts or bytes; a null is no document.
@@ -206,13 +236,7 @@ impl ArrowEvents {
     }
 
     /// Adds a column and what lies below it; `name` is empty for a column that holds whole events.
-    fn add(
-        &mut self,
-        name: String,
-        array: &ArrayRef,
-        around: &[ArrayRef],
-        attributes: &Attributes,
-    ) -> Result<()> {
+    fn add(&mut self, name: String, array: &ArrayRef, around: &[ArrayRef], attributes: &Attributes) {
         let mention = attributes.mention(&name);
         let below = name.is_empty() || mention.is_some_and(|mention| mention.prefix);
         let attribute = mention.and_then(|mention| mention.attribute);
@@ -225,29 +249,70 @@ impl ArrowEvents {
                 let mut around = around.to_vec();
                 around.push(array.clone());
                 for (field, column) in fields.iter().zip(array.as_struct().columns()) {
-                    self.add(dotted(&name, field.name()), column, &around, attributes)?;
+                    self.add(dotted(&name, field.name()), column, &around, attributes);
                 }
             }
             DataType::Struct(_) => {}
             DataType::Map(..) if below => {
                 let map = array.as_map();
-                self.maps.push(Map {
-                    names: Items::new(&name, map.keys())?,
-                    items: Items::new(&name, map.values())?,
-                    prefix: name,
-                    entries: array.clone(),
-                    around: around.to_vec(),
-                });
+                match (Items::new(&name, map.keys()), Nested::new(&name, map.values())) {
+                    (Ok(names), Ok(values)) => {
+                        let (entries, around) = (array.clone(), around.to_vec());
+                        self.maps.push(Map { names, values, prefix: name, entries, around });
+                    }
+                    _ => self.refused.push(refusal(&name, array)),
+                }
             }
             DataType::Map(..) => {}
+            _ if objects(array).is_some() => {
+                // A list of objects: attributes below it have the values of all elements.
+                if let Some(attribute) = attribute {
+                    let items = Items::List(array.clone(), Box::new(Items::Objects));
+                    self.fields.push(Field { name: name.clone(), attribute, items, around: around.to_vec() });
+                }
+                if let Some(elements) = objects(array).filter(|_| below) {
+                    let mut around = around.to_vec();
+                    around.push(array.clone());
+                    self.add_elements(name, elements, &around, attributes);
+                }
+            }
             _ => {
                 if let Some(attribute) = attribute {
-                    let items = Items::new(&name, array)?;
-                    self.fields.push(Field { name, attribute, items, around: around.to_vec() });
+                    match Items::new(&name, array) {
+                        Ok(items) => {
+                            self.fields.push(Field { name, attribute, items, around: around.to_vec() });
+                        }
+                        Err(_) => self.refused.push(refusal(&name, array)),
+                    }
                 }
             }
         }
-        Ok(())
+    }
+
+    /// Adds what lies below the elements of a list, which are structs or maps.
+    fn add_elements(
+        &mut self,
+        name: String,
+        elements: &ArrayRef,
+        around: &[ArrayRef],
+        attributes: &Attributes,
+    ) {
+        if let DataType::Struct(fields) = elements.data_type() {
+            let mut around = around.to_vec();
+            around.push(elements.clone());
+            for (field, column) in fields.iter().zip(elements.as_struct().columns()) {
+                self.add(dotted(&name, field.name()), column, &around, attributes);
+            }
+        } else if let DataType::Map(..) = elements.data_type() {
+            let map = elements.as_map();
+            match (Items::new(&name, map.keys()), Nested::new(&name, map.values())) {
+                (Ok(names), Ok(values)) => {
+                    let (entries, around) = (elements.clone(), around.to_vec());
+                    self.maps.push(Map { names, values, prefix: name, entries, around });
+                }
+                _ => self.refused.push(refusal(&name, elements)),
+            }
+        }
     }
 
     /// Reads the event of a row, replacing what the event held.
@@ -272,40 +337,37 @@ impl ArrowEvents {
         event.clear();
         let _pin = attributes.pin();
         for (attribute, array, around) in &self.nulls {
-            if array.is_null(row) && around.iter().all(|array| array.is_valid(row)) {
+            if !inside_list(around) && array.is_null(row) && around.iter().all(|array| array.is_valid(row)) {
                 event.begin(*attribute);
                 event.null();
             }
         }
         for field in &self.fields {
-            if field.around.iter().all(|array| array.is_valid(row)) {
+            let name = || field.name.clone();
+            if inside_list(&field.around) {
+                each(&field.around, row, &mut |position| {
+                    event.begin_element(field.attribute);
+                    read(&field.items, position, event, limits, true, &name)
+                })?;
+            } else if field.around.iter().all(|array| array.is_valid(row)) {
                 event.begin(field.attribute);
-                read(&field.items, row, event, limits, &|| field.name.clone())?;
+                read(&field.items, row, event, limits, false, &name)?;
             }
         }
         for map in &self.maps {
-            if map.entries.is_null(row) || map.around.iter().any(|array| array.is_null(row)) {
-                continue;
-            }
-            let entries = map.entries.as_map();
-            let wrong = |what: &str, damage: Damage| {
-                Error::event(format!("the {what} `{}`: {}", shorten(&map.prefix), damage.reason()))
-            };
-            let (start, end) = checked::range(entries.value_offsets(), row, entries.entries().len())
-                .map_err(|damage| wrong("map", damage))?;
-            for entry in start..end {
-                let key = match map.names.get(entry) {
-                    Some(Item::Value(ValueRef::String(key))) => key,
-                    Some(Item::Damaged(damage)) => return Err(wrong("key of the map", damage)),
-                    _ => return Err(Error::event("the keys of a map of attributes are strings")),
-                };
-                let name = || dotted(&map.prefix, key);
-                let mention = attributes.mention(&name());
-                if let Some(attribute) = mention.and_then(|mention| mention.attribute) {
-                    event.begin(attribute);
-                    read(&map.items, entry, event, limits, &name)?;
+            let inside = inside_list(&map.around);
+            each(&map.around, row, &mut |position| {
+                if map.entries.is_null(position) {
+                    return Ok(());
                 }
-            }
+                let (start, end) = item_range(&map.entries, position)
+                    .map_err(|damage| damaged("map", &map.prefix, damage))?;
+                let mut target = Target { event: &mut *event, attributes, limits };
+                for entry in start..end {
+                    nested_entry(&map.names, entry, &map.prefix, &map.values, inside, &mut target)?;
+                }
+                Ok(())
+            })?;
         }
         event.finish(attributes)
     }
@@ -319,38 +381,110 @@ fn find_column<'b>(batch: &'b RecordBatch, column: &str) -> Result<&'b ArrayRef>
     })
 }
 
-fn dotted(prefix: &str, name: &str) -> String {
+pub(super) fn dotted(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
 }
 
-/// Adds what stands at a position to the attribute begun last.
-fn read(
+/// A column and its type, for messages.
+fn refusal(name: &str, array: &ArrayRef) -> String {
+    format!("`{}` ({})", shorten(name), shorten(&array.data_type().to_string()))
+}
+
+/// The items of all rows of a list or map.
+pub(super) fn list_values(array: &ArrayRef) -> Option<&ArrayRef> {
+    Some(match array.data_type() {
+        DataType::List(_) => array.as_list::<i32>().values(),
+        DataType::LargeList(_) => array.as_list::<i64>().values(),
+        DataType::FixedSizeList(..) => array.as_fixed_size_list().values(),
+        DataType::ListView(_) => array.as_list_view::<i32>().values(),
+        DataType::LargeListView(_) => array.as_list_view::<i64>().values(),
+        _ => return None,
+    })
+}
+
+/// The elements of a list, where they are structs or maps.
+fn objects(array: &ArrayRef) -> Option<&ArrayRef> {
+    list_values(array).filter(|items| matches!(items.data_type(), DataType::Struct(_) | DataType::Map(..)))
+}
+
+/// Where the items of a row of a list or map lie.
+pub(super) fn item_range(array: &ArrayRef, row: usize) -> Checked<(usize, usize)> {
+    fn view<O: OffsetSizeTrait>(list: &GenericListViewArray<O>, row: usize) -> Checked<(usize, usize)> {
+        let (start, size) = (list.value_offsets()[row].to_usize(), list.value_sizes()[row].to_usize());
+        let (start, size) = start.zip(size).ok_or(Damage::Offsets)?;
+        let end = start.checked_add(size).filter(|end| *end <= list.values().len());
+        end.map(|end| (start, end)).ok_or(Damage::Offsets)
+    }
+    match array.data_type() {
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            checked::range(list.value_offsets(), row, list.values().len())
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            checked::range(list.value_offsets(), row, list.values().len())
+        }
+        DataType::ListView(_) => view(array.as_list_view::<i32>(), row),
+        DataType::LargeListView(_) => view(array.as_list_view::<i64>(), row),
+        DataType::Map(..) => {
+            let map = array.as_map();
+            checked::range(map.value_offsets(), row, map.entries().len())
+        }
+        _ => {
+            // An offset of 32 bits would not do.
+            let length = array.as_fixed_size_list().value_length() as usize;
+            Ok((row * length, (row + 1) * length))
+        }
+    }
+}
+
+/// An error about the list or map that a row has under a name.
+pub(super) fn damaged(what: &str, name: &str, damage: Damage) -> Error {
+    Error::event(format!("the {what} `{}`: {}", shorten(name), damage.reason()))
+}
+
+/// Whether a list stands among what is around a column.
+fn inside_list(around: &[ArrayRef]) -> bool {
+    around.iter().any(|array| !matches!(array.data_type(), DataType::Struct(_)))
+}
+
+/// Calls `found` with the positions that a row has in a column, given what is around it.
+fn each(around: &[ArrayRef], row: usize, found: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
+    let Some((outer, inner)) = around.split_first() else { return found(row) };
+    if outer.is_null(row) {
+        return Ok(());
+    }
+    if let DataType::Struct(_) = outer.data_type() {
+        return each(inner, row, found);
+    }
+    let (start, end) = item_range(outer, row).map_err(|damage| Error::event(damage.reason()))?;
+    (start..end).try_for_each(|element| each(inner, element, found))
+}
+
+/// Adds what stands at a position to the attribute begun last, or to its values from many elements.
+pub(super) fn read(
     items: &Items,
     position: usize,
     event: &mut Event,
     limits: &Limits,
+    inside: bool,
     name: &dyn Fn() -> String,
 ) -> Result<()> {
     let wrong = |reason: &str| Error::event(format!("the attribute `{}`: {reason}", shorten(&name())));
     match items.get(position) {
-        None => {
-            return Err(wrong("the value is NaN, infinite, or an integer beyond 64 bits, which is no value"));
-        }
-        Some(Item::Null) => event.null(),
+        None | Some(Item::Null) if inside => event.other_element(),
+        None | Some(Item::Null) => event.null(),
         Some(Item::Damaged(damage)) => return Err(wrong(damage.reason())),
         Some(Item::Value(value)) => event.push(value, limits)?,
+        Some(Item::Refused(reason)) => return Err(wrong(reason)),
         Some(Item::Range(items, start, end)) => {
             event.list();
             for position in start..end {
                 match items.get(position) {
-                    None => {
-                        return Err(wrong(
-                            "a value of the list is NaN, infinite, or an integer beyond 64 bits",
-                        ));
-                    }
-                    Some(Item::Null) => event.other_element(),
+                    None | Some(Item::Null) => event.other_element(),
                     Some(Item::Damaged(damage)) => return Err(wrong(damage.reason())),
                     Some(Item::Value(value)) => event.push(value, limits)?,
+                    Some(Item::Refused(reason)) => return Err(wrong(reason)),
                     Some(Item::Range(..)) => return Err(wrong("a list inside a list")),
                 }
             }
@@ -361,7 +495,12 @@ fn read(
 
 impl Items {
     pub fn new(name: &str, array: &ArrayRef) -> Result<Items> {
-        let list = |items: &ArrayRef| Ok(Items::List(Arc::clone(array), Box::new(Items::new(name, items)?)));
+        if let Some(items) = list_values(array) {
+            return Ok(Items::List(Arc::clone(array), Box::new(Items::new(name, items)?)));
+        }
+        if let Some((values, places)) = runs(array) {
+            return Ok(Items::Runs(places, Box::new(Items::new(name, &values)?)));
+        }
         Ok(match array.data_type() {
             DataType::Null => Items::Null,
             DataType::Boolean => Items::Boolean(array.as_boolean().clone()),
@@ -384,15 +523,16 @@ impl Items {
                 let values = Items::new(name, dictionary.values())?;
                 Items::Dictionary(Box::new(keys), Box::new(values), dictionary.values().len())
             }
-            DataType::List(_) => return list(array.as_list::<i32>().values()),
-            DataType::LargeList(_) => return list(array.as_list::<i64>().values()),
-            DataType::FixedSizeList(..) => return list(array.as_fixed_size_list().values()),
-            other => {
-                return Err(Error::event(format!(
-                    "the attribute `{}` has the Arrow type {other}; cast it to a string, a number or a boolean",
-                    shorten(name)
-                )));
-            }
+            other => match Typed::new(array) {
+                Some(typed) => Items::Typed(typed),
+                None => {
+                    return Err(Error::event(format!(
+                        "the attribute `{}` has the Arrow type {other}, which has no meaning here; cast it to a \
+                         string, a number, a boolean, a time or an interval",
+                        shorten(name)
+                    )));
+                }
+            },
         })
     }
 
@@ -410,16 +550,29 @@ impl Items {
         format!("{}{more}", bytes[..bytes.len().min(SHOWN)].escape_ascii())
     }
 
-    /// What stands at a position; `None` for a number that no value holds.
+    /// The text at a position; `None` where something else stands there.
+    pub fn text(&self, position: usize) -> Checked<Option<&str>> {
+        match self.get(position) {
+            Some(Item::Value(ValueRef::String(text))) => Ok(Some(text)),
+            Some(Item::Damaged(damage)) => Err(damage),
+            _ => Ok(None),
+        }
+    }
+
+    /// What stands at a position; `None` for NaN.
     pub fn get(&self, position: usize) -> Option<Item<'_>> {
         fn integer<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, position: usize) -> Option<Item<'_>>
         where
-            T::Native: TryInto<i64>,
+            T::Native: Into<i128>,
         {
             if array.is_null(position) {
                 return Some(Item::Null);
             }
-            array.value(position).try_into().ok().map(|number| Item::Value(ValueRef::Integer(number)))
+            let number: i128 = array.value(position).into();
+            match i64::try_from(number) {
+                Ok(number) => Some(Item::Value(ValueRef::Integer(number))),
+                Err(_) => ValueRef::decimal(number, 0).map(Item::Value),
+            }
         }
         fn text<'a>(is_null: bool, bytes: impl FnOnce() -> Checked<&'a [u8]>) -> Item<'a> {
             if is_null {
@@ -434,7 +587,7 @@ impl Items {
             if is_null { Some(Item::Null) } else { ValueRef::number(value()).map(Item::Value) }
         }
         match self {
-            Items::Null => Some(Item::Null),
+            Items::Null | Items::Objects => Some(Item::Null),
             Items::Boolean(array) if array.is_null(position) => Some(Item::Null),
             Items::Boolean(array) => Some(Item::Value(ValueRef::Boolean(array.value(position)))),
             Items::Int8(array) => integer(array, position),
@@ -459,25 +612,20 @@ impl Items {
                 }
                 _ => Some(Item::Damaged(Damage::Key)),
             },
+            Items::Runs(places, items) => match places[position] {
+                NO_RUN => Some(Item::Damaged(Damage::Offsets)),
+                place => items.get(place),
+            },
+            Items::Typed(typed) if typed.is_null(position) => Some(Item::Null),
+            Items::Typed(typed) => match typed.get(position) {
+                Ok(value) => value.map(Item::Value),
+                Err(reason) => Some(Item::Refused(reason)),
+            },
             Items::List(array, _) if array.is_null(position) => Some(Item::Null),
-            Items::List(array, items) => {
-                let range = match array.data_type() {
-                    DataType::List(_) => {
-                        let list = array.as_list::<i32>();
-                        checked::range(list.value_offsets(), position, list.values().len())
-                    }
-                    DataType::LargeList(_) => {
-                        let list = array.as_list::<i64>();
-                        checked::range(list.value_offsets(), position, list.values().len())
-                    }
-                    _ => {
-                        // An offset of 32 bits would not do.
-                        let length = array.as_fixed_size_list().value_length() as usize;
-                        Ok((position * length, (position + 1) * length))
-                    }
-                };
-                Some(range.map_or_else(Item::Damaged, |(start, end)| Item::Range(items, start, end)))
-            }
+            Items::List(array, items) => Some(match item_range(array, position) {
+                Ok((start, end)) => Item::Range(items, start, end),
+                Err(damage) => Item::Damaged(damage),
+            }),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 
-use super::{AttributeId, Attributes, Event};
+use super::{AttributeId, Attributes, Event, Mention};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::{self, Limits};
@@ -65,33 +65,74 @@ struct Reader<'e, 'j> {
     limits: &'e Limits,
 }
 
+/// An object or a list that is being read.
+struct Open {
+    /// The length of its name in `path`.
+    base: usize,
+    /// Whether its first member or element has been asked for.
+    started: bool,
+    list: Option<List>,
+    /// The attribute whose elements are asked about one by one, and where its text begins.
+    asked: Option<(AttributeId, usize)>,
+}
+
+/// A list whose elements may be objects.
+struct List {
+    /// The attribute whose values are the list's.
+    attribute: Option<AttributeId>,
+    /// Whether attributes are mentioned that lie in its objects.
+    below: bool,
+    /// Whether its elements are asked about one by one, whatever they are.
+    elements: bool,
+    /// Whether fields of an element stand behind the list's own.
+    interrupted: bool,
+}
+
 impl Reader<'_, '_> {
     fn object(&mut self) -> Result<()> {
         if self.peek()? != Peek::Object {
             return Err(self.wrong("an event is a JSON object"));
         }
-        // For every open object, the length of its name in `path`.
-        let mut open = vec![0];
         self.path.clear();
-        let mut first = true;
-        while let Some(&base) = open.last() {
-            if !self.key(first, base, open.len() > 1)? {
-                open.pop();
-                first = false;
-            } else if self.member()? {
-                limits::check("nesting of an event", "event_depth", open.len() + 1, self.limits.event_depth)?;
-                open.push(self.path.len());
-                first = true;
-            } else {
-                first = false;
+        let mut open = vec![Open { base: 0, started: false, list: None, asked: None }];
+        let (mut objects, mut lists) = (1, 0);
+        while let Some(last) = open.last_mut() {
+            self.path.truncate(last.base);
+            let started = std::mem::replace(&mut last.started, true);
+            let entered = match &mut last.list {
+                None => {
+                    if !self.key(!started, objects > 1)? {
+                        let asked = last.asked;
+                        open.pop();
+                        objects -= 1;
+                        self.ask(asked)?;
+                        continue;
+                    }
+                    self.member(lists > 0)?
+                }
+                Some(list) => match self.next_element(list, !started)? {
+                    None => {
+                        let asked = last.asked;
+                        open.pop();
+                        lists -= 1;
+                        self.ask(asked)?;
+                        continue;
+                    }
+                    Some(true) => Some(Open { base: 0, started: false, list: None, asked: None }),
+                    Some(false) => None,
+                },
+            };
+            if let Some(entered) = entered {
+                *(if entered.list.is_some() { &mut lists } else { &mut objects }) += 1;
+                limits::check("nesting of an event", "event_depth", objects, self.limits.event_depth)?;
+                open.push(Open { base: self.path.len(), ..entered });
             }
         }
         self.json.finish().map_err(|error| self.malformed(&error))
     }
 
-    /// Reads the next key of the object whose name has `base` bytes, and appends it to the path.
-    fn key(&mut self, first: bool, base: usize, nested: bool) -> Result<bool> {
-        self.path.truncate(base);
+    /// Reads the next key of an object and appends it to the path; false where there is none.
+    fn key(&mut self, first: bool, nested: bool) -> Result<bool> {
         let key = if first { self.json.known_object() } else { self.json.next_key() };
         match key {
             Ok(Some(key)) => {
@@ -106,67 +147,128 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads the value of the member; true where it is an object to be entered.
-    fn member(&mut self) -> Result<bool> {
-        let mention = self.attributes.mention(&self.path);
-        let peek = self.peek()?;
-        let Some(mention) = mention else {
-            self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
-            return Ok(false);
-        };
-        if peek == Peek::Object {
-            if let Some(attribute) =
-                mention.attribute.filter(|attribute| self.attributes.asks_shape(*attribute))
-            {
-                self.event.begin(attribute);
-                self.event.object();
-            }
-            if mention.prefix {
-                return Ok(true);
-            }
-        }
-        let Some(attribute) = mention.attribute else {
-            if peek == Peek::Array {
-                self.list(false, false)?;
-            } else {
-                self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
-            }
-            return Ok(false);
-        };
-        let elements = self.attributes.asks_elements(attribute);
-        let start = self.json.current_index();
-        self.read(attribute, peek, elements)?;
-        if elements {
-            let raw = self.json.slice_to_current(start);
-            self.elements(attribute, raw)?;
-        }
-        Ok(false)
+    fn skip(&mut self, peek: Peek) -> Result<()> {
+        self.json.known_skip(peek).map_err(|error| self.malformed(&error))
     }
 
-    /// Reads the value of an attribute; where elements are asked about, objects may be among them.
-    fn read(&mut self, attribute: AttributeId, peek: Peek, elements: bool) -> Result<()> {
-        match peek {
-            Peek::Object => {
-                self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
+    /// Reads the value of a member, which may stand `inside` an element of a list. Returns an object, or a
+    /// list, that is to be entered.
+    fn member(&mut self, inside: bool) -> Result<Option<Open>> {
+        let mention = self.attributes.mention(&self.path);
+        let peek = self.peek()?;
+        let Some(Mention { attribute, prefix: below }) = mention else {
+            self.skip(peek)?;
+            return Ok(None);
+        };
+        let start = self.json.current_index();
+        let asked = attribute.filter(|attribute| !inside && self.attributes.asks_elements(*attribute));
+        let asked = asked.map(|attribute| (attribute, start));
+        match (peek, attribute) {
+            (Peek::Object, _) => {
+                if let Some(attribute) = attribute.filter(|attribute| self.attributes.asks_shape(*attribute))
+                    && !inside
+                {
+                    self.event.begin(attribute);
+                    self.event.object();
+                }
+                if below {
+                    return Ok(Some(Open { base: 0, started: false, list: None, asked }));
+                }
+                self.skip(peek)?;
             }
-            Peek::Null => {
+            (Peek::Array, _) => {
+                if let Some(attribute) = attribute {
+                    self.begin(attribute, inside);
+                    self.event.list();
+                }
+                let list = List { attribute, below, elements: asked.is_some(), interrupted: false };
+                return Ok(Some(Open { base: 0, started: false, list: Some(list), asked }));
+            }
+            (_, None) => self.skip(peek)?,
+            (Peek::Null, Some(attribute)) => {
                 self.json.known_null().map_err(|error| self.malformed(&error))?;
-                self.event.begin(attribute);
-                self.event.null();
+                self.begin(attribute, inside);
+                self.none(inside);
             }
-            Peek::Array => {
-                self.event.begin(attribute);
-                self.event.list();
-                self.list(true, elements)?;
-            }
-            _ => {
-                self.event.begin(attribute);
+            (_, Some(attribute)) => {
+                self.begin(attribute, inside);
                 if !self.scalar(peek)? {
-                    self.event.null();
+                    self.none(inside);
                 }
             }
         }
-        Ok(())
+        self.ask(asked)?;
+        Ok(None)
+    }
+
+    /// Reads what was just read once more, element by element, where that is asked about.
+    fn ask(&mut self, asked: Option<(AttributeId, usize)>) -> Result<()> {
+        match asked {
+            None => Ok(()),
+            Some((list, start)) => {
+                let raw = self.json.slice_to_current(start);
+                self.elements(list, raw)
+            }
+        }
+    }
+
+    fn begin(&mut self, attribute: AttributeId, inside: bool) {
+        if inside {
+            self.event.begin_element(attribute);
+        } else {
+            self.event.begin(attribute);
+        }
+    }
+
+    /// A null, which counts for an attribute, but not among the values of many elements.
+    fn none(&mut self, inside: bool) {
+        if inside {
+            self.event.other_element();
+        } else {
+            self.event.null();
+        }
+    }
+
+    /// Reads the next element of a list: true where it is an object to be entered, `None` where there is
+    /// no element.
+    fn next_element(&mut self, list: &mut List, first: bool) -> Result<Option<bool>> {
+        let next = if first { self.json.known_array() } else { self.json.array_step() };
+        let Some(peek) = next.map_err(|error| self.malformed(&error))? else { return Ok(None) };
+        if let Some(attribute) = list.attribute.filter(|_| list.interrupted) {
+            self.event.resume(attribute);
+            list.interrupted = false;
+        }
+        let wanted = list.attribute.is_some();
+        match peek {
+            Peek::Array if list.elements => {
+                self.skip(peek)?;
+                self.event.other_element();
+            }
+            Peek::Array => {
+                let message = format!(
+                    "a list inside the list `{}`; lists hold strings, numbers, booleans and objects",
+                    shorten(&self.path)
+                );
+                return Err(self.wrong(&message));
+            }
+            Peek::Null | Peek::Object => {
+                if wanted {
+                    self.event.other_element();
+                }
+                if peek == Peek::Object && list.below {
+                    list.interrupted = true;
+                    return Ok(Some(true));
+                }
+                self.skip(peek)?;
+            }
+            _ if wanted => {
+                if !self.scalar(peek)? {
+                    self.event.other_element();
+                }
+            }
+            _ => self.skip(peek)?,
+        }
+        Ok(Some(false))
     }
 
     /// Reads the elements of a list, each as an event of its own; anything else is a list of one.
@@ -198,57 +300,49 @@ impl Reader<'_, '_> {
     /// Reads the element of a list, which may be anything.
     fn anything(&mut self) -> Result<()> {
         let (peek, it) = (self.peek()?, self.attributes.it());
-        if let Some(it) = it {
-            let elements = self.attributes.asks_elements(it);
-            let start = self.json.current_index();
-            if peek == Peek::Object {
+        match it {
+            Some(it) if peek == Peek::Object => {
                 self.event.begin(it);
                 self.event.object();
-            } else {
-                self.read(it, peek, elements)?;
-                if elements {
-                    let raw = self.json.slice_to_current(start);
-                    self.elements(it, raw)?;
-                }
-                return Ok(());
             }
+            Some(it) => return self.lone(it, peek),
+            None => {}
         }
         if peek == Peek::Object {
             return self.object();
         }
-        self.json.known_skip(peek).map_err(|error| self.malformed(&error))
+        self.skip(peek)
     }
 
-    /// Reads a list; one that is not wanted itself stands where mentioned attributes could hide in
-    /// objects, and is only looked through for those.
-    fn list(&mut self, wanted: bool, elements: bool) -> Result<()> {
-        let mut next = self.json.known_array().map_err(|error| self.malformed(&error))?;
-        while let Some(peek) = next {
-            match peek {
-                Peek::Null => {
-                    self.json.known_null().map_err(|error| self.malformed(&error))?;
-                    if wanted {
-                        self.event.other_element();
-                    }
+    /// Reads an element that is no object as the value of an attribute.
+    fn lone(&mut self, attribute: AttributeId, peek: Peek) -> Result<()> {
+        let start = self.json.current_index();
+        let elements = self.attributes.asks_elements(attribute);
+        match peek {
+            Peek::Array => {
+                self.event.begin(attribute);
+                self.event.list();
+                let mut list = List { attribute: Some(attribute), below: false, elements, interrupted: false };
+                let mut first = true;
+                while self.next_element(&mut list, first)?.is_some() {
+                    first = false;
                 }
-                Peek::Array | Peek::Object if elements => {
-                    self.json.known_skip(peek).map_err(|error| self.malformed(&error))?;
-                    self.event.other_element();
-                }
-                Peek::Array | Peek::Object => {
-                    let inner = if peek == Peek::Array { "a list" } else { "an object" };
-                    let message = format!(
-                        "{inner} inside the list `{}`; lists hold strings, numbers and booleans",
-                        shorten(&self.path)
-                    );
-                    return Err(self.wrong(&message));
-                }
-                _ if wanted => {
-                    self.scalar(peek)?;
-                }
-                _ => self.json.known_skip(peek).map_err(|error| self.malformed(&error))?,
             }
-            next = self.json.array_step().map_err(|error| self.malformed(&error))?;
+            Peek::Null => {
+                self.json.known_null().map_err(|error| self.malformed(&error))?;
+                self.event.begin(attribute);
+                self.event.null();
+            }
+            _ => {
+                self.event.begin(attribute);
+                if !self.scalar(peek)? {
+                    self.event.null();
+                }
+            }
+        }
+        if elements {
+            let raw = self.json.slice_to_current(start);
+            self.elements(attribute, raw)?;
         }
         Ok(())
     }

@@ -10,8 +10,11 @@ mod checked;
 mod elements;
 mod hierarchy;
 mod json;
+mod nested;
+mod parts;
 mod program;
 mod refused;
+mod typed;
 
 pub use arrow::ArrowEvents;
 pub(crate) use arrow::{Item, Items};
@@ -23,12 +26,12 @@ pub use refused::{OnError, RefusedEvents};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::error::{Error, Result};
-use crate::expression::shorten;
+use crate::error::Result;
 use crate::limits::{self, Limits};
 use crate::value::{Address, Date, Decimal, Duration, Float, Timestamp, Value, ValueRef};
 use attributes::Hierarchies;
 use elements::ElementList;
+use parts::Part;
 
 /// A list of more values than this is kept ascending and without repetition, so that matchers need not look at
 /// a value twice and can search it.
@@ -47,6 +50,8 @@ pub struct Event {
     addresses: Vec<Address>,
     /// The most values that it may have, by the limits it was filled under.
     allowed: usize,
+    /// Which values are times without an offset, until the event is complete.
+    locals: Vec<u32>,
     /// Kept for its memory: the name being decoded, and the parser's own buffer.
     path: String,
     tape: Vec<u8>,
@@ -71,6 +76,7 @@ struct Field {
     /// Whether a value came as a binary float, so that arithmetic is IEEE's.
     floating: bool,
     shape: Shape,
+    part: Part,
     start: u32,
     end: u32,
 }
@@ -207,6 +213,7 @@ impl Event {
         self.decimals.clear();
         self.addresses.clear();
         self.clear_elements();
+        self.locals.clear();
     }
 
     /// Begins an attribute; the values that follow are its values.
@@ -217,6 +224,7 @@ impl Event {
             null: false,
             floating: false,
             shape: Shape::Plain,
+            part: Part::Whole,
             start,
             end: start,
         });
@@ -311,8 +319,11 @@ impl Event {
                 self.addresses.push(value);
                 Stored::Address(self.addresses.len() as u32 - 1)
             }
-            // These stand in expressions only; what an event has is known by then.
-            ValueRef::Local(value) => Stored::Timestamp(value.at(0)),
+            ValueRef::Local(value) => {
+                self.locals.push(self.values.len() as u32);
+                Stored::Timestamp(value.at(0))
+            }
+            // Networks stand in expressions only.
             ValueRef::Network(value) => self.store(ValueRef::Address(value.ends().0)),
         }
     }
@@ -327,17 +338,16 @@ impl Event {
     /// Completes the event: an attribute given twice is an error. Terms are computed; values of an
     /// attribute with a hierarchy bring those above them.
     pub fn finish(&mut self, attributes: &Attributes) -> Result<()> {
-        if !self.fields.is_sorted_by(|a, b| a.attribute < b.attribute) {
-            self.fields.sort_unstable_by_key(|field| field.attribute);
-            for pair in self.fields.windows(2) {
-                if pair[0].attribute == pair[1].attribute {
-                    let name = attributes.name(pair[0].attribute).unwrap_or_default();
-                    return Err(Error::event(format!(
-                        "the attribute `{}` is given twice; write several values as a list",
-                        shorten(&name)
-                    )));
-                }
+        // Times without an offset are at home in the index's zone.
+        for position in self.locals.drain(..) {
+            if let Stored::Timestamp(time) = &mut self.values[position as usize]
+                && let Some(local) = time.local(0)
+            {
+                *time = attributes.time_zone().moment(local);
             }
+        }
+        if !self.fields.is_sorted_by(|a, b| a.attribute < b.attribute) {
+            self.join_parts(attributes)?;
         }
         if let Some(program) = attributes.program().filter(|_| !self.computed) {
             self.ask_elements(program.asked(), attributes.settings())?;

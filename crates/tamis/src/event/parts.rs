@@ -1,0 +1,83 @@
+//! Which values does a path through a list of objects have?
+//!
+//! Those of all elements. A decoder meets them element by element, so an attribute may be begun several
+//! times; before an event is complete, what belongs to one attribute is brought together.
+
+use super::{AttributeId, Attributes, Event, Field, Shape};
+use crate::error::{Error, Result};
+use crate::expression::shorten;
+use crate::limits;
+
+/// Where the values of a field come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Part {
+    /// From the attribute itself.
+    #[default]
+    Whole,
+    /// From one element of a list around it.
+    Element,
+    /// From the same list as the field before, behind an element with fields of its own.
+    Rest,
+}
+
+impl Event {
+    /// Begins what one element of a list has for an attribute; the values of all elements are its values.
+    pub fn begin_element(&mut self, attribute: AttributeId) {
+        self.begin(attribute);
+        if let Some(field) = self.fields.last_mut() {
+            field.part = Part::Element;
+            field.shape = Shape::List { others: 0 };
+        }
+    }
+
+    /// Goes on with a list that was begun before, and that fields of its elements have followed.
+    pub fn resume(&mut self, attribute: AttributeId) {
+        self.begin(attribute);
+        if let Some(field) = self.fields.last_mut() {
+            field.part = Part::Rest;
+            field.shape = Shape::List { others: 0 };
+        }
+    }
+
+    /// Orders the fields by attribute and makes one of all parts of each. An attribute that is given
+    /// twice, other than by elements of a list, is an error.
+    pub(super) fn join_parts(&mut self, attributes: &Attributes) -> Result<()> {
+        self.fields.sort_unstable_by_key(|field| (field.attribute, field.start, field.end));
+        let is_single = |pair: &[Field]| pair[0].attribute < pair[1].attribute;
+        if self.fields.windows(2).all(is_single) {
+            return Ok(());
+        }
+        let fields = std::mem::take(&mut self.fields);
+        for run in fields.chunk_by(|a, b| a.attribute == b.attribute) {
+            let whole = run.iter().filter(|field| field.part == Part::Whole).count();
+            let elements = run.iter().any(|field| field.part == Part::Element);
+            if whole > 1 || (whole == 1 && elements) {
+                let name = attributes.name(run[0].attribute).unwrap_or_default();
+                return Err(Error::event(format!(
+                    "the attribute `{}` is given twice; write several values as a list",
+                    shorten(&name)
+                )));
+            }
+            let count = run.iter().map(|field| (field.end - field.start) as usize).sum();
+            limits::check("values of a list", "list", count, attributes.settings().limits.list)?;
+            let field = if run.len() == 1 { run[0] } else { self.joined(run) };
+            self.fields.push(field);
+        }
+        Ok(())
+    }
+
+    /// One field of the values of several, which move behind all others.
+    fn joined(&mut self, run: &[Field]) -> Field {
+        let start = self.values.len() as u32;
+        let mut others = 0u32;
+        for field in run {
+            self.values.extend_from_within(field.start as usize..field.end as usize);
+            if let Shape::List { others: more } = field.shape {
+                others = others.saturating_add(more);
+            }
+        }
+        let end = self.values.len() as u32;
+        let floating = run.iter().any(|field| field.floating);
+        Field { null: false, floating, shape: Shape::List { others }, start, end, ..run[0] }
+    }
+}
