@@ -1,6 +1,7 @@
 """Batches as Arrow data give the matches that single events give."""
 
 import json
+from datetime import time
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -173,13 +174,15 @@ def test_bad_columns(index: Index) -> None:
         index.match_batch(pa.table({"x": [1]}), column="event")
     with pytest.raises(EventError, match="`x` holds"):
         index.match_batch(pa.table({"x": [1]}), column="x")
-    with pytest.raises(EventError, match="`age` has the Arrow type"):
-        index.match_batch(pa.table({"age": [Decimal("1.5")]}))
-    with pytest.raises(EventError, match=r"item 1 .*`score`") as caught:
-        index.match_batch(pa.table({"score": [1.0, float("nan")]}))
+    times = pa.array([time(12, 30)])
+    with pytest.raises(EventError, match=r"types without a meaning here: `age` .*, `score` "):
+        index.match_batch(pa.table({"age": times, "other": times, "score": times}))
+    with pytest.raises(
+        EventError, match=r"item 1 .*`score`: the decimal has more than 38"
+    ) as caught:
+        numbers = pa.array([Decimal(1), Decimal("1." + "1" * 60)], pa.decimal256(76, 60))
+        index.match_batch(pa.table({"score": numbers}))
     assert caught.value.item == 1
-    with pytest.raises(EventError, match="item 0"):
-        index.match_batch(pa.table({"age": pa.array([2**64 - 1], pa.uint64())}))
     with pytest.raises(EventError, match="item 2"):
         index.match_batch(pa.table({"event": ["{}", "{}", "{"]}), column="event")
     with pytest.raises(EventError, match="null"):
@@ -187,7 +190,7 @@ def test_bad_columns(index: Index) -> None:
     with pytest.raises(EventError, match="list inside a list"):
         index.match_batch(pa.table({"tags": [[["new"]]]}))
     # What nobody mentions is not looked at.
-    other = {"other": [Decimal("1.5")], "age": [20]}
+    other = {"other": [time(12, 30)], "age": [20]}
     assert pairs(index.match_batch(pa.table(other))) == [(0, "adult")]
 
 

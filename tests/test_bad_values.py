@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import json
+import math
 import uuid
 from collections import UserDict
 from collections.abc import Callable
@@ -75,9 +76,8 @@ def test_an_empty_name() -> None:
 # Values
 
 UNSUPPORTED = [
-    datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC),
-    datetime.date(2024, 1, 1),
-    decimal.Decimal("1.5"),
+    datetime.time(12, 30),
+    decimal.Context(),
     uuid.UUID(int=1),
     b"bytes",
     bytearray(b"bytes"),
@@ -91,7 +91,7 @@ UNSUPPORTED = [
 
 @pytest.mark.parametrize("value", UNSUPPORTED, ids=short)
 def test_unsupported_types_in_an_event(index: Any, value: Any) -> None:
-    words = "`a`", "a string, an integer, a float or a boolean", type(value).__name__
+    words = "`a`", "a string, a number, a boolean, a time", type(value).__name__
     for event in ({"a": value}, {"a": [1, value]}, {"a": (value,)}, UserDict(a=value)):
         with refused(EventError, *words, index=index):
             index.match(event)
@@ -109,7 +109,7 @@ def test_unsupported_types_in_an_event(index: Any, value: Any) -> None:
     ids=short,
 )
 def test_unsupported_types_in_the_builder(value: Any) -> None:
-    words = "a string, an integer, a float or a boolean", type(value).__name__
+    words = "a string, a number, a boolean, a time", type(value).__name__
     calls: list[Callable[[], Expression]] = [
         lambda: untyped_attr.a == value,
         lambda: untyped_attr.a != value,
@@ -124,30 +124,31 @@ def test_unsupported_types_in_the_builder(value: Any) -> None:
             call()
 
 
-@pytest.mark.parametrize("inner", [[1], (1,), {"c": 1}, {1}, []], ids=repr)
+@pytest.mark.parametrize("inner", [[1], (1,), {1}, []], ids=repr)
 def test_lists_in_lists(index: Any, inner: Any) -> None:
     for event in ({"a": [inner]}, {"a": (1, inner)}, {"b": [inner]}, {"b": {"c": [inner]}}):
-        with refused(EventError, "inside the list", "strings, numbers and booleans", index=index):
+        with refused(
+            EventError, "inside the list", "strings, numbers, booleans and objects", index=index
+        ):
             index.match(event)
 
 
-def test_mappings_of_any_kind_in_lists(index: Any) -> None:
-    """What subscriptions ask about could hide in them: they are not passed over in silence."""
-    for event in ({"b": [{"c": 3}]}, {"b": [UserDict(c=3)]}, '{"b": [{"c": 3}]}'):
-        with refused(EventError, "list `b`", index=index):
-            index.match(event)
+def test_mappings_of_any_kind_in_lists() -> None:
+    index = Index()
+    index.add("three", "b.c = 3")
+    for event in ({"b": [{"c": 3}]}, {"b": [1, UserDict(c=3)]}, '{"b": [{"c": 3}, {"c": 4}]}'):
+        assert index.match(event) == ["three"]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")], ids=repr)
-def test_no_numbers(index: Any, value: float) -> None:
-    for event in ({"a": value}, {"a": [1, value]}, {"a": 1, "b": {"c": value}}):
-        with refused(EventError, "is no value", index=index):
-            index.match(event)
-    with refused(EventError, "line 1", index=index):
-        index.match(json.dumps({"a": value}))
-    with refused(EventError, "line 1", index=index):
-        index.match(json.dumps({"nobody asks": value}))
-    assert index.match({"a": 1, "nobody asks": value}) == index.match({"a": 1})
+def test_numbers_that_no_literal_says(value: float) -> None:
+    index = Index()
+    index.add("null", "a is null")
+    index.add("above", "a > 1e300")
+    index.add("below", "a < -1e300")
+    expected = ["null"] if math.isnan(value) else ["above"] if value > 0 else ["below"]
+    assert index.match({"a": value}) == expected
+    assert index.match(json.dumps({"a": value, "nobody asks": value})) == expected
     for call in (attr.a.__eq__, attr.a.__lt__, lambda value: attr.a.isin([value])):
         with refused(ExpressionError, "is no value"):
             call(value)
@@ -155,31 +156,30 @@ def test_no_numbers(index: Any, value: float) -> None:
         attr.a == tamis.weighted(1, value)  # noqa: B015
 
 
-@pytest.mark.parametrize(
-    "value",
-    [10**30, -(10**30), 2**63, -(2**63) - 1, 10**5000],
-    ids=lambda value: f"{value:e}"[:8] if value < 10**300 else "huge",
-)
-def test_integers_beyond_64_bits(index: Any, value: int) -> None:
-    for event in ({"a": value}, {"a": [1, value]}):
-        with refused(EventError, "`a`", "64 bits", "string", index=index):
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30, 10**38 - 1], ids=repr)
+def test_integers_beyond_64_bits(value: int) -> None:
+    index = Index()
+    index.add("it", attr.a == value)
+    index.add("more", attr.a > value)
+    for event in ({"a": value}, {"a": [1, value]}, f'{{"a": {value}}}'):
+        assert index.match(event) == ["it"]
+    assert parse(f"a = {value}") == (attr.a == value)
+
+
+@pytest.mark.parametrize("value", [10**38, -(10**40), 10**5000], ids=["39", "41", "huge"])
+def test_integers_of_more_than_38_digits(index: Any, value: int) -> None:
+    for event in ({"a": value + 1}, {"a": [1, value + 1]}):
+        with refused(EventError, "`a`", "38 digits", "string", index=index):
             index.match(event)
-    with refused(ExpressionError, "64 bits"):
-        attr.a == value  # noqa: B015
-    with refused(ExpressionError, "64 bits"):
-        attr.a.isin([value])
-    if value != 10**5000:  # which Python does not turn into digits
-        with refused(EventError, "`a`", "64 bits", "string", index=index):
-            index.match(f'{{"a": {value}}}')
-        with refused(ExpressionError, "64 bits", "line 1, column 5"):
-            parse(f"a = {value}")
+    with refused(ExpressionError, "38 digits"):
+        attr.a == value + 1  # noqa: B015
 
 
-def test_numbers_too_large_for_a_float(index: Any) -> None:
-    with refused(EventError, "`a`", "1e999", "too large", index=index):
-        index.match('{"a": 1e999}')
-    with refused(ExpressionError, "-1e999", "too large"):
-        parse("a = -1e999")
+def test_numbers_that_cannot_be_kept(index: Any) -> None:
+    with refused(EventError, "`a`", "1e9999999", "too large", index=index):
+        index.match('{"a": 1e9999999}')
+    with refused(ExpressionError, "-1e-9999999", "too small"):
+        parse("a = -1e-9999999")
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), -1e-300])
@@ -203,7 +203,7 @@ def test_weights_without_meaning() -> None:
     ("call", "words"),
     [
         (lambda: attr.a < True, "no order"),
-        (lambda: attr.a.between(1, "z"), "two numbers or two strings"),
+        (lambda: attr.a.between(1, "z"), "two numbers, two strings"),
         (lambda: attr.a.like(3), "one string"),
         (lambda: attr.a.startswith(3), "one string"),
         (lambda: attr.a.like("50\\"), "lone backslash"),

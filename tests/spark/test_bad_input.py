@@ -61,10 +61,10 @@ def test_changes(spark: SparkSession, path: Path, schema: str, message: str) -> 
         ("b int", {"keep": ["d"]}, "need the column `d`"),
         ("b int", {"event": "b"}, "`b` is of the type int; events are a struct"),
         ("a int, subscription int", {}, "have a column `subscription`"),
-        ("a decimal(10, 2)", {}, "the attribute `a` has the Arrow type Decimal"),
-        ("a timestamp", {}, "the attribute `a` has the Arrow type Timestamp"),
-        ("user struct<age: date>", {}, "the attribute `user.age` has the Arrow type Date"),
-        ("e struct<a: date>", {"event": "e"}, "the attribute `a` has the Arrow type Date"),
+        ("a binary, user struct<age: binary>", {}, r"`a` \(Binary\), `user.age` \(Binary\)"),
+        ("a interval year to month", {}, r"`a` \(interval year to month\); months"),
+        ("user struct<age: interval year>", {}, r"`user.age` \(interval year\)"),
+        ("e struct<a: interval month>", {"event": "e"}, r"`_tamis_event.a` \(interval month\)"),
     ],
 )
 def test_events(

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use tamis::{
     ATree, ATreeOptions, Algorithm, Attributes, Cnf, Compiled, Dewey, Error, Event, Id, Index, Interval,
-    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, TimeZone, Truth, Value,
-    explain, from_json, parse, to_json,
+    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, TimeZone,
+    Truth, Value, explain, from_json, parse, to_json,
 };
 
 fn testdata(folder: &str) -> PathBuf {

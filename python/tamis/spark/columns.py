@@ -1,6 +1,6 @@
 """Which columns of a DataFrame are looked at, and are they of the right types?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from pyspark.sql import Column, DataFrame
@@ -9,6 +9,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     ByteType,
+    CalendarIntervalType,
     DataType,
     IntegerType,
     LongType,
@@ -18,6 +19,7 @@ from pyspark.sql.types import (
     StringType,
     StructType,
     VariantType,
+    YearMonthIntervalType,
 )
 
 from tamis.errors import EventError, SubscriptionError, TamisError
@@ -183,6 +185,17 @@ class Events:
         if mentioned is None:
             return
         names = [self.column] if self.column is not None else self.attributes
+        refused = [
+            f"`{path}` ({kind.simpleString()})"
+            for name in names
+            for path, kind in _meaningless(name, self.frame.schema[name].dataType)
+            if self.column is not None or _is_mentioned(name, mentioned)
+        ]
+        if refused:
+            raise EventError(
+                f"columns of types that no attribute has: {', '.join(refused)}; months have no "
+                "fixed length, and a variant is an event (`event=`) or is cast to another type"
+            )
         schema = to_arrow_schema(self.frame.select(*map(column, names)).schema, timezone="UTC")
         mentioning(mentioned).match_batch(schema.empty_table(), column=self.column, threads=1)
 
@@ -201,6 +214,19 @@ def _whole(name: str, kind: DataType) -> Column:
         f"the column `{name}` is of the type {kind.simpleString()}; events are a struct, a map, a "
         "variant, or JSON as string or binary"
     )
+
+
+def _meaningless(name: str, kind: DataType) -> Iterator[tuple[str, DataType]]:
+    """The columns in a column whose types have no meaning in expressions."""
+    if isinstance(kind, (YearMonthIntervalType, CalendarIntervalType, VariantType)):
+        yield name, kind
+    elif isinstance(kind, StructType):
+        for field in kind.fields:
+            yield from _meaningless(f"{name}.{field.name}", field.dataType)
+    elif isinstance(kind, ArrayType):
+        yield from _meaningless(name, kind.elementType)
+    elif isinstance(kind, MapType):
+        yield from _meaningless(name, kind.valueType)
 
 
 def _is_mentioned(name: str, mentioned: set[str] | None) -> bool:

@@ -14,8 +14,8 @@ use arrow_array::types::{
     UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, GenericListViewArray, OffsetSizeTrait, LargeStringArray, PrimitiveArray, RecordBatch,
-    StringArray, StringViewArray,
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, GenericListViewArray, LargeStringArray,
+    OffsetSizeTrait, PrimitiveArray, RecordBatch, StringArray, StringViewArray,
 };
 use arrow_schema::DataType;
 
