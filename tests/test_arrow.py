@@ -177,10 +177,10 @@ def test_bad_columns(index: Index) -> None:
     times = pa.array([time(12, 30)])
     with pytest.raises(EventError, match=r"types without a meaning here: `age` .*, `score` "):
         index.match_batch(pa.table({"age": times, "other": times, "score": times}))
+    numbers = pa.array([Decimal(1), Decimal("1." + "1" * 60)], pa.decimal256(76, 60))
     with pytest.raises(
         EventError, match=r"item 1 .*`score`: the decimal has more than 38"
     ) as caught:
-        numbers = pa.array([Decimal(1), Decimal("1." + "1" * 60)], pa.decimal256(76, 60))
         index.match_batch(pa.table({"score": numbers}))
     assert caught.value.item == 1
     with pytest.raises(EventError, match="item 2"):

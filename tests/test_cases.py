@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, get_args
@@ -60,9 +60,13 @@ def as_mapping(text: str) -> dict[str, Any] | None:
             raise ValueError("a dict cannot hold a key twice")
         return dict(pairs)
 
+    def number(digits: str) -> Decimal | float:
+        exact = Decimal(digits)
+        return exact if len(exact.as_tuple().digits) <= 38 else float(digits)
+
     try:
-        event = json.loads(text, object_pairs_hook=once, parse_float=Decimal)
-    except ValueError:
+        event = json.loads(text, object_pairs_hook=once, parse_float=number)
+    except (ValueError, InvalidOperation):
         return None
     return event if isinstance(event, dict) else None
 
