@@ -322,7 +322,8 @@ impl Reader<'_, '_> {
             Peek::Array => {
                 self.event.begin(attribute);
                 self.event.list();
-                let mut list = List { attribute: Some(attribute), below: false, elements, interrupted: false };
+                let mut list =
+                    List { attribute: Some(attribute), below: false, elements, interrupted: false };
                 let mut first = true;
                 while self.next_element(&mut list, first)?.is_some() {
                     first = false;
