@@ -91,6 +91,7 @@ bench: require build $(VENV)/.extra-lab ## the papers' figures and the engine be
 	for setting in "conjunctive 100000" "dense 100000"; do \
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
+	cargo run --locked --release --quiet -p tamis-lab --bin values -- 100000
 
 bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything at full scale: also millions of expressions, the language, XML, Spark
 	$(BIN)/tamis lab run all $(MILLIONS)
