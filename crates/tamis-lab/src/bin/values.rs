@@ -110,7 +110,8 @@ fn main() -> ExitCode {
         .iter()
         .map(|kind| {
             let index = Index::new(Missing::Unknown, Limits::none());
-            let written = (0..rules).map(|number| WrittenSubscription::new(number as i64, rule(kind, number)));
+            let written =
+                (0..rules).map(|number| WrittenSubscription::new(number as i64, rule(kind, number)));
             index.add_written(written.collect()).expect("rules of this binary");
             index.settle();
             let events = events(kind, &index.snapshot());
