@@ -29,7 +29,7 @@ fuzz: NEEDS += nightly
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust pipeline check lint types docs format fuzz bench bench-full peers clean require build
+.PHONY: help demo test test-rust pipeline check lint types docs format licenses fuzz bench bench-full peers clean require build
 
 help: ## list the targets
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,7 @@ lint: require $(VENV)/.extra-dev
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
+	$(BIN)/python scripts/licenses.py check
 
 types: require build $(VENV)/.extra-spark
 	echo "-- types and stub"
@@ -69,6 +70,9 @@ docs: require build $(VENV)/.extra-docs ## build the site into build/site, and t
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict > build/mkdocs.log 2>&1 || { cat build/mkdocs.log; exit 1; }
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
+licenses: require $(VENV)/.extra-dev ## write the notices of everything that the wheel is built from
+	$(BIN)/python scripts/licenses.py write
+
 format: require $(VENV)/.extra-dev ## format the sources, and fix what lints can fix
 	cargo fmt --all
 	$(BIN)/ruff check --quiet --fix-only .
@@ -78,7 +82,7 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 	echo "-- $(TAMIS_FUZZ_CASES) cases per property"
 	PROPTEST_CASES=$(TAMIS_FUZZ_CASES) cargo test --locked --workspace --quiet
 	TAMIS_FUZZ_CASES=$(TAMIS_FUZZ_CASES) $(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=fuzz
-	for target in parse event xml xpath files; do \
+	for target in parse event xml xpath files patterns; do \
 		echo "-- fuzz target $$target, $(FUZZ_SECONDS) s"; \
 		PATH="$(CURDIR)/build/tools/bin:$$PATH" cargo +nightly fuzz run $$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \

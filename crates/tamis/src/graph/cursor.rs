@@ -4,7 +4,7 @@
 //! their numbers, and can be told to skip.
 
 use super::snapshot::GraphSnapshot;
-use super::tail::Patch;
+use super::tail::Patches;
 use crate::event::Event;
 use crate::matcher::{self, Scratch};
 
@@ -23,7 +23,7 @@ pub(super) struct GraphCursor<'a> {
     passed: usize,
     free: ListCursor<'a>,
     changed: ListCursor<'a>,
-    patches: &'a imbl::HashMap<u32, Patch>,
+    patches: &'a Patches,
 }
 
 impl<'a> GraphCursor<'a> {

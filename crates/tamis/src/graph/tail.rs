@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use imbl::{HashMap, HashSet, Vector};
+use rpds::{HashTrieMapSync, HashTrieSetSync, VectorSync};
 
 use super::change::Change;
 use super::draft::NONE;
@@ -19,6 +19,8 @@ use crate::expression::Expression;
 use crate::id::{Id, IdRef};
 use crate::rank::Scores;
 use crate::truth::Missing;
+
+pub(super) type Patches = HashTrieMapSync<u32, Patch, ahash::RandomState>;
 
 /// One expression, ready to be put to an event.
 #[derive(Debug)]
@@ -48,19 +50,19 @@ pub(super) struct Patch {
     /// The new expression, where it changed: none, or this one.
     pub condition: Option<Option<Arc<Condition>>>,
     /// New edges: their targets and costs.
-    pub added: Vector<(u32, f64)>,
+    pub added: VectorSync<(u32, f64)>,
     /// The targets of compiled edges that are gone.
-    pub dropped: HashSet<u32>,
+    pub dropped: HashTrieSetSync<u32, ahash::RandomState>,
 }
 
 /// The changes since a segment was compiled.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tail {
     /// Numbered after the segment's nodes.
-    pub added: Vector<Added>,
+    pub added: VectorSync<Added>,
     /// The nodes added since, by their id.
-    numbers: HashMap<Id, u32>,
-    pub patches: HashMap<u32, Patch>,
+    numbers: HashTrieMapSync<Id, u32, ahash::RandomState>,
+    pub patches: Patches,
     /// How many changes there are.
     pub size: usize,
     /// Whether a new edge leads backwards, so that the numbers are in no topological order any more.
@@ -119,7 +121,7 @@ impl Tail {
                 Some(node) => {
                     self.patch(node, |patch| patch.removed = true);
                     // A node added later under this id is another one.
-                    self.numbers.remove(id);
+                    self.numbers.remove_mut(id);
                     self.nodes_removed += 1;
                     true
                 }
@@ -138,7 +140,7 @@ impl Tail {
             Some(node) => node,
             None => {
                 let node = self.add(segment, Some(id.clone()));
-                self.numbers.insert(id.clone(), node);
+                self.numbers.insert_mut(id.clone(), node);
                 self.nodes_added += 1;
                 // What is found by the tail's numbers must count as a change at once.
                 self.size += 1;
@@ -148,12 +150,17 @@ impl Tail {
     }
 
     fn add(&mut self, segment: &Segment, id: Option<Id>) -> u32 {
-        self.added.push_back(Added { id });
+        self.added.push_back_mut(Added { id });
         (segment.len() + self.added.len() - 1) as u32
     }
 
     fn patch(&mut self, node: u32, change: impl FnOnce(&mut Patch)) {
-        change(self.patches.entry(node).or_default());
+        if !self.patches.contains_key(&node) {
+            self.patches.insert_mut(node, Patch::default());
+        }
+        if let Some(patch) = self.patches.get_mut(&node) {
+            change(patch);
+        }
     }
 
     fn constrain(&mut self, ground: Ground<'_>, node: u32, expression: Option<&Expression>) {
@@ -167,7 +174,7 @@ impl Tail {
     fn connect(&mut self, segment: &Segment, source: u32, target: u32, cost: f64) {
         let first = |node: u32| segment.firsts.get(node as usize).copied().unwrap_or(node);
         self.unordered |= first(source) > first(target) || source == target;
-        self.patch(source, |patch| patch.added.push_back((target, cost)));
+        self.patch(source, |patch| patch.added.push_back_mut((target, cost)));
         // The index does not hold nodes that no compiled edge leads to: whoever has a patch is asked.
         self.patch(target, |_| ());
     }
@@ -179,12 +186,12 @@ impl Tail {
         let compiled = if (source as usize) < segment.len() { segment.children(source) } else { &[] };
         let dropped: Vec<u32> =
             compiled.iter().copied().filter(|&child| !old.dropped.contains(&child) && leads(child)).collect();
-        let kept: Vector<(u32, f64)> =
+        let kept: VectorSync<(u32, f64)> =
             old.added.iter().filter(|(child, _)| !leads(*child)).copied().collect();
         let found = !dropped.is_empty() || kept.len() < old.added.len();
         self.patch(source, |patch| {
             patch.added = kept;
-            patch.dropped.extend(dropped);
+            dropped.into_iter().for_each(|child| patch.dropped.insert_mut(child));
         });
         found
     }
@@ -198,7 +205,7 @@ impl Tail {
                     && self
                         .patches
                         .get(&node)
-                        .is_some_and(|patch| patch.added.front().is_some_and(|&(child, _)| child == target))
+                        .is_some_and(|patch| patch.added.first().is_some_and(|&(child, _)| child == target))
             }
         }
     }
