@@ -95,7 +95,10 @@ impl Program {
             }
             waits = true;
         }
-        if !waits || computation.function == Function::IsUnknown {
+        // A constant is a value whatever the event has.
+        let constant =
+            || computation.arguments.iter().any(|argument| matches!(argument, Argument::Constant(_)));
+        if !waits || computation.function == Function::IsUnknown || any && constant() {
             self.always.push(term);
         }
         self.terms.insert(term, computation);
