@@ -337,7 +337,12 @@ class Index:
             UnknownIdError: There is none of that id.
         """
     def match(
-        self, event: _Event, *, document: _Document | None = None, timeout: float | None = None
+        self,
+        event: _Event,
+        *,
+        document: _Document | None = None,
+        now: object = None,
+        timeout: float | None = None,
     ) -> list[Any]:
         """The ids of the subscriptions that an event matches, in insertion order.
 
@@ -345,6 +350,7 @@ class Index:
             event: A mapping, or JSON as text or bytes.
             document: What `xpath('...')` asks about: bytes, text, the path of a file, or an open
                 binary file or stream. Without one, the answer is unknown.
+            now: The moment that `now()` is; the clock's if not given.
             timeout: Seconds that matching may take, once event and document have been read.
 
         Raises:
@@ -420,6 +426,7 @@ class Index:
         *,
         weights: _Weights | None = None,
         document: _Document | None = None,
+        now: object = None,
     ) -> list[Match]:
         """The subscriptions that an event matches best, with their scores, best first.
 
@@ -434,6 +441,7 @@ class Index:
             weights: What the event gives attributes, or values of them, instead of 1:
                 `{"age": 0.8, "tags": {"new": 2.0}}`.
             document: What `xpath('...')` asks about; see `match`.
+            now: The moment that `now()` is; the clock's if not given.
 
         Raises:
             EventError: The event cannot be decoded.
@@ -510,7 +518,9 @@ class Index:
         Raises:
             ExpressionError: A value lies above itself, or is none.
         """
-    def explain(self, id: _Id, event: _Event, *, document: _Document | None = None) -> Explanation:
+    def explain(
+        self, id: _Id, event: _Event, *, document: _Document | None = None, now: object = None
+    ) -> Explanation:
         """Why a subscription matches an event, or not."""
     def save(self, path: str | PathLike[str]) -> None:
         """Save the index into a folder, which is made if it is not there.

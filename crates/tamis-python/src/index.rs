@@ -10,7 +10,10 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
-use tamis::{Algorithm, Evaluation, Event, MatchScratch, Missing, OpenOptions, Snapshot, TimeZone};
+use tamis::{
+    Algorithm, Attributes, Evaluation, Event, MatchScratch, Missing, OpenOptions, Snapshot, TimeZone,
+    Timestamp,
+};
 
 use crate::arrow::interruptible;
 use crate::batch::{Ask, Asked};
@@ -24,6 +27,7 @@ use crate::limits::{Limits, or_default};
 use crate::rank;
 use crate::refused::read_on_error;
 use crate::subscription::{Subscription, read_boost, read_written, write_metadata};
+use crate::value;
 use crate::xml::{Failure, Source};
 
 /// So many subscriptions are added at once without looking for interrupts.
@@ -50,6 +54,7 @@ impl Working {
     /// The memory of the event that comes after so many.
     pub fn next_event(&mut self, count: usize) -> &mut Event {
         self.events.resize_with(self.events.len().max(count + 1), Event::default);
+        self.events.iter_mut().for_each(|event| event.set_now(None));
         &mut self.events[count]
     }
 }
@@ -150,12 +155,13 @@ impl Index {
 
     /// The ids of the subscriptions that an event matches, in insertion order. A document is what
     /// `xpath('...')` asks about: bytes, text, a path or a binary stream.
-    #[pyo3(name = "match", signature = (event, *, document=None, timeout=None))]
+    #[pyo3(name = "match", signature = (event, *, document=None, now=None, timeout=None))]
     fn match_event<'py>(
         &self,
         py: Python<'py>,
         event: &Bound<'py, PyAny>,
         document: Option<&Bound<'py, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let deadline = error::deadline(timeout)?;
@@ -163,6 +169,7 @@ impl Index {
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
+            decoded.set_now(read_now(now, snapshot.attributes())?);
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let mut found = Vec::new();
             let matched = py.detach(|| {
@@ -215,7 +222,7 @@ impl Index {
     }
 
     /// The `n` subscriptions that an event matches best, best first.
-    #[pyo3(signature = (event, n=10, *, weights=None, document=None))]
+    #[pyo3(signature = (event, n=10, *, weights=None, document=None, now=None))]
     fn top<'py>(
         &self,
         py: Python<'py>,
@@ -223,6 +230,7 @@ impl Index {
         n: i64,
         weights: Option<&Bound<'py, PyAny>>,
         document: Option<&Bound<'py, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let n = read_count(n)?;
         let snapshot = self.index.snapshot();
@@ -230,6 +238,7 @@ impl Index {
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
+            decoded.set_now(read_now(now, snapshot.attributes())?);
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let ranking = py.detach(|| {
                 self.read_document(&snapshot, &document, decoded)?;
@@ -271,13 +280,14 @@ impl Index {
     }
 
     /// Why a subscription matches an event, or not.
-    #[pyo3(signature = (id, event, *, document=None))]
+    #[pyo3(signature = (id, event, *, document=None, now=None))]
     fn explain(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
         event: &Bound<'_, PyAny>,
         document: Option<&Bound<'_, PyAny>>,
+        now: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explanation> {
         let subscription = self.find(py, id)?;
         let snapshot = self.index.snapshot();
@@ -285,6 +295,7 @@ impl Index {
         // The subscription may be removed meanwhile, and its names with it.
         let _pin = snapshot.attributes().pin();
         let mut decoded = Event::default();
+        decoded.set_now(read_now(now, snapshot.attributes())?);
         event::decode(event, &mut decoded, snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
@@ -450,6 +461,14 @@ impl Index {
 /// An attribute's name, or a term as it is written.
 fn written_name(name: &str) -> String {
     if name.starts_with('\u{1}') { tamis::shown(name) } else { name.to_owned() }
+}
+
+/// The moment that `now()` is: a time, or the clock's where none is given.
+fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) -> PyResult<Option<Timestamp>> {
+    let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(None) };
+    let moment = value::read(now).ok().and_then(|value| attributes.time_zone().moment_of(value.as_ref()));
+    let refused = || PyValueError::new_err(format!("now is a time, not {}", error::shown(now)));
+    moment.map(Some).ok_or_else(refused)
 }
 
 fn read_count(n: i64) -> PyResult<usize> {
