@@ -228,7 +228,7 @@ from tamis.spark.session import local_session
 folder, index = Path(sys.argv[1]), sys.argv[2]
 options = {"spark.sql.streaming.fileSink.log.compactInterval": "1000"}
 spark = local_session(cores=2, log=folder / "log", options=options)
-stream = spark.readStream.option("maxFilesPerTrigger", 3).text(str(folder / "in"))
+stream = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "in"))
 found = ts.match(stream, index, event="value")
 writer = found.writeStream.format("parquet").option("path", str(folder / "out"))
 query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
@@ -263,16 +263,17 @@ def test_a_stream_with_bad_events_is_killed(
         return sum(path.name.isdigit() for path in log.iterdir()) if log.exists() else 0
 
     for _ in range(3):
-        before, until = committed(), time.monotonic() + 180
+        before, until = committed(), time.monotonic() + 240
         with streaming(tmp_path, path):
-            while committed() < before + 2:
-                assert time.monotonic() < until, "the stream does not go on"
+            for _ in range(4):
                 write_lines(incoming, files, 50)
                 files += 1
-                time.sleep(0.3)
+            while committed() < before + 2:
+                assert time.monotonic() < until, "the stream does not go on"
+                time.sleep(0.05)
         # Killed somewhere in a micro-batch.
     with streaming(tmp_path, path):
-        until = time.monotonic() + 180
+        until = time.monotonic() + 240
         while True:
             rows = spark.read.parquet(str(out)).collect()
             if len({row["value"] for row in rows}) == files * 50:
