@@ -245,8 +245,9 @@ def test_answers_come_from_the_index_that_is_there(spark: SparkSession, tmp_path
         index.add(id, "a = 1")
         index.save(folder)
         assert found() == [id]
-    index.add(9, "a = 1")
-    index.save(folder)
+    unseen = Index()
+    unseen.add(9, "a = 1")
+    unseen.save(folder)
     late = ts.match(events, folder)
     Index().save(folder)
     with pytest.raises(Exception, match="the index was replaced since this job began"):
