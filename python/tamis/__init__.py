@@ -37,7 +37,6 @@ from tamis.builder import (
     it,
     now,
     parse,
-    values,
     weighted,
     xpath,
 )
@@ -94,7 +93,6 @@ __all__ = [
     "now",
     "open",
     "parse",
-    "values",
     "weighted",
     "xpath",
 ]

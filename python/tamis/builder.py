@@ -419,11 +419,6 @@ def now() -> Term:
     return _call("now")
 
 
-def values() -> Term:
-    """All values of an event as texts."""
-    return _call("values")
-
-
 it = _Element("it")
 
 

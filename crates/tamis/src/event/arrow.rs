@@ -240,6 +240,12 @@ impl ArrowEvents {
         let mention = attributes.mention(&name);
         let below = name.is_empty() || mention.is_some_and(|mention| mention.prefix);
         let attribute = mention.and_then(|mention| mention.attribute);
+        if attribute.is_some_and(|attribute| attributes.asks_elements(attribute)) {
+            // Its elements are not decoded from Arrow yet, and unknown would be a wrong answer.
+            self.refused
+                .push(format!("`{}` (`any`, `all` and `none` need a column of JSON)", shorten(&name)));
+            return;
+        }
         self.reserved.extend(attribute.and_then(|_| attributes.reserve(&name)));
         if let (Some(attribute), DataType::Struct(_) | DataType::Map(..)) = (attribute, array.data_type()) {
             self.nulls.push((attribute, array.clone(), around.to_vec()));
