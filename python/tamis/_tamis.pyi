@@ -38,6 +38,8 @@ __all__ = [
     "__version__",
     "measurable",
     "measure",
+    "read_manifest",
+    "write_manifest",
 ]
 
 _Json = str | bytes | bytearray | memoryview
