@@ -6,6 +6,9 @@ use crate::xml::document::NodeIndex;
 use crate::xml::meter::Metered;
 use crate::xml::xpath::{Kind, NodeId, Path, Start, Step, Type};
 
+/// Units of work of a lookup among many answers, which are not in the processor's cache.
+const LOOKUP: usize = 30;
+
 impl Evaluation<'_> {
     pub(super) fn path(&mut self, path: &Path, context: Context) -> Metered<Vec<NodeIndex>> {
         self.path_counting(path, context, |_| {})
@@ -136,6 +139,9 @@ impl Evaluation<'_> {
             false => (predicate, context.node, 0, 0),
         };
         let nested = self.nesting > 0;
+        if nested {
+            self.meter.spend(LOOKUP)?;
+        }
         if nested && let Some(&answer) = self.scratch.answers.get(&key) {
             return Ok(answer);
         }
@@ -145,7 +151,9 @@ impl Evaluation<'_> {
             _ => self.boolean(predicate, context)?,
         };
         self.nesting -= 1;
-        if nested && self.scratch.answers.len() < MEMORY {
+        // Answers at a position are many and rarely asked for again: they leave room for the others.
+        let most = if counts { MEMORY / 2 } else { MEMORY };
+        if nested && self.scratch.answers.len() < most {
             self.scratch.answers.insert(key, answer);
         }
         Ok(answer)
