@@ -91,13 +91,14 @@ impl Programs {
         let mut compiler = Compiler::default();
         let mut names: HashSet<Arc<str>, ahash::RandomState> = HashSet::default();
         for expression in expressions {
-            for predicate in expression.predicates() {
+            let resolved = resolve(expression, attributes.time_zone());
+            for predicate in expression.predicates().chain(resolved.predicates()) {
                 if !names.contains(predicate.attribute()) {
                     attributes.intern(predicate.attribute());
                     names.insert(predicate.attribute().clone());
                 }
             }
-            compiler.compile(&normalise(&resolve(expression, attributes.time_zone())));
+            compiler.compile(&normalise(&resolved));
         }
         Programs {
             missing,
@@ -168,10 +169,14 @@ impl Programs {
     }
 
     fn check(&self, predicate: u32, attributes: &Attributes) -> (AttributeId, Check) {
-        let expression =
-            self.texts.get(predicate as usize).and_then(|text| parse(text, &Limits::none()).ok());
+        let text = self.texts.get(predicate as usize).unwrap_or_default();
+        let (name, text) = split_reading(text).map_or((None, text), |(name, text)| (Some(name), text));
+        let expression = parse(text, &Limits::none()).ok();
         match expression.as_ref().and_then(|expression| expression.predicates().next()) {
-            Some(predicate) => (attributes.intern(predicate.attribute()), Check::new(predicate.test())),
+            Some(predicate) => {
+                let name = name.map_or_else(|| predicate.attribute().clone(), Arc::from);
+                (attributes.intern(&name), Check::new(predicate.test()))
+            }
             // It is noted, and true of nothing.
             None => {
                 self.damaged.store(true, Ordering::Relaxed);
@@ -365,13 +370,47 @@ fn text_of(attribute: &str, test: &Test) -> String {
         Test::Exists => (Operator::Exists, Operand::Nothing),
         Test::IsNull => (Operator::IsNull, Operand::Nothing),
     };
-    let predicate = Predicate::new(attribute, operator, false, operand, &[], &Limits::none());
-    predicate.expect("a test was valid when it was made").to_string()
+    match Predicate::new(attribute, operator, false, operand.clone(), &[], &Limits::none()) {
+        Ok(predicate) => predicate.to_string(),
+        // A reading has no text of its own: its name, and the test of an attribute `x`.
+        Err(_) => {
+            let predicate = Predicate::new("x", operator, false, operand, &[], &Limits::none());
+            let predicate = predicate.map(|predicate| predicate.to_string()).unwrap_or_default();
+            format!("{READING}{}:{attribute}{predicate}", attribute.len())
+        }
+    }
+}
+
+/// Before the text of a predicate on an attribute that no text names.
+const READING: char = '\u{2}';
+
+/// The name and the rest of the text of a predicate on an attribute that no text names.
+fn split_reading(text: &str) -> Option<(&str, &str)> {
+    let (length, rest) = text.strip_prefix(READING)?.split_once(':')?;
+    rest.split_at_checked(length.parse().ok()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readings_are_kept_as_text() {
+        let attributes = Attributes::default();
+        let text = "a > timestamp '2026-01-02 05:00:00Z' and b in (cidr '10.0.0.0/8', ip '::1')";
+        let expression = parse(text, &Limits::none()).unwrap();
+        let programs = Programs::new([&expression], &attributes, Missing::Unknown);
+        let (mut event, mut memo) = (Event::default(), Memo::default());
+        for (json, expected) in [
+            (r#"{"a": "2026-01-02T06:00:00Z", "b": "10.1.2.3"}"#, true),
+            (r#"{"a": "2026-01-02T06:00:00Z", "b": "11.1.2.3"}"#, false),
+            (r#"{"a": "2026-01-02T04:00:00Z", "b": "::1"}"#, false),
+        ] {
+            event.decode_json(json.as_bytes(), &attributes, &Limits::none()).unwrap();
+            memo.begin(&programs);
+            assert_eq!(programs.holds(0, &event, &attributes, &mut memo), expected, "{json}");
+        }
+    }
     use crate::explain;
 
     fn holds(text: &str, json: &str, missing: Missing) -> bool {
