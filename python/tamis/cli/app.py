@@ -12,6 +12,7 @@ from tamis.cli.lab import generate as lab_generate
 from tamis.cli.lab import report as lab_report
 from tamis.cli.lab import run as lab_run
 from tamis.cli.output import FAILED, CommandError, prepare, report
+from tamis.cli.rules import read as rules_read
 from tamis.cli.spark import compile as spark_compile
 from tamis.cli.spark import match as spark_match
 from tamis.cli.spark import stream as spark_stream
@@ -31,6 +32,14 @@ app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
 app.command(top.top, usage=top.USAGE, help_epilogue=top.EXAMPLES)
 app.command(explain.explain, usage=explain.USAGE, help_epilogue=explain.EXAMPLES)
+
+foreign = App(
+    name="rules",
+    help="Read rules of other languages: Sigma, EventBridge, MongoDB-style conditions, SQL.",
+    default_parameter=Parameter(negative=""),
+)
+app.command(foreign)
+foreign.command(rules_read.read, usage=rules_read.USAGE, help_epilogue=rules_read.EXAMPLES)
 
 pipeline = App(
     name="spark",

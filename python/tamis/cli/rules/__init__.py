@@ -1,0 +1,1 @@
+"""The commands that read rules of other languages."""

@@ -1,0 +1,45 @@
+"""Which rule languages can be read, and by which importer?"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from tamis import rules
+from tamis.cli.output import INVALID, CommandError, report
+from tamis.rules.result import ReadRules, RuleError
+
+Language = Literal["sigma", "eventbridge", "mongo", "sql"]
+From = Annotated[Language | None, Parameter(name="--from")]
+
+_READERS: dict[str, Callable[[str | Path], ReadRules]] = {
+    "sigma": rules.sigma.read,
+    "eventbridge": rules.eventbridge.read,
+    "mongo": rules.mongo.read,
+    "sql": rules.sql.read,
+}
+
+
+def read_rules(language: Language, path: Path) -> ReadRules:
+    """Read the rules of a file or folder.
+
+    Raises:
+        CommandError: The path cannot be read, or what the importer needs is not installed.
+    """
+    try:
+        return _READERS[language](path)
+    except RuleError as error:
+        raise CommandError(str(error), INVALID) from error
+
+
+def report_refused(read: ReadRules, *, most: int = 20) -> None:
+    """Say on standard error what was refused and why: each rule, then the reasons by number."""
+    for refused in read.refused[:most]:
+        report(str(refused))
+    if len(read.refused) > most:
+        report(f"... and {len(read.refused) - most} more")
+    if read.refused:
+        report(f"{len(read.subscriptions)} rules read, {len(read.refused)} refused:")
+        for reason, count in read.reasons()[:most]:
+            report(f"  {count:>6}  {reason}")

@@ -1,0 +1,117 @@
+"""How JSON rules are read: no duplicate keys, no NaN, numbers as they are written, bounded depth."""
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, Never
+
+from tamis._tamis import Expression
+from tamis.rules import files
+from tamis.rules.result import ReadRules, RuleError
+
+DEPTH = 100
+SIZE = 4 << 20
+
+
+def load(text: str | bytes) -> Any:
+    """Read a JSON rule.
+
+    Raises:
+        RuleError: The text is not JSON, has a key twice, or is larger or deeper than any rule needs.
+    """
+    if len(text) > SIZE:
+        raise RuleError(f"the rule has {len(text)} bytes; at most {SIZE} are allowed")
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_refuse_constant,
+            parse_float=Decimal,
+        )
+    except RecursionError:
+        raise RuleError(f"the rule is nested deeper than {DEPTH} levels") from None
+    except ValueError as error:
+        raise RuleError(f"the rule is not valid JSON: {error}") from error
+
+
+def check_depth(value: Any) -> None:
+    """Refuse what is nested too deeply, or contains itself.
+
+    Raises:
+        RuleError: It is.
+    """
+    level = [value]
+    for _ in range(DEPTH + 1):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list | tuple)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+        if len(level) > SIZE:
+            raise RuleError(f"the rule has more than {SIZE} parts")
+    raise RuleError(f"the rule is nested deeper than {DEPTH} levels")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise RuleError(f"the key {json.dumps(key)} stands twice in one object")
+            seen.add(key)
+    return result
+
+
+def _refuse_constant(constant: str) -> Never:
+    raise ValueError(f"{constant} is not a JSON value")
+
+
+def read_many(source: str | Path, key: str, parse: Callable[[Any], Expression]) -> ReadRules:
+    """Read many JSON rules from a file or from text.
+
+    The text is one JSON object of rules by their ids, or JSON lines with the members `id` and `key`.
+    """
+    text, file = files.read_text(source)
+    read = ReadRules()
+    try:
+        rules = load(text)
+    except RuleError as error:
+        if "\n" not in text.strip():
+            read.refuse(None, str(error), file=file, line=1)
+            return read
+        return _read_lines(text, file, key, parse)
+    if isinstance(rules, dict) and set(rules) == {"id", key}:
+        return _read_lines(text, file, key, parse)
+    if not isinstance(rules, dict):
+        read.refuse(None, "rules are one JSON object by id, or JSON lines", file=file, line=1)
+        return read
+    for identifier, rule in rules.items():
+        line = text.count("\n", 0, max(text.find(json.dumps(identifier)), 0)) + 1
+        read.take(identifier, partial(parse, rule), None, file=file, line=line)
+    return read
+
+
+def _read_lines(
+    text: str, file: str | None, key: str, parse: Callable[[Any], Expression]
+) -> ReadRules:
+    read = ReadRules()
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = load(line)
+            if not isinstance(record, dict) or set(record) != {"id", key}:
+                raise RuleError(f"a line is an object with the members `id` and `{key}`")
+            if not isinstance(record["id"], str):
+                raise RuleError("the id is a string")
+        except RuleError as error:
+            read.refuse(None, str(error), file=file, line=number)
+            continue
+        read.take(record["id"], partial(parse, record[key]), None, file=file, line=number)
+    return read

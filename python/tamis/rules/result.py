@@ -1,0 +1,93 @@
+"""What reading rules gives: subscriptions, and the rules that were refused."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tamis._tamis import Expression
+from tamis.errors import ExpressionError, TamisError
+
+
+class RuleError(ExpressionError):
+    """A rule that cannot be said exactly in Tamis, or is not valid in its own language."""
+
+
+class RuleSubscription(NamedTuple):
+    """A rule as `Index.add_many` takes it."""
+
+    id: str
+    expression: Expression
+    metadata: dict[str, Any] | None = None
+
+
+class Refused(NamedTuple):
+    """A rule that was not read.
+
+    Attributes:
+        id: The rule's id, or what identifies it best; None where it has no name at all.
+        file: The file it stands in; None for text.
+        line: The line where the rule begins, from 1.
+        reason: Why it was refused.
+    """
+
+    id: str | None
+    file: str | None
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        place = f"{self.file or 'text'}:{self.line}"
+        name = f" ({self.id})" if self.id else ""
+        return f"{place}{name}: {self.reason}"
+
+
+@dataclass
+class ReadRules:
+    """The rules of a file, folder or text.
+
+    Attributes:
+        subscriptions: What was read; pass it to `Index.add_many`.
+        refused: What was not, each with its reason. One bad rule costs no other.
+    """
+
+    subscriptions: list[RuleSubscription] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    _lines: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def take(
+        self,
+        identifier: str,
+        convert: Callable[[], Expression],
+        metadata: dict[str, Any] | None,
+        *,
+        file: str | None,
+        line: int,
+    ) -> None:
+        """Add the rule that `convert` makes, or the reason why it cannot be made."""
+        place = f"{file or 'text'}:{line}"
+        earlier = self._lines.setdefault(identifier, place)
+        if earlier != place:
+            self.refuse(identifier, f"the id is already used at {earlier}", file=file, line=line)
+            return
+        try:
+            expression = convert()
+        except TamisError as error:
+            self.refuse(identifier, one_line(str(error)), file=file, line=line)
+        else:
+            self.subscriptions.append(RuleSubscription(identifier, expression, metadata))
+
+    def refuse(self, identifier: str | None, reason: str, *, file: str | None, line: int) -> None:
+        """Record a rule that was not read."""
+        self.refused.append(Refused(identifier, file, line, reason))
+
+    def reasons(self) -> list[tuple[str, int]]:
+        """How many rules each reason refused, most frequent first."""
+        counts: dict[str, int] = {}
+        for refused in self.refused:
+            counts[refused.reason] = counts.get(refused.reason, 0) + 1
+        return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def one_line(message: str) -> str:
+    """The message without the excerpt that syntax errors draw below it."""
+    return message.split("\n", 1)[0]

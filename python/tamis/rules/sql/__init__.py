@@ -1,0 +1,56 @@
+"""WHERE clauses of other SQL dialects, parsed by sqlglot (`pip install tamis[sql]`).
+
+    from tamis.rules import sql
+
+    sql.parse("lower(name) LIKE 'a%' AND ts > TIMESTAMP '2026-01-01'", dialect="spark")
+
+Read is what asks about one row: comparisons, `in`, `between`, `like`, functions that Tamis has.
+Subqueries, aggregates, window functions and other functions are refused by name. Null handling is
+SQL's, so use an index with `missing="unknown"`, the default.
+
+Two things differ from a database and cannot be seen in the text: Tamis compares a number with a
+string as different values where some databases cast, and names are taken as they are written where
+most databases ignore their case.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from tamis._tamis import Expression
+from tamis.rules import json_input
+from tamis.rules.result import ReadRules, RuleError
+
+__all__ = ["parse", "read"]
+
+
+def parse(condition: str, dialect: str = "spark") -> Expression:
+    """Read the condition of a WHERE clause.
+
+    Args:
+        condition: The condition, without the word `where`.
+        dialect: A dialect that sqlglot knows, such as `spark`, `postgres` or `duckdb`.
+
+    Raises:
+        RuleError: sqlglot is not installed, or the condition is not valid or cannot be said exactly.
+    """
+    try:
+        from tamis.rules.sql.conditions import condition_text
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != "sqlglot":
+            raise
+        raise RuleError("reading SQL needs sqlglot: pip install 'tamis[sql]'") from error
+    return Expression.parse(condition_text(condition, dialect))
+
+
+def read(source: str | Path, dialect: str = "spark") -> ReadRules:
+    """Read the conditions of a JSON file or text: an object of conditions by id, or JSON lines.
+
+    A line is `{"id": ..., "condition": "..."}`. One bad condition costs no other.
+    """
+    return json_input.read_many(source, "condition", partial(_parse_item, dialect=dialect))
+
+
+def _parse_item(condition: object, dialect: str) -> Expression:
+    if not isinstance(condition, str):
+        raise RuleError("a condition is a string")
+    return parse(condition, dialect)
