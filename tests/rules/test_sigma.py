@@ -92,7 +92,7 @@ def test_refused_rules_cost_no_other() -> None:
     assert "sounds_like" in reasons["4"].reason
     assert "nothing" in reasons["5"].reason
     assert "detection" in reasons["6"].reason.lower()
-    assert "look-around" in reasons["7"].reason
+    assert "(?!" in reasons["7"].reason
     assert [refused.line for refused in read.refused] == sorted(refused.line for refused in read.refused)
     assert all(refused.file and refused.file.endswith("refused.yml") for refused in read.refused)
 
@@ -140,17 +140,15 @@ BAD_TEXTS = {
     + "title: bomb\nlogsource: {product: a}\ndetection: {s: {f: *j}, condition: s}\n",
     "a cycle": "title: x\nlogsource: {product: a}\ndetection: &d\n  s: {f: 1}\n  t: *d\n  condition: s\n",
     "deep": "a: " + "[" * 50_000 + "]" * 50_000 + "\n",
-    "a binary tag": "title: !!python/object/apply:os.system [ls]\n",
+    "a tag of Python": "title: !!python/object/apply:os.system [ls]\n",
     "a condition of the wrong type": "title: x\nlogsource: {product: a}\ndetection: {s: {f: 1}, condition: 7}\n",
     "a detection of the wrong type": "title: x\nlogsource: {product: a}\ndetection: 7\n",
-    "a deep condition": "title: x\nlogsource: {product: a}\ndetection:\n  s: {f: 1}\n  condition: "
-    + "(" * 3000 + "s" + ")" * 3000 + "\n",
 }
 
 
 @pytest.mark.parametrize("name", BAD_TEXTS)
 def test_bad_texts_are_refused(name: str) -> None:
-    good = "title: good\nid: g\nlogsource: {product: a}\ndetection:\n  s: {f: 1}\n  condition: s\n"
+    good = "title: good\nlogsource: {product: a}\ndetection:\n  s: {f: 1}\n  condition: s\n"
     read = sigma.read(BAD_TEXTS[name])
     assert read.subscriptions == []
     assert len(read.refused) >= 1

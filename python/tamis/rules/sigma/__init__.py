@@ -50,7 +50,7 @@ def read(
     documents = _require("tamis.rules.sigma.documents")
     applied = documents.find_pipeline(pipeline)
     path = files.as_path(source)
-    if path is None and (isinstance(source, Path) or "\n" not in source):
+    if (path is None and "\n" not in str(source)) or (path is not None and not path.exists()):
         raise RuleError(f"there is no file or folder {str(source)!r}")
     read = ReadRules()
     if path is None:

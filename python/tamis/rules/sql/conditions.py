@@ -143,9 +143,9 @@ class _Writer:
         return self.value(node)
 
     def _comparison(self, node: exp.Expression, operator: str) -> str:
-        left, right = self.value(node.this), self.value(node.expression)
         if isinstance(node.this, exp.Null) or isinstance(node.expression, exp.Null):
             raise RuleError(f"`{node.sql(self.dialect)}` compares with null, which is never true")
+        left, right = self.value(node.this), self.value(node.expression)
         if _is_constant(node.this) and _is_constant(node.expression):
             raise RuleError(f"`{node.sql(self.dialect)}` compares two constants")
         return f"{left} {operator} {right}"
