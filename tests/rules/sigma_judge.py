@@ -86,8 +86,8 @@ def refers(item: Any, other: Any, value: Any) -> bool:
         return plain and type(item) is type(other) and item == other
     item, other = lower(item), lower(other)
     if value.starts_with:
-        return item.startswith(other)
-    return item.endswith(other) if value.ends_with else item == other
+        return bool(item.startswith(other))
+    return bool(item.endswith(other) if value.ends_with else item == other)
 
 
 def value_holds(item: Any, value: Any) -> bool:
@@ -95,7 +95,10 @@ def value_holds(item: Any, value: Any) -> bool:
         return string_holds(item, value)
     if isinstance(value, types.SigmaTimestampPart):
         moment = read_time(item)
-        return moment is not None and getattr(moment, value.timestamp_part.name.lower()) == value.number
+        return (
+            moment is not None
+            and getattr(moment, value.timestamp_part.name.lower()) == value.number
+        )
     if isinstance(value, types.SigmaNumber):
         if isinstance(item, bool):
             return False
@@ -119,7 +122,12 @@ def value_holds(item: Any, value: Any) -> bool:
     if number is None:
         return False
     limit = value.number.number
-    compared = {"LT": number < limit, "LTE": number <= limit, "GT": number > limit, "GTE": number >= limit}
+    compared = {
+        "LT": number < limit,
+        "LTE": number <= limit,
+        "GT": number > limit,
+        "GTE": number >= limit,
+    }
     return compared[value.op.name]
 
 

@@ -25,7 +25,7 @@ EVENT = {
     "user": {"plan": "pro", "seats": 3, "geo": {"country": "CH"}},
     "items": [{"sku": "a", "price": 3}, {"sku": "b", "price": 30}, {"sku": "c"}],
 }
-GROUPS = {"staff": ["Ann", "Bob"], "ids": [1, 2, 3]}
+GROUPS: dict[str, list[Any]] = {"staff": ["Ann", "Bob"], "ids": [1, 2, 3]}
 
 CASES: list[tuple[dict[str, Any], bool]] = [
     # implicit equality
@@ -300,7 +300,9 @@ def test_conditions(condition: dict[str, Any], expected: bool, missing: Any) -> 
     index.add("rule", mongo.parse(json.dumps(condition), groups=GROUPS))
     assert (index.match(EVENT) == ["rule"]) is expected
     assert (index.match(json.dumps(EVENT)) == ["rule"]) is expected
-    assert mongo.parse(condition, groups=GROUPS) == mongo.parse(json.dumps(condition), groups=GROUPS)
+    assert mongo.parse(condition, groups=GROUPS) == mongo.parse(
+        json.dumps(condition), groups=GROUPS
+    )
 
 
 @pytest.mark.parametrize(("condition", "reason"), REFUSED, ids=lambda value: str(value)[:60])
@@ -320,7 +322,9 @@ def test_deep_conditions_are_refused() -> None:
 
 
 def test_read_keeps_the_good_ones() -> None:
-    read = mongo.read('{"good": {"a": 1}, "bad": {"a": {"$near": 1}}, "g": {"n": {"$inGroup": "s"}}}',
-                      groups={"s": ["x"]})
+    read = mongo.read(
+        '{"good": {"a": 1}, "bad": {"a": {"$near": 1}}, "g": {"n": {"$inGroup": "s"}}}',
+        groups={"s": ["x"]},
+    )
     assert [subscription.id for subscription in read.subscriptions] == ["good", "g"]
     assert [refused.id for refused in read.refused] == ["bad"]

@@ -25,14 +25,71 @@ TEXTS = [
     "C:\\Program Files\\tool\\net1.exe",
     "powershell.exe -enc aGk= -nop x",
     "powershell.exe /ENC aGk= \u2013nop x",
-    "NetCat 10.0.0.1", "netcat 10.0.0.1", "curl  -sS x", "wget", "WGET", "begin\nend", "x\nbegin end\ny",
-    "aHR0cDovL2V4YW1wbGUuY29t", "xodHRwOi8vZXhhbXBsZQ", "c2VjcmV0", "SQBuAHYAbwBrAGUALQBJAHQ=",
-    "cmd.exe /c cat file", "CMD /C BAT y", "100% *?\\done", "a%_b", "segfault at 0", "core was DUMPED", "4242",
-    "failed login of root", "Failed", "10.1.2.3", "2001:db8::1", "2001:DB9::1", "192.168.0.1", "not an address",
-    "", "smith", "SMITH", "Straße", "STRASSE", "İstanbul", "istanbul", "B.EXE", "\\a.exe", "ab", "xb", "ay",
-    "2026-02-28T03:59:00Z", "2026-01-31 23:59:30", "2026-02-01", "3000", "80", "true", "False", "4688", "4689", "4.5",
+    "NetCat 10.0.0.1",
+    "netcat 10.0.0.1",
+    "curl  -sS x",
+    "wget",
+    "WGET",
+    "begin\nend",
+    "x\nbegin end\ny",
+    "aHR0cDovL2V4YW1wbGUuY29t",
+    "xodHRwOi8vZXhhbXBsZQ",
+    "c2VjcmV0",
+    "SQBuAHYAbwBrAGUALQBJAHQ=",
+    "cmd.exe /c cat file",
+    "CMD /C BAT y",
+    "100% *?\\done",
+    "a%_b",
+    "segfault at 0",
+    "core was DUMPED",
+    "4242",
+    "failed login of root",
+    "Failed",
+    "10.1.2.3",
+    "2001:db8::1",
+    "2001:DB9::1",
+    "192.168.0.1",
+    "not an address",
+    "",
+    "smith",
+    "SMITH",
+    "Straße",
+    "STRASSE",
+    "İstanbul",
+    "istanbul",
+    "B.EXE",
+    "\\a.exe",
+    "ab",
+    "xb",
+    "ay",
+    "2026-02-28T03:59:00Z",
+    "2026-01-31 23:59:30",
+    "2026-02-01",
+    "3000",
+    "80",
+    "true",
+    "False",
+    "4688",
+    "4689",
+    "4.5",
 ]
-VALUES: list[Any] = [*TEXTS, None, True, False, 0, 80, 443, 1024, 3000, 4688, 4689, 4.5, 10.5, 1000, -1]
+VALUES: list[Any] = [
+    *TEXTS,
+    None,
+    True,
+    False,
+    0,
+    80,
+    443,
+    1024,
+    3000,
+    4688,
+    4689,
+    4.5,
+    10.5,
+    1000,
+    -1,
+]
 FIELDS = [
     "Image", "CommandLine", "ParentImage", "EventID", "Channel", "Signed", "Initiated", "User", "Hash", "Debug",
     "DestinationIp", "Port", "Size", "TargetUser", "Folder", "Name", "Time", "OriginalFileName", "message",
@@ -93,7 +150,9 @@ def test_refused_rules_cost_no_other() -> None:
     assert "nothing" in reasons["5"].reason
     assert "detection" in reasons["6"].reason.lower()
     assert "(?!" in reasons["7"].reason
-    assert [refused.line for refused in read.refused] == sorted(refused.line for refused in read.refused)
+    assert [refused.line for refused in read.refused] == sorted(
+        refused.line for refused in read.refused
+    )
     assert all(refused.file and refused.file.endswith("refused.yml") for refused in read.refused)
 
 
@@ -125,7 +184,8 @@ def test_pipelines() -> None:
 def test_the_backend_is_found() -> None:
     from sigma.plugins import InstalledSigmaPlugins
 
-    backend = InstalledSigmaPlugins.autodiscover().backends["tamis"]()
+    backends: Any = InstalledSigmaPlugins.autodiscover().backends
+    backend = backends["tamis"]()
     rule = "title: x\nlogsource: {product: a}\ndetection:\n  s: {User: Smith}\n  condition: s\n"
     assert backend.convert(SigmaCollection.from_yaml(rule)) == ["lower(User) = 'smith'"]
 
@@ -136,7 +196,10 @@ BAD_TEXTS = {
     "a list": "- 1\n- 2\n",
     "numbers as keys": "1: 2\n3: 4\n",
     "an alias bomb": "a: &a [x, x, x, x, x, x, x, x, x]\n"
-    + "".join(f"{n}: &{n} [*{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}]\n" for p, n in zip("abcdefghi", "bcdefghij"))
+    + "".join(
+        f"{n}: &{n} [*{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}, *{p}]\n"
+        for p, n in zip("abcdefghi", "bcdefghij", strict=True)
+    )
     + "title: bomb\nlogsource: {product: a}\ndetection: {s: {f: *j}, condition: s}\n",
     "a cycle": "title: x\nlogsource: {product: a}\ndetection: &d\n  s: {f: 1}\n  t: *d\n  condition: s\n",
     "deep": "a: " + "[" * 50_000 + "]" * 50_000 + "\n",
@@ -197,19 +260,13 @@ def test_public_rules() -> None:
 
 def varied(event: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     """The event in other case, without some fields, with cut text."""
-    found = {}
-    for name, value in event.items():
-        if chance.random() < 0.15:
-            continue
-        if isinstance(value, str):
-            kind = chance.randrange(5)
-            if kind == 0:
-                value = value.upper()
-            elif kind == 1:
-                value = value.swapcase()
-            elif kind == 2 and value:
-                value = value[chance.randrange(len(value)) :]
-            elif kind == 3 and value:
-                value = value[: chance.randrange(len(value))]
-        found[name] = value
-    return found
+    kept = {name: value for name, value in event.items() if chance.random() >= 0.15}
+    return {
+        name: cut(value, chance) if isinstance(value, str) and value else value
+        for name, value in kept.items()
+    }
+
+
+def cut(text: str, chance: random.Random) -> str:
+    kind, place = chance.randrange(5), chance.randrange(len(text))
+    return [text.upper(), text.swapcase(), text[place:], text[:place], text][kind]

@@ -10,6 +10,7 @@ from tamis.cli.arguments import File, Missing
 from tamis.cli.output import INVALID, VALID, CommandError, on_one_line, report, write_json
 from tamis.cli.progress import progress
 from tamis.cli.reading import Source, enumerate_lines, is_standard_input
+from tamis.cli.rules.languages import Language, read_rules, report_refused
 from tamis.cli.subscriptions import read_records
 from tamis.errors import TamisError
 
@@ -37,13 +38,19 @@ def answer(
     events: File,
     missing: Missing,
     on_error: OnError,
+    language: Language | None = None,
 ) -> int:
     """Write the answers for all events; returns the exit code."""
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
     index = Index(missing=missing)
-    with Source(subscriptions) as source:
-        _load(index, source)
+    if language is not None:
+        read = read_rules(language, subscriptions)
+        report_refused(read)
+        index.add_many(read.subscriptions)
+    else:
+        with Source(subscriptions) as source:
+            _load(index, source)
     invalid = 0
     with Source(events) as source, progress(source, question.doing, writes=True) as show:
         for first, chunk in source.chunks():

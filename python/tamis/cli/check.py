@@ -21,6 +21,7 @@ from tamis.cli.output import (
 )
 from tamis.cli.progress import progress
 from tamis.cli.reading import Source
+from tamis.cli.rules.languages import From, Language, read_rules, report_refused
 from tamis.cli.subscriptions import Records, read_expression
 from tamis.errors import TamisError
 
@@ -37,6 +38,7 @@ Examples:
 def check(
     *expressions: str,
     file: Annotated[File | None, Parameter(name=["--file", "-f"])] = None,
+    language: From = None,
     as_json: Json = False,
 ) -> int:
     """Say whether expressions are valid and, where not, at which line and column.
@@ -48,12 +50,15 @@ def check(
         expressions: Expressions, as text or in the JSON form.
         file: A file to check instead, `-` for standard input: subscriptions as JSON lines, or one
             expression per line, where lines that begin with `--` are comments.
+        language: The language of the rules that `--file` names, a file or a folder.
         as_json: Write a JSON object for every expression.
     """
     if (file is None) == (not expressions):
         raise CommandError("check takes expressions or --file, one of the two")
     if file is None:
         return _check_arguments(expressions, as_json)
+    if language is not None:
+        return _check_rules(file, language, as_json)
     return _check_file(file, as_json)
 
 
@@ -89,6 +94,19 @@ def _check_file(file: File, as_json: bool) -> int:
     if not as_json:
         write(f"{source.name}: {count - invalid} valid, {invalid} invalid")
     return INVALID if invalid else VALID
+
+
+def _check_rules(file: File, language: Language, as_json: bool) -> int:
+    read = read_rules(language, file)
+    if as_json:
+        for subscription in read.subscriptions:
+            _write_valid({"id": subscription.id}, subscription.expression, as_json)
+        for refused in read.refused:
+            write_json({**refused._asdict(), "valid": False})
+    else:
+        report_refused(read)
+        write(f"{file}: {len(read.subscriptions)} valid, {len(read.refused)} refused")
+    return INVALID if read.refused else VALID
 
 
 def _check_lines(source: Source) -> Iterator[tuple[dict[str, Any], Expression | TamisError]]:

@@ -11,6 +11,7 @@ from tamis._tamis import Explanation, Expression, Index
 from tamis.cli.arguments import FileOrText, Json, Missing
 from tamis.cli.output import INVALID, VALID, CommandError, encode, write, write_json
 from tamis.cli.reading import Source
+from tamis.cli.rules.languages import From, Language, read_rules
 from tamis.cli.subscriptions import read_expression, read_records
 from tamis.errors import TamisError
 
@@ -33,6 +34,7 @@ def explain(
     *,
     expression: Annotated[str | None, Parameter(name=["--expression", "-e"])] = None,
     missing: Missing = "unknown",
+    language: From = None,
     as_json: Json = False,
 ) -> int:
     """Say which predicates of a subscription held, failed or were unknown for an event.
@@ -46,6 +48,8 @@ def explain(
         event: The event: JSON, or `@` and the name of a file, or `-` for standard input.
         expression: An expression to explain, instead of one from a file.
         missing: What a predicate is on an attribute without a value.
+        language: The language of the rules that `subscriptions` names, where they are not
+            subscriptions as JSON lines.
         as_json: Write the explanation as a JSON object.
     """
     given = [argument for argument in (subscriptions, id, event) if argument is not None]
@@ -55,7 +59,7 @@ def explain(
         raise CommandError("subscriptions and event cannot both come from standard input")
     index = Index(missing=missing)
     if expression is None:
-        index.add(0, _find(Path(given[0]), given[1]))
+        index.add(0, _find(Path(given[0]), given[1], language))
     else:
         index.add(0, _read_expression(expression))
     explanation = _explain(index, given[-1])
@@ -66,8 +70,10 @@ def explain(
     return VALID
 
 
-def _find(path: Path, wanted: str) -> Expression:
+def _find(path: Path, wanted: str, language: Language | None) -> Expression:
     """The expression of a subscription; the id is that string or else that integer."""
+    if language is not None:
+        return _find_rule(path, wanted, language)
     as_string = as_integer = None
     ids = list[str]()
     with Source(path) as source:
@@ -79,13 +85,28 @@ def _find(path: Path, wanted: str) -> Expression:
             ids.append(str(record.id))
     found = as_string or as_integer
     if found is None:
-        close = get_close_matches(wanted, ids, 1)
-        hint = f"; did you mean {encode(close[0])}?" if close else ""
-        raise CommandError(f"{source.name}: no subscription has the id {encode(wanted)}{hint}")
+        raise _unknown(source.name, wanted, ids)
     try:
         return found[1].expression()
     except TamisError as error:
         raise CommandError(f"{source.name}:{found[0]}: {error}", INVALID) from error
+
+
+def _find_rule(path: Path, wanted: str, language: Language) -> Expression:
+    read = read_rules(language, path)
+    for subscription in read.subscriptions:
+        if subscription.id == wanted:
+            return subscription.expression
+    for refused in read.refused:
+        if refused.id == wanted:
+            raise CommandError(str(refused), INVALID)
+    raise _unknown(str(path), wanted, [subscription.id for subscription in read.subscriptions])
+
+
+def _unknown(name: str, wanted: str, ids: list[str]) -> CommandError:
+    close = get_close_matches(wanted, ids, 1)
+    hint = f"; did you mean {encode(close[0])}?" if close else ""
+    return CommandError(f"{name}: no subscription has the id {encode(wanted)}{hint}")
 
 
 def _read_expression(text: str) -> Expression:

@@ -3,6 +3,7 @@
 from tamis.batches import OnError
 from tamis.cli.answering import Question, answer
 from tamis.cli.arguments import File, Missing
+from tamis.cli.rules.languages import From
 
 USAGE = "Usage: tamis match SUBSCRIPTIONS EVENTS [OPTIONS]"
 EXAMPLES = """
@@ -20,6 +21,7 @@ def match(
     *,
     missing: Missing = "unknown",
     on_error: OnError = "raise",
+    language: From = None,
 ) -> int:
     """Write, for every event, the ids of the subscriptions it satisfies.
 
@@ -34,10 +36,12 @@ def match(
             negation, or `false`, and its negation is true.
         on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
             and goes on, `collect` writes an object with `error` in its place and goes on.
+        language: The language of the rules that `subscriptions` names, a file or a folder, where
+            they are not subscriptions as JSON lines.
     """
     question = Question[list[str | int]](
         doing="matching",
         many=lambda index, chunk: index.match_batch(chunk, on_error="collect"),
         describe=lambda ids: {"matches": ids},
     )
-    return answer(question, subscriptions, events, missing, on_error)
+    return answer(question, subscriptions, events, missing, on_error, language)

@@ -8,6 +8,7 @@ from cyclopts.validators import Number
 from tamis.batches import OnError
 from tamis.cli.answering import Question, answer
 from tamis.cli.arguments import File, Missing
+from tamis.cli.rules.languages import From
 from tamis.ranking import Match
 
 USAGE = "Usage: tamis top SUBSCRIPTIONS EVENTS [OPTIONS]"
@@ -26,6 +27,7 @@ def top(
     n: Annotated[int, Parameter(alias="-n", validator=Number(gte=0))] = 10,
     missing: Missing = "unknown",
     on_error: OnError = "raise",
+    language: From = None,
 ) -> int:
     """Write, for every event, the subscriptions it matches best.
 
@@ -42,10 +44,12 @@ def top(
             negation, or `false`, and its negation is true.
         on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
             and goes on, `collect` writes an object with `error` in its place and goes on.
+        language: The language of the rules that `subscriptions` names, a file or a folder, where
+            they are not subscriptions as JSON lines.
     """
     question = Question[list[Match]](
         doing="ranking",
         many=lambda index, chunk: index.top_batch(chunk, n, on_error="collect"),
         describe=lambda ranking: {"top": [match._asdict() for match in ranking]},
     )
-    return answer(question, subscriptions, events, missing, on_error)
+    return answer(question, subscriptions, events, missing, on_error, language)

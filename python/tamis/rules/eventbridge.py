@@ -4,8 +4,8 @@
 >>> print(eventbridge.parse('{"source": ["aws.ec2"], "detail": {"state": [{"prefix": "stop"}]}}'))
 source in ('aws.ec2') and detail.state starts with 'stop'
 
-A pattern is an object whose leaves are arrays of alternatives; an event matches when, for every leaf,
-some value of the field satisfies some alternative. Conditions on several fields of one array of
+A pattern is an object whose leaves are arrays of alternatives. An event matches when, for every
+leaf, some value of the field satisfies some alternative. Conditions on several fields of one array of
 objects must hold for the same element. Patterns that AWS refuses are refused here.
 
 The expressions mean the same whatever the index's `missing` is.
@@ -142,10 +142,14 @@ def _anything_but(path: str, operand: Any) -> str:
             raise RuleError(f"`anything-but` of `{path}` takes exactly one matcher")
         kind, inner = next(iter(operand.items()))
         if kind not in ("prefix", "suffix", "equals-ignore-case", "wildcard"):
-            raise RuleError(f"`anything-but` of `{path}` does not take the matcher {json.dumps(kind)}")
+            raise RuleError(
+                f"`anything-but` of `{path}` does not take the matcher {json.dumps(kind)}"
+            )
         items = inner if isinstance(inner, list) else [inner]
         if not items or any(not isinstance(item, str) for item in items):
-            raise RuleError(f"`anything-but` {kind} of `{path}` takes a string or a list of strings")
+            raise RuleError(
+                f"`anything-but` {kind} of `{path}` takes a string or a list of strings"
+            )
         if kind in ("prefix", "suffix") and "" in items:
             raise RuleError(f"`anything-but` {kind} of `{path}` does not take the empty string")
         return writing.any_of(_MATCHERS[kind](path, "it", item) for item in items)
@@ -194,7 +198,9 @@ def _wildcard(path: str, subject: str, operand: Any) -> str:
         if character == "\\":
             escaped = next(characters, "")
             if escaped not in ("*", "\\"):
-                raise RuleError(f"`wildcard` of `{path}`: a backslash escapes `*` or a backslash only")
+                raise RuleError(
+                    f"`wildcard` of `{path}`: a backslash escapes `*` or a backslash only"
+                )
             pattern.append(writing.like_pattern(escaped))
         elif character == "*":
             if previous == "*":

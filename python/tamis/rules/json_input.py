@@ -1,4 +1,4 @@
-"""How JSON rules are read: no duplicate keys, no NaN, numbers as they are written, bounded depth."""
+"""How JSON rules are read: no duplicate keys, no NaN, exact numbers, bounded depth."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def load(text: str | bytes) -> Any:
     """Read a JSON rule.
 
     Raises:
-        RuleError: The text is not JSON, has a key twice, or is larger or deeper than any rule needs.
+        RuleError: The text is not JSON, has a key twice, or is too large or too deep.
     """
     if len(text) > SIZE:
         raise RuleError(f"the rule has {len(text)} bytes; at most {SIZE} are allowed")
@@ -75,7 +75,7 @@ def _refuse_constant(constant: str) -> Never:
 def read_many(source: str | Path, key: str, parse: Callable[[Any], Expression]) -> ReadRules:
     """Read many JSON rules from a file or from text.
 
-    The text is one JSON object of rules by their ids, or JSON lines with the members `id` and `key`.
+    The text is one JSON object of rules by id, or JSON lines with the members `id` and `key`.
     """
     text, file = files.read_text(source)
     read = ReadRules()

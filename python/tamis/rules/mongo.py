@@ -52,7 +52,9 @@ _TYPES = {
 _ONLY_SOME_NUMBERS = {"int", "long", "double", "decimal", 1, 16, 18, 19}
 
 
-def parse(condition: str | bytes | Mapping[str, Any], *, groups: Groups | None = None) -> Expression:
+def parse(
+    condition: str | bytes | Mapping[str, Any], *, groups: Groups | None = None
+) -> Expression:
     """Read one condition, as JSON text or as a mapping.
 
     Args:
@@ -114,7 +116,8 @@ def _path(key: str) -> str:
             raise RuleError(f"the path {json.dumps(key)} has an empty part")
         if part.isdigit():
             raise RuleError(
-                f"the path {json.dumps(key)} asks for a position of an array, which Tamis does not keep"
+                f"the path {json.dumps(key)} asks for a position of an array; "
+                "Tamis does not keep positions"
             )
     return key
 
@@ -163,9 +166,13 @@ def _operators(field: _Field, operators: Mapping[str, Any]) -> str:
 
 def _scalar(field: _Field, operator: str, value: Any) -> str:
     if isinstance(value, Mapping):
-        raise RuleError(f"`{operator}` of {field.shown} compares with an object, which Tamis does not")
+        raise RuleError(
+            f"`{operator}` of {field.shown} compares with an object, which Tamis does not"
+        )
     if isinstance(value, list | tuple):
-        raise RuleError(f"`{operator}` of {field.shown} compares with an array, which Tamis does not")
+        raise RuleError(
+            f"`{operator}` of {field.shown} compares with an array, which Tamis does not"
+        )
     if not isinstance(value, str | bool | int | float | Decimal):
         raise field.wrong(operator, f"a value of JSON, not {type(value).__name__}")
     return writing.literal(value)
@@ -259,16 +266,21 @@ def _type(field: _Field, operand: Any) -> str:
     operands = operand if isinstance(operand, list) else [operand]
     parts = []
     for item in operands:
-        kind = _TYPES.get(item) if isinstance(item, str | int) and not isinstance(item, bool) else None
+        kind = (
+            _TYPES.get(item) if isinstance(item, str | int) and not isinstance(item, bool) else None
+        )
         if kind is None:
             known = ", ".join(key for key in _TYPES if isinstance(key, str))
             raise field.wrong("$type", f"one of {known}")
         if item in _ONLY_SOME_NUMBERS:
             raise RuleError(
-                f"`$type` of {field.shown}: Tamis has one kind of number; write `number` instead of `{item}`"
+                f"`$type` of {field.shown}: Tamis has one kind of number; "
+                f"write `number` instead of `{item}`"
             )
         if kind == "missing":
-            raise RuleError(f"`$type` of {field.shown}: write `$exists` for a field that is not there")
+            raise RuleError(
+                f"`$type` of {field.shown}: write `$exists` for a field that is not there"
+            )
         parts.append(f"type({field.subject}) = '{kind}'")
     return writing.any_of(parts)
 

@@ -39,7 +39,7 @@ class TamisBackend(Backend):
             result = callback(rule, output_format, 0, rule.detection.parsed_condition[0], result)
         return [] if result is None else [result]
 
-    def finalize(self, queries: list[Any], output_format: str) -> Any:
+    def finalize(self, queries: list[Any], output_format: str) -> Any:  # noqa: ARG002
         """The expressions as they are."""
         return queries
 

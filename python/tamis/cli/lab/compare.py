@@ -22,6 +22,7 @@ from tamis.cli.output import (
     write_json,
 )
 from tamis.cli.reading import is_standard_input
+from tamis.cli.rules.languages import From
 from tamis.errors import DocumentError, EventError, SubscriptionError
 
 USAGE = "Usage: tamis lab compare SUBSCRIPTIONS EVENTS [OPTIONS]"
@@ -42,6 +43,7 @@ def compare(
     *,
     matchers: Matchers = None,
     missing: Missing = "unknown",
+    language: From = None,
     number: Annotated[int, Parameter(name="--events")] = 1000,
     time_limit: float = 60.0,
     memory_limit: int | None = None,
@@ -61,6 +63,8 @@ def compare(
         events: JSON lines, or Parquet with the events' JSON in `event`; documents in `document`.
         matchers: Which to compare, all by default; `module:factory` is one from elsewhere.
         missing: What a predicate is on an attribute without a value.
+        language: The language of the rules that `subscriptions` names, where they are not
+            subscriptions.
         number: How many events to use: the first of the file.
         time_limit: Seconds for each matcher, building included.
         memory_limit: MiB for each matcher; half of the machine's memory by default.
@@ -73,7 +77,7 @@ def compare(
         raise CommandError("--events and --memory-limit are above 0")
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
-    family, pairs = read_subscriptions(subscriptions)
+    family, pairs = read_subscriptions(subscriptions, language)
     lines = list(islice(read_events(events, family), number))
     try:
         found = lab.compare(

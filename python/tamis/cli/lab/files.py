@@ -9,14 +9,21 @@ from typing import Any, Literal
 
 from tamis.cli.output import INVALID, CommandError
 from tamis.cli.reading import Source, enumerate_lines
+from tamis.cli.rules.languages import Language, read_rules, report_refused
 from tamis.cli.subscriptions import read_records
 from tamis.errors import TamisError
 
 Family = Literal["expressions", "xml"]
 
 
-def read_subscriptions(path: Path) -> tuple[Family, list[tuple[Any, str]]]:
+def read_subscriptions(
+    path: Path, language: Language | None = None
+) -> tuple[Family, list[tuple[Any, str]]]:
     """The ids and expressions of a file; or the ids and XPath, if its first row has `xpath`."""
+    if language is not None:
+        read = read_rules(language, path)
+        report_refused(read)
+        return "expressions", [(each.id, str(each.expression)) for each in read.subscriptions]
     if path.suffix == ".parquet":
         family: Family = "xml" if _has_column(path, "xpath") else "expressions"
         column = "xpath" if family == "xml" else "expression"

@@ -1,7 +1,7 @@
 """`tamis rules read`: which subscriptions do rules of another language make?"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -29,7 +29,7 @@ def read(path: Path, /, *, language: Annotated[Language, Parameter(name="--from"
     """
     found = read_rules(language, path)
     for subscription in found.subscriptions:
-        record = {"id": subscription.id, "expression": str(subscription.expression)}
+        record: dict[str, Any] = {"id": subscription.id, "expression": str(subscription.expression)}
         if subscription.metadata:
             record["metadata"] = subscription.metadata
         write_json(record)

@@ -17,7 +17,6 @@ pySigma parses the rules and applies pipelines: `pip install tamis[sigma]`. With
 `sigma convert -t tamis` prints the expressions, too.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,8 @@ from tamis.rules import files
 from tamis.rules.result import ReadRules, RuleError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sigma.processing.pipeline import ProcessingPipeline
     from sigma.rule import SigmaRule
 

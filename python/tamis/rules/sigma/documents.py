@@ -76,7 +76,7 @@ def _documents(text: str) -> Iterator[tuple[int, Any]]:
     loader = _LOADER(text)
     try:
         while loader.check_node():
-            node = loader.get_node()
+            node: Any = loader.get_node()
             yield node.start_mark.line + 1, loader.construct_document(node)
     finally:
         loader.dispose()

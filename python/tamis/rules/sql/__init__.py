@@ -31,7 +31,7 @@ def parse(condition: str, dialect: str = "spark") -> Expression:
         dialect: A dialect that sqlglot knows, such as `spark`, `postgres` or `duckdb`.
 
     Raises:
-        RuleError: sqlglot is not installed, or the condition is not valid or cannot be said exactly.
+        RuleError: sqlglot is not installed, or the condition cannot be said exactly.
     """
     try:
         from tamis.rules.sql.conditions import condition_text

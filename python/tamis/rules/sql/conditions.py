@@ -94,9 +94,11 @@ def condition_text(condition: str, dialect: str) -> str:
         RuleError: The condition is not valid, or cannot be said exactly.
     """
     if len(condition) > SIZE:
-        raise RuleError(f"the condition has {len(condition)} characters; at most {SIZE} are allowed")
+        raise RuleError(
+            f"the condition has {len(condition)} characters; at most {SIZE} are allowed"
+        )
     try:
-        tree = sqlglot.parse_one(condition, read=dialect, into=exp.Condition)
+        tree: Any = sqlglot.parse_one(condition, read=dialect)
     except RecursionError:
         raise RuleError("the condition is nested too deeply") from None
     except (SqlglotError, ValueError) as error:
@@ -204,7 +206,9 @@ class _Writer:
         if isinstance(node, exp.Query | exp.Subquery):
             raise RuleError("a subquery asks about more than one row")
         if isinstance(node, exp.AggFunc):
-            raise RuleError(f"the aggregate `{node.sql_name().lower()}` asks about more than one row")
+            raise RuleError(
+                f"the aggregate `{node.sql_name().lower()}` asks about more than one row"
+            )
         if isinstance(node, exp.Window):
             raise RuleError("a window function asks about more than one row")
         if isinstance(node, exp.Func):
@@ -233,7 +237,9 @@ def _name_parts(node: exp.Expression) -> list[str]:
         key = node.expressions[0]
         if isinstance(key, exp.Literal) and key.is_string:
             return [*_name_parts(node.this), key.this]
-        raise RuleError(f"`{node.sql()}` asks for a position of an array, which Tamis does not keep")
+        raise RuleError(
+            f"`{node.sql()}` asks for a position of an array, which Tamis does not keep"
+        )
     raise RuleError(f"`{node.sql()}` is not the name of an attribute")
 
 
@@ -373,7 +379,7 @@ def _array_contains(writer: _Writer, node: exp.ArrayContains) -> str:
 def _exists(writer: _Writer, node: exp.Exists) -> str:
     if node.args.get("expression") is None:
         raise RuleError("`exists` with a subquery asks about more than one row")
-    return writer._elements("any", node.this, node.expression)  # noqa: SLF001
+    return writer._elements("any", node.this, node.expression)
 
 
 def _substring(writer: _Writer, node: exp.Substring) -> str:

@@ -1,6 +1,6 @@
-"""Regular expressions of databases, whose classes know ASCII only.
+r"""Regular expressions of databases, whose classes know ASCII only.
 
-In Tamis `\\d` is any digit of Unicode; in Java's regular expressions, which Spark uses, and in those
+In Tamis `\d` is any digit of Unicode. In Java's regular expressions, which Spark uses, and in those
 of PostgreSQL and DuckDB it is 0 to 9.
 """
 
@@ -10,7 +10,7 @@ _CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": "\\t\\n\\x0B\\f\\r "}
 
 
 def with_ascii_classes(pattern: str) -> str:
-    """The pattern with `\\d`, `\\w`, `\\s` and their negations spelled out.
+    r"""The pattern with `\d`, `\w`, `\s` and their negations spelled out.
 
     Raises:
         RuleError: A negated class stands inside brackets, which cannot be spelled out.
