@@ -5,8 +5,8 @@
 source in ('aws.ec2') and detail.state starts with 'stop'
 
 A pattern is an object whose leaves are arrays of alternatives. An event matches when, for every
-leaf, some value of the field satisfies some alternative. Conditions on several fields of one array of
-objects must hold for the same element. Patterns that AWS refuses are refused here.
+leaf, some value of the field satisfies some alternative. Conditions on several fields of one array
+of objects must hold for the same element. Patterns that AWS refuses are refused here.
 
 The expressions mean the same whatever the index's `missing` is.
 """
