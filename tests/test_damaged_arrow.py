@@ -126,7 +126,7 @@ LONG = b"a text of more than twelve bytes"
 )
 def test_views_outside_their_buffer(index: Index, damaged: bytes) -> None:
     views = view(1, b"b") + view(len(LONG), LONG[:4]) + damaged
-    buffers = [None, pa.py_buffer(views), pa.py_buffer(LONG)]
+    buffers: list[Any] = [None, pa.py_buffer(views), pa.py_buffer(LONG)]
     array = pa.Array.from_buffers(pa.string_view(), 3, buffers)
     assert row_of(pa.table({"a": array}), index) == 2
     assert index.match_batch(pa.table({"a": array.slice(0, 2)})).num_rows == 4
@@ -352,7 +352,7 @@ def test_a_stream_is_read_once(index: Index) -> None:
 def flips(random: Random, array: Any) -> Any:
     """The array with some bytes of its buffers changed; sizes stay what they are."""
     kind, length = array.type, len(array)
-    buffers = [
+    buffers: list[Any] = [
         None if buffer is None else bytearray(buffer.to_pybytes()) for buffer in array.buffers()
     ]
     if pa.types.is_dictionary(kind):

@@ -6,11 +6,19 @@ age between 18 and 25 and not state in ('CA', 'OR')
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Never, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Never, Protocol, TypeAlias, Union
 
 from tamis._tamis import Expression, Limits
 from tamis._tamis import Term as _Term
 from tamis.errors import ExpressionError
+
+if TYPE_CHECKING:  # only their types are needed, and importing them takes time
+    from datetime import date, timedelta
+    from decimal import Decimal
+    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+    _Address: TypeAlias = IPv4Address | IPv4Network | IPv6Address | IPv6Network
+    _Typed: TypeAlias = Decimal | date | timedelta | _Address
 
 
 class _Integer(Protocol):
@@ -32,7 +40,7 @@ class Weighted:
         return f"weighted({self.value!r}, {self.weight!r})"
 
 
-Scalar: TypeAlias = str | float | bool | _Integer
+Scalar: TypeAlias = Union[str, float, bool, _Integer, "_Typed"]
 Value: TypeAlias = Scalar | Weighted
 Right: TypeAlias = "Value | Operand"
 
