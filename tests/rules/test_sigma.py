@@ -96,6 +96,15 @@ FIELDS = [
 ]  # fmt: skip
 
 
+CHOSEN: list[dict[str, Any]] = [  # chance hardly makes these
+    {"Image": "C:\\x\\WHOAMI.exe", "CommandLine": "whoami /ALL /PRIV"},
+    {"Image": "C:\\x\\net1.exe", "CommandLine": "/all priv", "ParentImage": "c:\\program files\\a"},
+    {"EventID": "4688", "Channel": "SECURITY"},
+    {"EventID": 4689, "Channel": "security"},
+    {"EventID": 4.5, "Channel": "security"},
+]
+
+
 def events(seed: int, count: int) -> list[dict[str, Any]]:
     chance = random.Random(seed)
     found = []
@@ -132,7 +141,7 @@ def test_every_modifier_as_the_judge_has_it() -> None:
     rules = SigmaCollection.from_yaml(RULES).rules
     assert len(read.subscriptions) == len(rules) == 17
     matched = {rule.id: 0 for rule in rules}
-    every = events(1, int(os.environ.get("TAMIS_FUZZ_CASES", "1500")))
+    every = [*CHOSEN, *events(1, int(os.environ.get("TAMIS_FUZZ_CASES", "1500")))]
     assert judged(read, rules, every) > 300
     for rule in rules:
         matched[rule.id] = sum(matches(rule, event) for event in every)

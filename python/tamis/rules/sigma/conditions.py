@@ -154,9 +154,10 @@ def _field_text(field: str, value: Any) -> str:
 def _comparison_text(field: str, value: SigmaCompareExpression) -> str:
     if value.op == CompareOperators.NEQ:
         return writing.negated(_field_text(field, value.number))
-    # Logs often carry numbers as text, which the cast reads as well.
-    number = writing.number(value.number.number)
-    return f"cast({writing.name(field)} as decimal) {_ORDERINGS[value.op]} {number}"
+    # Logs often carry numbers as text. A cast reads that, but would read booleans, too.
+    compared = f"{_ORDERINGS[value.op]} {writing.number(value.number.number)}"
+    text = f"type(it) = 'string' and cast(it as decimal) {compared}"
+    return f"any({writing.name(field)}, it {compared} or {text})"
 
 
 def _reference_text(subject: str, value: SigmaFieldReference) -> str:
