@@ -57,6 +57,8 @@ class Events:
 
     random: Random
     json: bool
+    without: frozenset[str] = frozenset()
+    """Kinds of values that are left out."""
 
     def event(self) -> dict[str, Any]:
         event: dict[str, Any] = {}
@@ -115,6 +117,8 @@ class Events:
     def scalar(self, kind: str) -> Any:
         if self.random.random() < 0.06:
             kind = self.random.choice(["number", "string", "boolean", "time"])
+        if kind in self.without:
+            kind = "string"
         match kind:
             case "number":
                 return self.number()
@@ -136,7 +140,11 @@ class Events:
                 return f"{amount} {unit}" if self.json else span
 
     def number(self) -> Any:
-        text = pick(self.random, NUMBERS, RARE_NUMBERS, 0.12)
+        plain = "digits" in self.without
+        text = pick(self.random, NUMBERS, RARE_NUMBERS, 0 if plain else 0.12)
+        if plain:
+            exact = Decimal(text)
+            return int(exact) if exact == exact.to_integral_value() else float(text)
         if self.json or self.random.random() < 0.6:
             exact = Decimal(text)
             whole = exact == exact.to_integral_value() and self.random.random() < 0.8

@@ -56,6 +56,8 @@ class Expressions:
     nested: int = 2
     dull: bool = False
     """Without functions: only what typed literals and lists bring."""
+    without: frozenset[str] = frozenset()
+    """Kinds of values, functions and `is` that are left out."""
 
     def node(self, leaves: int = 4) -> Node:
         roll = self.random.random()
@@ -63,7 +65,7 @@ class Expressions:
             return self.leaf()
         if roll < 0.47:
             return Not(self.node(leaves))
-        if roll < 0.52:
+        if roll < 0.52 and "is" not in self.without:
             truth = self.random.choice(["true", "false", "unknown"])
             return Is(self.node(leaves - 1), truth, self.random.random() < 0.5)
         connective = self.random.choice(["and", "and", "or", "or", "xor", "xnor"])
@@ -85,6 +87,8 @@ class Expressions:
                 *("boolean", "duration", "other"),
             ]
         )
+        if kind in self.without:
+            kind = "number"
         match kind:
             case "number":
                 return self.ordered(kind, negated)
@@ -111,7 +115,8 @@ class Expressions:
     def presence(self) -> Node:
         operator = self.random.choice(["exists", "missing", "is null", "is not null"])
         if operator.startswith("is") and self.random.random() < 0.5 and not self.dull:
-            return Presence(self.term(self.random.choice(["number", "string", "time"])), operator)
+            kinds = [kind for kind in ("number", "string", "time") if kind not in self.without]
+            return Presence(self.term(self.random.choice(kinds)), operator)
         return Presence(self.attribute(self.random.choice(["number", "string"])), operator)
 
     def ordered(self, kind: str, negated: bool = False) -> Node:
@@ -174,7 +179,7 @@ class Expressions:
             bucket = Call("bucket", (self.anything(), *self.random.choice(BUCKETS)))
             least = Literal("number", self.random.choice(["0", "1", "5", "50"]))
             return Comparison(bucket, self.random.choice(["<", ">=", "="]), least)
-        if roll < 0.7 and self.it is None:
+        if roll < 0.7 and self.it is None and "values" not in self.without:
             keyword = Literal("string", self.random.choice(STRINGS))
             all = Call("values")
             if self.random.random() < 0.5:
@@ -186,14 +191,15 @@ class Expressions:
             wanted = Literal("string", self.random.choice(kinds))
             return Comparison(Call("type", (name,)), self.random.choice(["=", "!="]), wanted)
         count = Literal("number", self.random.choice("0123"))
-        if self.random.random() < 0.7 and self.lists:
+        if self.random.random() < 0.7 and self.lists and "paths" not in self.without:
             name = Attribute(self.random.choice(self.lists))
         return Comparison(Call("size", (name,)), self.operator(), count)
 
     def quantified(self) -> Node:
         quantifier = self.random.choice(["any", "any", "all", "none"])
         if self.it is None:
-            name = self.random.choice(["items", "items", "items", *self.lists])
+            lists = [name for name in self.lists if name != "box" or "paths" not in self.without]
+            name = self.random.choice(["items", "items", "items", *lists])
         else:
             name = self.random.choice(self.lists)
         kinds, lists, it = {"items": (ELEMENT, ("parts", "tags"), "number")}.get(
@@ -201,7 +207,9 @@ class Expressions:
         )
         if name == "parts":
             kinds, lists, it = PART, (), "string"
-        inner = Expressions(self.random, dict(kinds), lists, it, self.nested - 1, self.dull)
+        inner = Expressions(
+            self.random, dict(kinds), lists, it, self.nested - 1, self.dull, self.without
+        )
         return Quantified(quantifier, Attribute(name), inner.node(2))
 
     # Terms
@@ -219,7 +227,7 @@ class Expressions:
         names = [name for name, own in self.kinds.items() if own == kind]
         if self.it == kind and (not names or self.random.random() < 0.2):
             return It()
-        if self.it is None and self.random.random() < 0.06:
+        if self.it is None and "paths" not in self.without and self.random.random() < 0.06:
             inner = [f"items.{name}" for name, own in ELEMENT.items() if own == kind]
             names = inner or names
         if not names or roll < 0.08:
@@ -227,10 +235,11 @@ class Expressions:
         return Attribute(self.random.choice(names))
 
     def constant(self, kind: str | None) -> Literal:
-        kind = kind or self.random.choice(["number", "string", "time", "version"])
+        others = [other for other in ("time", "version") if other not in self.without]
+        kind = kind or self.random.choice(["number", "string", *others])
         match kind:
             case "number":
-                return Literal("number", pick(self.random, NUMBERS, RARE_NUMBERS, 0.15))
+                return Literal("number", self.number_text(0.15))
             case "string":
                 return Literal("string", pick(self.random, STRINGS, RARE_STRINGS))
             case "time" if self.random.random() < 0.4:
@@ -246,6 +255,9 @@ class Expressions:
             case _:
                 return Literal("interval", *self.random.choice(INTERVALS))
 
+    def number_text(self, rare: float) -> str:
+        return pick(self.random, NUMBERS, RARE_NUMBERS, 0 if "digits" in self.without else rare)
+
     def term(self, kind: str, depth: int = 1) -> Term:
         roll = self.random.random()
         if self.dull:
@@ -257,7 +269,7 @@ class Expressions:
             return Arithmetic("-", self.attribute("time"), right)
         if roll < 0.4 or depth == 0 or kind in ("version", "boolean", "address"):
             return self.attribute(kind)
-        if roll < 0.47:
+        if roll < 0.47 and "coalesce" not in self.without:
             other = self.constant(kind) if self.random.random() < 0.5 else self.attribute(kind)
             return Call("coalesce", (self.term(kind, depth - 1), other))
         match kind:
@@ -271,10 +283,10 @@ class Expressions:
     def number(self, depth: int) -> Term:
         roll = self.random.random()
         if roll < 0.5:
-            operator = self.random.choice("++--**/%")
+            operator = self.random.choice("++--**" if "division" in self.without else "++--**/%")
             right = self.term("number", depth - 1)
             if self.random.random() < 0.4:
-                right = Literal("number", pick(self.random, NUMBERS, RARE_NUMBERS, 0.1))
+                right = Literal("number", self.number_text(0.1))
             return Arithmetic(operator, self.term("number", depth - 1), right)
         if roll < 0.58:
             inner = self.term("number", depth - 1)
@@ -284,7 +296,7 @@ class Expressions:
             return Call(function, (self.term("number", depth - 1),))
         if roll < 0.82:
             return Call("length", (self.term("string", depth - 1),))
-        if roll < 0.92:
+        if roll < 0.92 and "time" not in self.without:
             function = self.random.choice(["year", "month", "day", "hour", "minute", "weekday"])
             return Call(function, (self.term("time", depth - 1),))
         type = self.random.choice(["integer", "decimal", "float"])
@@ -318,5 +330,7 @@ class Expressions:
         return Cast(self.attribute("time"), self.random.choice(["timestamp", "date"]))
 
 
-def expressions(random: Random, dull: bool = False) -> Expressions:
-    return Expressions(random, dict(KINDS), dull=dull)
+def expressions(
+    random: Random, dull: bool = False, without: frozenset[str] = frozenset()
+) -> Expressions:
+    return Expressions(random, dict(KINDS), dull=dull, without=without)

@@ -280,9 +280,8 @@ class Writer:
                 return f"{self.term(term)} {words} {self.term(low)} and {self.term(high)}"
             case Textual(term, operator, right, negated):
                 function = operator.replace(" ", "")
-                if self.chance(0.15):
-                    call = f"{function}({self.term(term)}, {self.term(right)})"
-                    return f"not {call}" if negated else call
+                if not negated and self.chance(0.15):
+                    return f"{function}({self.term(term)}, {self.term(right)})"
                 words = self.word(f"not {operator}" if negated else operator)
                 return f"{self.term(term)} {words} {self.term(right)}"
             case Pattern(term, operator, pattern, negated):

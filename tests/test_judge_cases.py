@@ -1,0 +1,53 @@
+"""Every case of `testdata/semantics` is judged: what was written by hand is the language."""
+
+import json
+import tomllib
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.evaluator import evaluate
+from judge.reading import Unreadable, read
+from judge.terms import Missing, Setting
+from judge.values import Unspecified
+
+TESTDATA = Path(__file__).parent.parent / "testdata"
+SEMANTICS = [  # regular expressions are Rust's, whose time is bounded
+    path
+    for folder in ("semantics", "pending")
+    for path in sorted((TESTDATA / folder).glob("*.toml"))
+    if path.stem not in ("matches", "checked-print", "checked-errors")
+]
+MODES: list[Missing] = ["unknown", "false"]
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if any("." in name for name, _ in pairs):
+        raise Unspecified("dotted keys")
+    return dict(pairs)
+
+
+@pytest.mark.parametrize("path", SEMANTICS, ids=lambda path: path.stem)
+def test_cases_are_as_judged(path: Path) -> None:
+    cases = tomllib.loads(path.read_text(encoding="utf-8"))["case"]
+    wrong, judged = [], 0
+    for case in cases:
+        try:
+            node = read(case["expression"])
+            event = json.loads(case["event"], parse_float=Decimal, object_pairs_hook=once)
+            for mode in MODES:
+                setting = Setting(mode, case.get("time_zone", "UTC"))
+                if "now" in case:
+                    now = datetime.fromisoformat(case["now"])
+                    setting = Setting(mode, case.get("time_zone", "UTC"), now)
+                truth = evaluate(node, event, setting)
+                if truth != case[mode]:
+                    wrong.append(f"{case['name']}: {mode}: judged {truth}, not {case[mode]}")
+            judged += 1
+        except (Unreadable, Unspecified):
+            continue
+    assert not wrong, "\n".join([f"{len(wrong)} of {judged}", *wrong])
+    assert judged > len(cases) / 2
