@@ -17,9 +17,11 @@ const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
 fn mentioned<'a>(expressions: impl IntoIterator<Item = &'a Expression>) -> Attributes {
     let attributes = Attributes::default();
     for expression in expressions {
-        expression.predicates().for_each(|predicate| {
-            attributes.intern(predicate.attribute());
-        });
+        for written in [expression, &*resolve(expression, attributes.time_zone())] {
+            written.predicates().for_each(|predicate| {
+                attributes.intern(predicate.attribute());
+            });
+        }
     }
     attributes
 }

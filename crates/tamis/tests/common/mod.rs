@@ -211,6 +211,10 @@ pub fn decode(json: &str, attributes: &Attributes) -> Event {
     let (mut read, mut event) = (Event::default(), Event::default());
     read.decode_json(json.as_bytes(), attributes, &limits).unwrap();
     for (attribute, presence) in read.iter() {
+        // Terms are computed again, from the values that were marked.
+        if attributes.name(attribute).is_some_and(|name| name.starts_with('\u{1}')) {
+            continue;
+        }
         event.begin(attribute);
         match presence {
             Presence::Missing => {}
