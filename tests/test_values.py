@@ -250,3 +250,44 @@ def test_arrow_maps() -> None:
     ].to_pylist() == [0]
     many = pa.table({"m": pa.array([[[("x", [("y", 1)])], []], []], pa.list_(inner))})
     assert index.match_batch(many)["event"].to_pylist() == [0]
+
+
+def test_values_of_whole_mappings() -> None:
+    index = Index()
+    index.add(1, tamis.values().lower().contains("error"))
+    index.add(2, "values() = '2.5' and values() = 'true' and values() = '2026-01-02'")
+    index.add(3, "size(values()) = 5")
+    assert index.asks_values
+    event = {
+        "a": {"b": [None, ({"c": "An ERROR"},), b"no text", Decimal("2.50")]},
+        "d": {True},
+        "e": date(2026, 1, 2),
+        "f": float("nan"),
+        "g": ip_address("10.0.0.1"),
+    }
+    assert index.match(event) == [1, 2, 3]
+    assert index.match_batch([event, {}, {"x": "x"}]) == [[1, 2, 3], [], []]
+    assert index.match({"error": [None, {}]}) == []
+    with pytest.raises(EventError, match="surrogate"):
+        index.match({"a": "\ud800"})
+    table = pa.table(
+        {"a": [[{"b": "Error"}], [], None], "c": [1.5, None, None], "d": [b"error"] * 3}
+    )
+    assert index.match_batch(table)["event"].to_pylist() == [0]
+
+
+def test_values_of_mappings_that_hold_themselves() -> None:
+    index = Index(limits=tamis.Limits(event=10_000))
+    index.add(1, "values() = 'x'")
+    mapping: dict[str, Any] = {}
+    mapping["a"] = mapping
+    twice: list[Any] = []
+    twice += [twice, twice]
+    for event in (mapping, {"a": twice}):
+        with pytest.raises(tamis.LimitError, match="of an event"):
+            index.match(event)
+    wide: list[Any] = ["y"]
+    for _ in range(60):
+        wide = [wide, wide]
+    with pytest.raises(tamis.LimitError, match="bytes of an event"):
+        index.match({"a": wide})

@@ -37,6 +37,7 @@ from tamis.builder import (
     it,
     now,
     parse,
+    values,
     weighted,
     xpath,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "now",
     "open",
     "parse",
+    "values",
     "weighted",
     "xpath",
 ]

@@ -581,6 +581,9 @@ class Index:
     def attributes(self) -> list[str]:
         """The names of the attributes that subscriptions mention."""
     @property
+    def asks_values(self) -> bool:
+        """Whether `values()` is asked for, so that events are decoded as a whole."""
+    @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""
     @property
@@ -1149,6 +1152,9 @@ class Graph:
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes that nodes and edges ask about, or have asked about."""
+    @property
+    def asks_values(self) -> bool:
+        """Whether `values()` is asked for, so that events are decoded as a whole."""
     @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""

@@ -427,6 +427,15 @@ def now() -> Term:
     return _call("now")
 
 
+def values() -> Term:
+    """All values of an event as texts, whatever their names.
+
+    >>> print(values().lower().contains("x"))
+    lower(values()) contains 'x'
+    """
+    return _call("values")
+
+
 it = _Element("it")
 
 

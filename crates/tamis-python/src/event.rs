@@ -11,6 +11,7 @@ use crate::error::{self, shorten, type_name};
 use crate::expression::without_lock;
 use crate::objects::is_array;
 use crate::value::{Refusal, with_value};
+use crate::whole;
 
 /// The JSON in a Python object: text, or bytes; `None` for objects that hold none.
 pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Cow<'a, [u8]>>> {
@@ -73,6 +74,9 @@ fn decode_mapping(
     event.clear();
     let _pin = attributes.pin();
     decode_object(object, event, attributes, limits)?;
+    if let Some(values) = attributes.asks_values() {
+        whole::decode(object, values, event, limits)?;
+    }
     event.finish(attributes).map_err(|error| error::raise(py, &error))
 }
 
@@ -121,6 +125,9 @@ fn decode_element(
     }
     if mapping {
         decode_object(object, event, attributes, limits)?;
+    }
+    if let Some(values) = attributes.asks_values() {
+        whole::decode(object, values, event, limits)?;
     }
     event.finish(attributes).map_err(|error| error::raise(object.py(), &error))
 }
@@ -377,7 +384,7 @@ impl<'py> Decoder<'_, 'py> {
     }
 }
 
-fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
+pub fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyInt>()
         || object.is_instance_of::<PyFloat>()
@@ -395,7 +402,7 @@ fn is_plain_list(object: &Bound<'_, PyAny>) -> bool {
     }
 }
 
-fn is_list(object: &Bound<'_, PyAny>) -> bool {
+pub fn is_list(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyList>()
         || object.is_instance_of::<PyTuple>()
         || object.is_instance_of::<PySet>()

@@ -25,6 +25,7 @@ mod refused;
 mod subscription;
 mod term;
 mod value;
+mod whole;
 mod xml;
 
 #[pyo3::pymodule]

@@ -335,3 +335,71 @@ fn times_and_numbers() {
         "t > now() - interval '7' day"
     );
 }
+
+#[test]
+fn values_are_all_of_an_event() {
+    let index = index(&["lower(values()) contains 'error'", "size(values()) = 4", "not values() = 'x'"]);
+    assert_eq!(index.snapshot().stats().terms, 3);
+    assert_eq!(matches(&index, r#"{"a": "x", "b": [["An ERROR", 1.50, {"c": true}]], "d": null}"#).len(), 2);
+    assert_eq!(matches(&index, r#"{"a": [1, 1, "1", NaN, 1e999999], "b": {"error": -0.0}}"#).len(), 2);
+    assert_eq!(matches(&index, r#"{"a": [], "b": {}}"#).len(), 0);
+    assert!(index.match_json(br#"{"a": "\ud800"}"#).is_err());
+    for id in 0..3i64 {
+        assert!(index.remove(&id.into()));
+    }
+    index.add(9.into(), parse("a = 1", index.limits()).unwrap(), None).unwrap();
+    assert!(index.snapshot().attributes().asks_values().is_none());
+    assert_eq!(matches(&index, r#"{"a": 1}"#).len(), 1);
+}
+
+#[test]
+fn values_are_bounded() {
+    let index = index(&["values() = 'x'"]);
+    let nested = |depth: usize, open: &str, close: &str| {
+        format!("{{\"a\": {}1{}}}", open.repeat(depth), close.repeat(depth))
+    };
+    let deepest = index.limits().event_depth;
+    assert!(index.match_json(nested(deepest, "[", "]").as_bytes()).is_ok());
+    for (open, close) in [("[", "]"), ("{\"b\": ", "}"), ("[{\"b\": ", "}]")] {
+        let refused = index.match_json(nested(deepest + 1, open, close).as_bytes()).unwrap_err();
+        assert!(refused.to_string().contains("nesting of an event"), "{refused}");
+    }
+    let many = format!("{{\"a\": [{}1]}}", "1, ".repeat(index.limits().list));
+    let refused = index.match_json(many.as_bytes()).unwrap_err();
+    assert!(refused.to_string().contains("values of a list"), "{refused}");
+}
+
+#[test]
+fn values_are_read_from_arrow() {
+    use std::sync::Arc;
+    use tamis::{ArrowEvents, Event};
+
+    use arrow_array::builder::{Int32Builder, ListBuilder};
+    use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray, StructArray};
+    use arrow_schema::{DataType, Field};
+
+    let index = index(&["values() = 'x'", "values() = '7'", "size(values()) = 3", "exists(values())"]);
+    let mut lists = ListBuilder::new(Int32Builder::new());
+    lists.append_value([Some(7), None]);
+    lists.append_null();
+    lists.append_value([None]);
+    let lists: ArrayRef = Arc::new(lists.finish());
+    let inner: ArrayRef = Arc::new(StringArray::from(vec![Some("x"), Some("x"), None]));
+    let inner = StructArray::from(vec![(Arc::new(Field::new("c", DataType::Utf8, true)), inner)]);
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("lists", lists, true),
+        ("b", Arc::new(inner) as ArrayRef, true),
+        ("text", Arc::new(StringArray::from(vec![Some("y"), None, None])) as ArrayRef, true),
+        ("bytes", Arc::new(BinaryArray::from(vec![Some(&b"x"[..]); 3])) as ArrayRef, true),
+    ])
+    .unwrap();
+    let snapshot = index.snapshot();
+    let events = ArrowEvents::new(&batch, None, snapshot.attributes()).unwrap();
+    let mut event = Event::default();
+    for (row, expected) in [(0, 4), (1, 2), (2, 0)] {
+        events.decode(row, &mut event, snapshot.attributes(), index.limits()).unwrap();
+        let mut found = 0;
+        snapshot.matches(&event, &mut Default::default(), |_| found += 1).unwrap();
+        assert_eq!(found, expected, "row {row}");
+    }
+}

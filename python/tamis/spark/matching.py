@@ -296,7 +296,7 @@ def _current(spark: SparkSession, index: Manifest) -> DataFrame:
 
 
 def _what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
-    """The attributes that an index mentions, and the type of its ids."""
+    """The attributes that an index mentions, if not all, and the type of its ids."""
     kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
     if index.folder.local is None:
         if kind is None:
@@ -311,7 +311,7 @@ def _what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
 
         found = opened.match_batch(pa.table({}), threads=1).schema.field("subscription").type
         kind = StringType() if pa.types.is_string(found) else LongType()
-    return set(opened.attributes), kind
+    return None if opened.asks_values else set(opened.attributes), kind
 
 
 def _is_sharded(index: Manifest, placement: str) -> bool:

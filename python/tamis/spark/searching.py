@@ -79,7 +79,7 @@ def match_graph(
         event=event,
         document=None,
         keep=keep,
-        mentioned=set(graph.attributes),
+        mentioned=None if graph.asks_values else set(graph.attributes),
         prune=not follows,  # a later graph may mention other attributes
         taken=[added, *(field.name for field in errors)],
         source=sources,

@@ -21,7 +21,7 @@ import pyarrow.parquet
 
 from tamis._tamis import Builder, Index, Limits, Workload, read_manifest
 from tamis.batches import Refused
-from tamis.builder import any_of, attr
+from tamis.builder import any_of, attr, values
 from tamis.errors import StorageError, TamisError
 from tamis.spark import manifest as manifests
 from tamis.spark import shapes
@@ -128,7 +128,7 @@ def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, An
         entry |= {"shard": shard, "bytes": file.stat().st_size}
         folder.take(file)
     for segment in manifest["segments"]:
-        listed = sorted(attributes) if len(attributes) < _MANY else None
+        listed = None if len(attributes) >= _MANY or index.asks_values else sorted(attributes)
         segment |= {"subscriptions": len(index), "attributes": listed}
     return manifest
 
@@ -248,10 +248,14 @@ def _checker(uri: str, name: str) -> Index:
     """An index that mentions what another does."""
     manifest = manifests.read(Folder(uri), manifests.version_of(name))
     mentioned = manifest.attributes
-    if mentioned is None:  # too many to be listed
-        shards = range(manifest.shards or 1)
-        mentioned = {name for n in shards for name in open_index(uri, manifest.name, n).attributes}
-    return mentioning(mentioned)
+    if mentioned is not None:
+        return mentioning(mentioned)
+    # Too many to be listed, or `values()` asks for all of them.
+    shards = [open_index(uri, manifest.name, n) for n in range(manifest.shards or 1)]
+    index = mentioning({name for shard in shards for name in shard.attributes})
+    if any(shard.asks_values for shard in shards):
+        index.add("values", values().exists())
+    return index
 
 
 def mentioning(attributes: Iterable[str]) -> Index:

@@ -331,6 +331,12 @@ impl Graph {
         event::attribute_names(self.graph.snapshot().attributes())
     }
 
+    /// Whether `values()` is asked for, so that events are decoded as a whole.
+    #[getter]
+    fn asks_values(&self) -> bool {
+        self.graph.snapshot().attributes().asks_values().is_some()
+    }
+
     /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
     #[getter]
     fn missing(&self) -> &'static str {

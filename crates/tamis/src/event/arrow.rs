@@ -23,6 +23,7 @@ use super::attributes::Reserved;
 use super::checked::{self, Checked, Damage};
 use super::nested::{Nested, Target, nested_entry};
 use super::typed::{NO_RUN, Typed, runs};
+use super::whole::Whole;
 use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
@@ -49,6 +50,8 @@ pub struct ArrowEvents {
     reserved: Vec<Reserved>,
     /// Columns of types without a meaning here.
     refused: Vec<String>,
+    /// All columns that have a text, where the values of whole events are asked for.
+    columns: Vec<Whole>,
 }
 
 #[derive(Debug)]
@@ -163,11 +166,14 @@ impl ArrowEvents {
             whole: None,
             reserved: Vec::new(),
             refused: Vec::new(),
+            columns: Vec::new(),
         };
         let _pin = attributes.pin();
+        let all = attributes.asks_values().is_some();
         let Some(column) = column else {
             for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
                 events.add(field.name().clone(), array, &[], attributes);
+                events.columns.extend(all.then(|| Whole::new(field.name(), array)).flatten());
             }
             return events.complete();
         };
@@ -178,6 +184,7 @@ impl ArrowEvents {
             DataType::Struct(_) | DataType::Map(..) => {
                 events.whole = Some(array.clone());
                 events.add(String::new(), array, &[], attributes);
+                events.columns.extend(all.then(|| Whole::new(column, array)).flatten());
             }
             other => {
                 return Err(Error::event(format!(
@@ -374,6 +381,11 @@ impl ArrowEvents {
                 }
                 Ok(())
             })?;
+        }
+        if let Some(values) = attributes.asks_values() {
+            event.begin_whole(values);
+            self.columns.iter().try_for_each(|column| column.read(row, event, limits))?;
+            event.end_whole();
         }
         event.finish(attributes)
     }

@@ -34,16 +34,19 @@ impl Event {
             limits,
         };
         let result = reader.object();
-        let Reader { json, path, .. } = reader;
-        (self.tape, self.path) = (json.into_tape(), path);
+        let Reader { json: read, path, .. } = reader;
+        (self.tape, self.path) = (read.into_tape(), path);
         result?;
+        if let Some(values) = attributes.asks_values() {
+            self.whole_json(values, json, limits)?;
+        }
         self.finish(attributes)
     }
 
     /// Reads the element of a list, replacing what the event held.
     fn decode_element(&mut self, json: &[u8], attributes: &Attributes, limits: &Limits) -> Result<()> {
         let mut reader = Reader {
-            json: Jiter::new(json),
+            json: Jiter::new(json).with_allow_inf_nan(),
             path: std::mem::take(&mut self.path),
             event: self,
             attributes,
@@ -52,6 +55,9 @@ impl Event {
         let result = reader.anything();
         self.path = reader.path;
         result?;
+        if let Some(values) = attributes.asks_values() {
+            self.whole_json(values, json, limits)?;
+        }
         self.finish(attributes)
     }
 }
@@ -273,7 +279,7 @@ impl Reader<'_, '_> {
 
     /// Reads the elements of a list, each as an event of its own; anything else is a list of one.
     fn elements(&mut self, list: AttributeId, raw: &[u8]) -> Result<()> {
-        let mut json = Jiter::new(raw);
+        let mut json = Jiter::new(raw).with_allow_inf_nan();
         let peek = json.peek().map_err(|error| self.malformed(&error))?;
         if peek == Peek::Null || !self.attributes.begin_elements(list, self.event) {
             return Ok(());

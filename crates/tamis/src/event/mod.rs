@@ -15,6 +15,7 @@ mod parts;
 mod program;
 mod refused;
 mod typed;
+mod whole;
 
 pub use arrow::ArrowEvents;
 pub(crate) use arrow::{Item, Items};

@@ -25,6 +25,8 @@ pub(super) struct Program {
     dependents: HashMap<AttributeId, Vec<AttributeId>, ahash::RandomState>,
     /// Terms that every event has.
     always: Vec<AttributeId>,
+    /// The values of the whole event, where they are asked for; whoever decodes it reads them.
+    values: Option<AttributeId>,
     /// What is asked of the elements of lists.
     asked: HashMap<AttributeId, Asked, ahash::RandomState>,
 }
@@ -54,11 +56,16 @@ impl Computation {
 
 impl Program {
     pub fn len(&self) -> usize {
-        self.terms.len()
+        self.terms.len() + usize::from(self.values.is_some())
     }
 
     pub fn contains(&self, term: AttributeId) -> bool {
-        self.terms.contains_key(&term)
+        self.terms.contains_key(&term) || self.values == Some(term)
+    }
+
+    /// The values of the whole event, where they are asked for.
+    pub fn values(&self) -> Option<AttributeId> {
+        self.values
     }
 
     /// What is asked of the elements of lists.
@@ -74,7 +81,7 @@ impl Program {
 
     /// Whether there is nothing to compute.
     pub fn is_empty(&self) -> bool {
-        self.terms.is_empty() && self.asked.is_empty()
+        self.len() == 0 && self.asked.is_empty()
     }
 
     /// Whether what kind of thing an attribute is matters, whatever its values are.
@@ -84,6 +91,10 @@ impl Program {
 
     /// Adds a term whose arguments were added before.
     pub fn insert(&mut self, term: AttributeId, computation: Arc<Computation>) {
+        if computation.function == Function::Values {
+            self.values = Some(term);
+            return;
+        }
         let any = matches!(computation.function, Function::Coalesce);
         // What needs all of its arguments waits for the first.
         let needed = computation.arguments().take(if any { usize::MAX } else { 1 });

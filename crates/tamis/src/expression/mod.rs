@@ -38,5 +38,5 @@ pub(crate) use normalise::{Normaliser, Parts, Shape, simplest};
 pub(crate) use pattern::total_size;
 pub(crate) use predicate::shorten;
 pub(crate) use resolve::resolve_predicate;
-pub(crate) use term::{Context, IT, check_name, is_hidden};
+pub(crate) use term::{Context, IT, check_name, is_hidden, text_of};
 pub(crate) use xpath::is_satisfied;

@@ -152,6 +152,11 @@ impl Attributes {
         self.program.load().as_ref().is_some_and(|program| program.asks_shape(attribute))
     }
 
+    /// The values of the whole event, where a subscription asks for them.
+    pub fn asks_values(&self) -> Option<AttributeId> {
+        self.program.load().as_ref().and_then(|program| program.values())
+    }
+
     /// The element of a list, where it is asked about itself.
     pub fn it(&self) -> Option<AttributeId> {
         self.table.find(&IT.into())

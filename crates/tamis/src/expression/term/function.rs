@@ -36,6 +36,7 @@ pub enum Function {
     Coalesce,
     Cast(Type),
     Type,
+    Values,
     Bucket,
     /// A comparison of two terms, true or false where both have values.
     Compare(Comparison),
@@ -84,7 +85,7 @@ pub enum Type {
 }
 
 /// Functions that are written with a name and parentheses: name, least and most arguments.
-const NAMED: [(&str, Function, usize, usize); 23] = [
+const NAMED: [(&str, Function, usize, usize); 24] = [
     ("lower", Function::Lower, 1, 1),
     ("upper", Function::Upper, 1, 1),
     ("trim", Function::Trim, 1, 1),
@@ -106,6 +107,7 @@ const NAMED: [(&str, Function, usize, usize); 23] = [
     ("now", Function::Now, 0, 0),
     ("coalesce", Function::Coalesce, 1, MOST_ARGUMENTS),
     ("type", Function::Type, 1, 1),
+    ("values", Function::Values, 0, 0),
     ("bucket", Function::Bucket, 2, 3),
     ("-", Function::Negate, 1, 1),
 ];
@@ -248,7 +250,7 @@ impl Function {
 
     /// The constant that a function of constants is, where that depends on nothing else.
     pub(in crate::expression) fn fold(self, arguments: &[Term]) -> Option<Value> {
-        if matches!(self, Function::Now | Function::IsUnknown | Function::Read(_)) {
+        if matches!(self, Function::Now | Function::Values | Function::IsUnknown | Function::Read(_)) {
             return None;
         }
         let mut values = Vec::with_capacity(arguments.len());

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 pub(crate) use apply::Context;
 pub use apply::lower;
+pub(crate) use apply::text_of;
 pub use function::{Comparison, Function, Reading, Type};
 pub use print::shown;
 

@@ -1,0 +1,181 @@
+//! Which values does an event have, whatever their names?
+//!
+//! They are the values of the term `values()`, as texts. A decoder reads them in a pass of its own, and only
+//! where a subscription asks for them. Nulls are left out, and so is what is no value, such as a number
+//! out of range or a column of bytes.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use jiter::{Jiter, JiterError, Peek};
+
+use super::arrow::{damaged, item_range, list_values};
+use super::{AttributeId, Event, Item, Items};
+use crate::error::{Error, Result};
+use crate::expression::text_of;
+use crate::limits::{self, Limits};
+use crate::value::{Float, ValueRef, read_number};
+
+/// Objects and lists nest no deeper here, whatever the limits say.
+pub(super) const DEEPEST: usize = 200;
+
+impl Event {
+    /// Begins the values of the whole event, which follow as texts.
+    pub fn begin_whole(&mut self, attribute: AttributeId) {
+        self.begin(attribute);
+        self.list();
+    }
+
+    /// Adds the text of a value to the values of the whole event.
+    pub fn push_text(&mut self, value: ValueRef<'_>, limits: &Limits) -> Result<()> {
+        match value {
+            ValueRef::String(_) => self.push(value, limits),
+            other => self.push(ValueRef::String(&text_of(other)), limits),
+        }
+    }
+
+    /// Ends the values of the whole event; where there are none they are missing.
+    pub fn end_whole(&mut self) {
+        self.fields.pop_if(|field| field.start == field.end);
+    }
+
+    /// Fails where objects, and lists in lists, are nested too deep.
+    pub fn check_depth(depth: usize, limits: &Limits) -> Result<()> {
+        limits::check("nesting of an event", "event_depth", depth, limits.event_depth.min(DEEPEST))
+    }
+
+    /// Adds all values of a JSON text, which was read before.
+    pub(super) fn whole_json(&mut self, attribute: AttributeId, json: &[u8], limits: &Limits) -> Result<()> {
+        let mut reader = Jiter::with_tape(json, std::mem::take(&mut self.tape)).with_allow_inf_nan();
+        self.begin_whole(attribute);
+        let read = self.all_of(&mut reader, limits);
+        self.tape = reader.into_tape();
+        self.end_whole();
+        read
+    }
+
+    fn all_of(&mut self, json: &mut Jiter<'_>, limits: &Limits) -> Result<()> {
+        // What is open, from outside: whether it is a list. Another list in it counts as nesting.
+        let (mut open, mut depth) = (Vec::<bool>::new(), 0);
+        let mut next = Some(json.peek().map_err(|error| malformed(json, &error))?);
+        loop {
+            let entered = match next {
+                Some(Peek::Object) => {
+                    depth += 1;
+                    open.push(false);
+                    true
+                }
+                Some(Peek::Array) => {
+                    depth += usize::from(open.last() == Some(&true));
+                    open.push(true);
+                    true
+                }
+                Some(peek) => {
+                    self.text_of_json(json, peek, limits)?;
+                    false
+                }
+                None => {
+                    let list = open.pop() == Some(true);
+                    depth -= usize::from(!list || open.last() == Some(&true));
+                    false
+                }
+            };
+            Event::check_depth(depth, limits)?;
+            next = match (open.last(), entered) {
+                (None, _) => return Ok(()),
+                (Some(true), true) => json.known_array(),
+                (Some(true), false) => json.array_step(),
+                (Some(false), _) => {
+                    let key = if entered { json.known_object() } else { json.next_key() };
+                    match key.map(|key| key.is_some()) {
+                        Ok(true) => json.peek().map(Some),
+                        Ok(false) => Ok(None),
+                        Err(error) => Err(error),
+                    }
+                }
+            }
+            .map_err(|error| malformed(json, &error))?;
+        }
+    }
+
+    fn text_of_json(&mut self, json: &mut Jiter<'_>, peek: Peek, limits: &Limits) -> Result<()> {
+        match peek {
+            Peek::Null => json.known_null().map_err(|error| malformed(json, &error)),
+            Peek::String => match json.known_str() {
+                Ok(text) => self.push_text(ValueRef::String(text), limits),
+                Err(error) => Err(malformed(json, &error)),
+            },
+            Peek::True | Peek::False => {
+                let value = json.known_bool(peek).map_err(|error| malformed(json, &error))?;
+                self.push_text(ValueRef::Boolean(value), limits)
+            }
+            _ => {
+                let value = match json.known_number_bytes(peek) {
+                    Ok(b"NaN") => None,
+                    Ok(b"Infinity") => Some(ValueRef::Float(Float::INFINITY)),
+                    Ok(b"-Infinity") => Some(ValueRef::Float(Float::NEGATIVE_INFINITY)),
+                    Ok(bytes) => read_number(std::str::from_utf8(bytes).unwrap_or_default()).ok(),
+                    Err(error) => return Err(malformed(json, &error)),
+                };
+                value.map_or(Ok(()), |value| self.push_text(value, limits))
+            }
+        }
+    }
+}
+
+/// An error about text that was skipped before, which may hold what only reading finds.
+fn malformed(json: &Jiter<'_>, error: &JiterError) -> Error {
+    let place = json.error_position(error.index);
+    let (line, column, reason) = (place.line, place.column, &error.error_type);
+    Error::event(format!("the event is no JSON: line {line}, column {column}: {reason}"))
+}
+
+/// A column of Arrow data, and all that lies in it and has a text.
+#[derive(Debug)]
+pub(super) enum Whole {
+    Leaf(Items),
+    Struct(ArrayRef, Vec<Whole>),
+    /// A list; or a map, of which only values count.
+    List(ArrayRef, Box<Whole>),
+}
+
+impl Whole {
+    /// `None` where nothing in it has a text.
+    pub fn new(name: &str, array: &ArrayRef) -> Option<Whole> {
+        match array.data_type() {
+            DataType::Struct(_) => {
+                let columns = array.as_struct().columns().iter();
+                let columns: Vec<Whole> = columns.filter_map(|column| Whole::new(name, column)).collect();
+                (!columns.is_empty()).then(|| Whole::Struct(array.clone(), columns))
+            }
+            DataType::Map(..) => {
+                let values = Whole::new(name, array.as_map().values())?;
+                Some(Whole::List(array.clone(), Box::new(values)))
+            }
+            _ => match list_values(array) {
+                Some(items) => Some(Whole::List(array.clone(), Box::new(Whole::new(name, items)?))),
+                None => Items::new(name, array).ok().map(Whole::Leaf),
+            },
+        }
+    }
+
+    /// Adds what stands at a position. The depth is that of the schema.
+    pub fn read(&self, position: usize, event: &mut Event, limits: &Limits) -> Result<()> {
+        match self {
+            Whole::Struct(array, _) | Whole::List(array, _) if array.is_null(position) => Ok(()),
+            Whole::Struct(_, columns) => {
+                columns.iter().try_for_each(|column| column.read(position, event, limits))
+            }
+            Whole::List(array, items) => {
+                let (start, end) =
+                    item_range(array, position).map_err(|damage| damaged("list of", "values()", damage))?;
+                (start..end).try_for_each(|position| items.read(position, event, limits))
+            }
+            Whole::Leaf(items) => match items.get(position) {
+                Some(Item::Value(value)) => event.push_text(value, limits),
+                Some(Item::Damaged(damage)) => Err(damaged("column of", "values()", damage)),
+                _ => Ok(()),
+            },
+        }
+    }
+}
