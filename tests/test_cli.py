@@ -561,3 +561,19 @@ class TestProcess:
         code = "import sys, tamis, tamis.cli; print({'cyclopts', 'rich'} & set(sys.modules))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         assert done.stdout.decode().strip() == "set()"
+
+
+def test_now_is_given(run: Run) -> None:
+    Path("recent.jsonl").write_text(
+        json.dumps({"id": "recent", "expression": "t > now() - interval '1' day"}), encoding="utf-8"
+    )
+    event = '{"t": "2026-01-02T04:00Z"}'
+    moment = ("--now", "2026-01-02T05:00Z")
+    assert '"recent"' in run("match", "recent.jsonl", "-", *moment, stdin=event).out
+    assert '"recent"' not in run("match", "recent.jsonl", "-", stdin=event).out
+    assert '"recent"' in run("top", "recent.jsonl", "-", *moment, stdin=event).out
+    explained = run("explain", "recent.jsonl", "recent", event, *moment, "--json")
+    assert json.loads(explained.out)["truth"] == "true"
+    refused = run("match", "recent.jsonl", "-", "--now", "noon", stdin=event)
+    assert refused.code == 2
+    assert "now is a time, not 'noon'" in refused.err

@@ -291,3 +291,49 @@ def test_values_of_mappings_that_hold_themselves() -> None:
         wide = [wide, wide]
     with pytest.raises(tamis.LimitError, match="bytes of an event"):
         index.match({"a": wide})
+
+
+NOW = datetime(2026, 1, 2, 5, tzinfo=UTC)
+EVENTS = [{"t": NOW - timedelta(hours=1)}, {"t": NOW - timedelta(days=2)}, {}]
+
+
+def test_now_is_given_to_batches() -> None:
+    index = Index()
+    index.add(1, "t > now() - interval '1' day")
+    index.add(2, "any(list, it = now())")
+    lines = '{"t": "2026-01-02T04:00Z"}\n{"t": "2025-12-31T05:00Z"}\n{"list": ["x"]}'
+    table = pa.table({"t": [event.get("t") for event in EVENTS]})
+    for now in (NOW, "2026-01-02T05:00Z"):
+        assert index.match_batch(EVENTS, now=now) == [[1], [], []]
+        assert index.match_batch(lines, now=now) == [[1], [], []]
+        assert index.match_batch(table, now=now)["event"].to_pylist() == [0]
+        assert [len(best) for best in index.top_batch(EVENTS, now=now)] == [1, 0, 0]
+        assert index.top_batch(table, now=now)["event"].to_pylist() == [0]
+    assert index.match_batch([*EVENTS, {"t": datetime.now(UTC)}]) == [[], [], [], [1]]
+    assert index.match_batch([{"list": [NOW]}, {"list": []}], now=NOW) == [[2], []]
+    with pytest.raises(ValueError, match="now is a time, not 'noon'"):
+        index.match_batch(EVENTS, now="noon")
+
+
+def test_now_is_one_moment_of_a_batch() -> None:
+    index = Index()
+    index.add(1, "bucket(now(), 1000000007) = 0")
+    for number in range(20):
+        index.add(f"x{number}", f"bucket(now(), 2, '{number}') = 1")
+    found = index.match_batch([{}] * 1000)
+    assert all(ids == found[0] for ids in found)
+
+
+def test_now_is_given_to_graphs() -> None:
+    graph = Graph()
+    graph.add_node("source")
+    graph.add_node("recent", "t > now() - interval '1' day")
+    graph.add_edge("source", "recent")
+    table = pa.table({"t": [event.get("t") for event in EVENTS]})
+    assert list(graph.match(EVENTS[0], "source", now=NOW)) == ["recent"]
+    assert list(graph.match(EVENTS[0], "source")) == []
+    assert graph.match_batch(EVENTS, "source", now=NOW) == [["recent"], [], []]
+    assert graph.match_batch(table, "source", now=NOW)["event"].to_pylist() == [0]
+    assert len(graph.top(EVENTS[0], "source", now=NOW)) == 1
+    assert graph.explain(EVENTS[0], "source", "recent", now=NOW).reached
+    assert not graph.explain(EVENTS[0], "source", "recent").reached

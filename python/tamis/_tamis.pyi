@@ -367,6 +367,7 @@ class Index:
         *,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
+        now: object = None,
     ) -> list[list[Any]]: ...
     @overload
     def match_batch(
@@ -375,6 +376,7 @@ class Index:
         *,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
+        now: object = None,
     ) -> Skipped[list[list[Any]]]: ...
     @overload
     def match_batch(
@@ -383,6 +385,7 @@ class Index:
         *,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
+        now: object = None,
     ) -> Collected[list[list[Any]]]: ...
     @overload
     def match_batch(
@@ -395,6 +398,7 @@ class Index:
         threads: int | None = None,
         evaluation: Literal["auto", "events", "blocks"] = "auto",
         on_error: OnError = "raise",
+        now: object = None,
     ) -> Any:
         """The ids of the subscriptions that each event matches.
 
@@ -416,6 +420,7 @@ class Index:
                 batch fails, and the error names the event. `"skip"`: they match nothing, and the
                 result is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and
                 the result is a `Collected`, the matches and a list of `Refused`.
+            now: The moment that `now()` is for all events; the clock's, read once, if not given.
 
         Raises:
             EventError: An event cannot be read and `on_error` is `"raise"`; or the batch as a whole
@@ -458,6 +463,7 @@ class Index:
         weights: _Weights | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
+        now: object = None,
     ) -> list[list[Match]]: ...
     @overload
     def top_batch(
@@ -468,6 +474,7 @@ class Index:
         weights: _Weights | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
+        now: object = None,
     ) -> Skipped[list[list[Match]]]: ...
     @overload
     def top_batch(
@@ -478,6 +485,7 @@ class Index:
         weights: _Weights | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
+        now: object = None,
     ) -> Collected[list[list[Match]]]: ...
     @overload
     def top_batch(
@@ -490,6 +498,7 @@ class Index:
         column: str | None = None,
         threads: int | None = None,
         on_error: OnError = "raise",
+        now: object = None,
     ) -> Any:
         """The subscriptions that each event matches best; see `top` and `match_batch`.
 
@@ -503,6 +512,7 @@ class Index:
             column: With Arrow data, the column that holds the events.
             threads: With Arrow data, how many threads rank; by default one per core.
             on_error: What becomes of events that cannot be read, as in `match_batch`.
+            now: The moment that `now()` is for all events; the clock's, read once, if not given.
         """
     def hierarchy(self, attribute: str, values: _Hierarchy | None) -> None:
         """Say what lies above the values of an attribute.
@@ -1037,6 +1047,7 @@ class Graph:
         *,
         sinks_only: bool = False,
         strategy: Strategy = "auto",
+        now: object = None,
         timeout: float | None = None,
     ) -> GraphMatches:
         """The ids of the nodes that an event reaches, each as soon as it is found.
@@ -1046,6 +1057,7 @@ class Graph:
             source: The node it starts from, which is not asked.
             sinks_only: Whether only nodes that no edge leads on from are wanted.
             strategy: How the search is driven; all find the same nodes, not in the same order.
+            now: The moment that `now()` is; the clock's if not given.
             timeout: Seconds from now after which asking for the next node fails.
 
         Raises:
@@ -1061,6 +1073,7 @@ class Graph:
         sinks_only: bool = False,
         strategy: Strategy = "auto",
         on_error: Literal["raise"] = "raise",
+        now: object = None,
     ) -> list[list[_Id]]: ...
     @overload
     def match_batch(
@@ -1071,6 +1084,7 @@ class Graph:
         sinks_only: bool = False,
         strategy: Strategy = "auto",
         on_error: Literal["skip"],
+        now: object = None,
     ) -> Skipped[list[list[_Id]]]: ...
     @overload
     def match_batch(
@@ -1081,6 +1095,7 @@ class Graph:
         sinks_only: bool = False,
         strategy: Strategy = "auto",
         on_error: Literal["collect"],
+        now: object = None,
     ) -> Collected[list[list[_Id]]]: ...
     @overload
     def match_batch(
@@ -1093,6 +1108,7 @@ class Graph:
         sinks_only: bool = False,
         strategy: Strategy = "auto",
         on_error: OnError = "raise",
+        now: object = None,
     ) -> Any:
         """The ids of the nodes that each event reaches.
 
@@ -1110,8 +1126,11 @@ class Graph:
             strategy: How the searches are driven.
             on_error: What becomes of events that cannot be read, or whose source is no node, as in
                 `Index.match_batch`.
+            now: The moment that `now()` is for all events; the clock's, read once, if not given.
         """
-    def explain(self, event: _Event, source: _Id, target: _Id) -> GraphExplanation:
+    def explain(
+        self, event: _Event, source: _Id, target: _Id, *, now: object = None
+    ) -> GraphExplanation:
         """Over which path an event reaches a target from a source, or who is in the way."""
     def top(
         self,
@@ -1122,6 +1141,7 @@ class Graph:
         max_cost: float | None = None,
         sinks_only: bool = False,
         weights: Mapping[str, Any] | None = None,
+        now: object = None,
     ) -> list[Delivery]:
         """The nodes that an event reaches and that are worth most, best first.
 
@@ -1135,6 +1155,7 @@ class Graph:
             max_cost: What a path may cost.
             sinks_only: Whether only nodes that no edge leads on from are wanted.
             weights: The event's weights, as for `Index.top`.
+            now: The moment that `now()` is; the clock's if not given.
         """
     def edges(self, source: _Id | None = None) -> list[tuple[_Id, _Id, Expression | None, float]]:
         """The edges of a node, or of all nodes: source, target, expression and cost.

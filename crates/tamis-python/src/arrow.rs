@@ -28,12 +28,12 @@ pub fn match_batch<'py>(
     documents: Option<&str>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Asked { snapshot, ask, on_error, .. } = asked;
+    let Asked { snapshot, ask, on_error, now, .. } = asked;
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     let batching = Batching { threads, evaluation: Evaluation::Auto, on_error: *on_error };
     each_batch(py, events, *on_error, |batch, first| {
         let events = py.detach(|| {
-            let events = ArrowEvents::new(batch, column, snapshot.attributes())?;
+            let events = ArrowEvents::new(batch, column, snapshot.attributes())?.at(*now);
             match documents {
                 Some(documents) => events.with_documents(batch, documents),
                 None => Ok(events),

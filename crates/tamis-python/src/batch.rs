@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
-use tamis::{Evaluation, Event, EventWeights, IdRef, MatchScratch, OnError, Snapshot};
+use tamis::{Evaluation, Event, EventWeights, IdRef, MatchScratch, OnError, Snapshot, Timestamp};
 
 use crate::arrow;
 use crate::error;
@@ -64,6 +64,8 @@ pub struct Asked<'a> {
     pub snapshot: &'a Snapshot,
     pub ask: Ask<'a>,
     pub on_error: OnError,
+    /// The moment that `now()` is for all events.
+    pub now: Timestamp,
 }
 
 /// An event of a chunk that was decoded.
@@ -178,7 +180,7 @@ impl Index {
                 let (mut rows, mut failures) = (Vec::with_capacity(chunk.len()), Vec::new());
                 py.detach(|| {
                     for (position, (json, line)) in chunk.iter().enumerate() {
-                        let event = working.next_event(rows.len());
+                        let event = working.next_event(rows.len(), asked.now);
                         match event.decode_json(json, attributes, limits) {
                             Ok(()) => rows.push(Row { position, line: Some(*line), document: None }),
                             Err(error) => failures.push((position, *line, error)),
@@ -218,7 +220,8 @@ impl Index {
                 let (attributes, limits) = (asked.snapshot.attributes(), self.index.limits());
                 let mut rows = Vec::with_capacity(chunk.len());
                 for (position, object) in chunk.iter().enumerate() {
-                    match event::decode(object, working.next_event(rows.len()), attributes, limits) {
+                    match event::decode(object, working.next_event(rows.len(), asked.now), attributes, limits)
+                    {
                         Ok(()) => rows.push(Row { position, line: None, document: None }),
                         Err(failure) => {
                             refusals.note(py, first + position, None, Part::Event, failure)?;

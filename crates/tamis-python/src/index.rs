@@ -52,10 +52,11 @@ impl Working {
     }
 
     /// The memory of the event that comes after so many.
-    pub fn next_event(&mut self, count: usize) -> &mut Event {
+    pub fn next_event(&mut self, count: usize, now: Timestamp) -> &mut Event {
         self.events.resize_with(self.events.len().max(count + 1), Event::default);
-        self.events.iter_mut().for_each(|event| event.set_now(None));
-        &mut self.events[count]
+        let event = &mut self.events[count];
+        event.set_now(Some(now));
+        event
     }
 }
 
@@ -169,7 +170,7 @@ impl Index {
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
-            decoded.set_now(read_now(now, snapshot.attributes())?);
+            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let mut found = Vec::new();
             let matched = py.detach(|| {
@@ -200,7 +201,8 @@ impl Index {
         metadata=false,
         threads=None,
         evaluation="auto",
-        on_error="raise"
+        on_error="raise",
+        now=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn match_batch<'py>(
@@ -213,11 +215,13 @@ impl Index {
         threads: Option<usize>,
         evaluation: &str,
         on_error: &str,
+        now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
         let ask = Ask::All { metadata, evaluation: read_evaluation(evaluation)? };
-        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask, on_error };
+        let now = read_now(now, snapshot.attributes())?;
+        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask, on_error, now };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
@@ -238,7 +242,7 @@ impl Index {
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
-            decoded.set_now(read_now(now, snapshot.attributes())?);
+            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let ranking = py.detach(|| {
                 self.read_document(&snapshot, &document, decoded)?;
@@ -251,7 +255,15 @@ impl Index {
     /// The `n` subscriptions that each event matches best: one list per event, or an Arrow table for
     /// Arrow data. `on_error` is that of `match_batch`.
     #[pyo3(signature = (
-        events, n=10, *, weights=None, documents=None, column=None, threads=None, on_error="raise"
+        events,
+        n=10,
+        *,
+        weights=None,
+        documents=None,
+        column=None,
+        threads=None,
+        on_error="raise",
+        now=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn top_batch<'py>(
@@ -264,12 +276,14 @@ impl Index {
         column: Option<&str>,
         threads: Option<usize>,
         on_error: &str,
+        now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ask = Ask::Top(read_count(n)?, &weights);
-        let asked = Asked { name: "top_batch", snapshot: &snapshot, ask, on_error };
+        let now = read_now(now, snapshot.attributes())?;
+        let asked = Asked { name: "top_batch", snapshot: &snapshot, ask, on_error, now };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
@@ -295,7 +309,7 @@ impl Index {
         // The subscription may be removed meanwhile, and its names with it.
         let _pin = snapshot.attributes().pin();
         let mut decoded = Event::default();
-        decoded.set_now(read_now(now, snapshot.attributes())?);
+        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
         event::decode(event, &mut decoded, snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
@@ -469,12 +483,12 @@ fn written_name(name: &str) -> String {
     if name.starts_with('\u{1}') { tamis::shown(name) } else { name.to_owned() }
 }
 
-/// The moment that `now()` is: a time, or the clock's where none is given.
-fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) -> PyResult<Option<Timestamp>> {
-    let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(None) };
+/// The moment that `now()` is for all of one call: a time, or the clock's where none is given.
+pub(crate) fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) -> PyResult<Timestamp> {
+    let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(tamis::clock()) };
     let moment = value::read(now).ok().and_then(|value| attributes.time_zone().moment_of(value.as_ref()));
     let refused = || PyValueError::new_err(format!("now is a time, not {}", error::shown(now)));
-    moment.map(Some).ok_or_else(refused)
+    moment.ok_or_else(refused)
 }
 
 fn read_count(n: i64) -> PyResult<usize> {

@@ -60,7 +60,7 @@ pub use deadline::Deadline;
 pub use error::{Error, Result, SyntaxError};
 pub use event::{
     ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, OnError, Pin, Presence, RefusedEvents,
-    Values,
+    Values, clock,
 };
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{

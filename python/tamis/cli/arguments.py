@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from tamis._tamis import Index
+
 
 def _refuse_option(_: object, value: object) -> None:
     if str(value).startswith("-") and str(value) != "-":
@@ -17,3 +19,10 @@ File = Annotated[Path, _OR_STANDARD_INPUT]
 FileOrText = Annotated[str, _OR_STANDARD_INPUT]
 Json = Annotated[bool, Parameter(name="--json", show_default=False)]
 Missing = Literal["unknown", "false"]
+
+
+def _check_now(_: object, now: str | None) -> None:
+    Index().match({}, now=now)
+
+
+Now = Annotated[str | None, Parameter(validator=_check_now)]

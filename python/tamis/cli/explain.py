@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tamis._tamis import Explanation, Expression, Index
-from tamis.cli.arguments import FileOrText, Json, Missing
+from tamis.cli.arguments import FileOrText, Json, Missing, Now
 from tamis.cli.output import INVALID, VALID, CommandError, encode, write, write_json
 from tamis.cli.reading import Source
 from tamis.cli.rules.languages import From, Language, read_rules
@@ -34,6 +34,7 @@ def explain(
     *,
     expression: Annotated[str | None, Parameter(name=["--expression", "-e"])] = None,
     missing: Missing = "unknown",
+    now: Now = None,
     language: From = None,
     as_json: Json = False,
 ) -> int:
@@ -48,6 +49,7 @@ def explain(
         event: The event: JSON, or `@` and the name of a file, or `-` for standard input.
         expression: An expression to explain, instead of one from a file.
         missing: What a predicate is on an attribute without a value.
+        now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's.
         language: The language of the rules that `subscriptions` names, where they are not
             subscriptions as JSON lines.
         as_json: Write the explanation as a JSON object.
@@ -62,7 +64,7 @@ def explain(
         index.add(0, _find(Path(given[0]), given[1], language))
     else:
         index.add(0, _read_expression(expression))
-    explanation = _explain(index, given[-1])
+    explanation = _explain(index, given[-1], now)
     if as_json:
         write_json(explanation.to_dict())
     else:
@@ -116,7 +118,7 @@ def _read_expression(text: str) -> Expression:
         raise CommandError(f"--expression: {error}", INVALID) from error
 
 
-def _explain(index: Index, event: str) -> Explanation:
+def _explain(index: Index, event: str, now: str | None) -> Explanation:
     """Why the one subscription of an index matches an event or not."""
     where = "event"
     text: str | bytes = event
@@ -126,6 +128,6 @@ def _explain(index: Index, event: str) -> Explanation:
     elif os.path.isfile(event):  # noqa: PTH113 -- false, not an error, where it is no path
         raise CommandError(f"{event} is a file; to read the event from it: @{event}")
     try:
-        return index.explain(0, text)
+        return index.explain(0, text, now=now)
     except TamisError as error:
         raise CommandError(f"{where}: {error}", INVALID) from error

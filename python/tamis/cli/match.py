@@ -2,7 +2,7 @@
 
 from tamis.batches import OnError
 from tamis.cli.answering import Question, answer
-from tamis.cli.arguments import File, Missing
+from tamis.cli.arguments import File, Missing, Now
 from tamis.cli.rules.languages import From
 
 USAGE = "Usage: tamis match SUBSCRIPTIONS EVENTS [OPTIONS]"
@@ -20,6 +20,7 @@ def match(
     /,
     *,
     missing: Missing = "unknown",
+    now: Now = None,
     on_error: OnError = "raise",
     language: From = None,
 ) -> int:
@@ -34,6 +35,8 @@ def match(
         events: The events, `-` for standard input.
         missing: What a predicate is on an attribute without a value: `unknown`, and so is its
             negation, or `false`, and its negation is true.
+        now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's when
+            events are read.
         on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
             and goes on, `collect` writes an object with `error` in its place and goes on.
         language: The language of the rules that `subscriptions` names, a file or a folder, where
@@ -41,7 +44,7 @@ def match(
     """
     question = Question[list[str | int]](
         doing="matching",
-        many=lambda index, chunk: index.match_batch(chunk, on_error="collect"),
+        many=lambda index, chunk: index.match_batch(chunk, on_error="collect", now=now),
         describe=lambda ids: {"matches": ids},
     )
     return answer(question, subscriptions, events, missing, on_error, language)

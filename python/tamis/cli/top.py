@@ -7,7 +7,7 @@ from cyclopts.validators import Number
 
 from tamis.batches import OnError
 from tamis.cli.answering import Question, answer
-from tamis.cli.arguments import File, Missing
+from tamis.cli.arguments import File, Missing, Now
 from tamis.cli.rules.languages import From
 from tamis.ranking import Match
 
@@ -26,6 +26,7 @@ def top(
     *,
     n: Annotated[int, Parameter(alias="-n", validator=Number(gte=0))] = 10,
     missing: Missing = "unknown",
+    now: Now = None,
     on_error: OnError = "raise",
     language: From = None,
 ) -> int:
@@ -42,6 +43,8 @@ def top(
         n: How many matches of an event are written at most.
         missing: What a predicate is on an attribute without a value: `unknown`, and so is its
             negation, or `false`, and its negation is true.
+        now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's when
+            events are read.
         on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
             and goes on, `collect` writes an object with `error` in its place and goes on.
         language: The language of the rules that `subscriptions` names, a file or a folder, where
@@ -49,7 +52,7 @@ def top(
     """
     question = Question[list[Match]](
         doing="ranking",
-        many=lambda index, chunk: index.top_batch(chunk, n, on_error="collect"),
+        many=lambda index, chunk: index.top_batch(chunk, n, on_error="collect", now=now),
         describe=lambda ranking: {"top": [match._asdict() for match in ranking]},
     )
     return answer(question, subscriptions, events, missing, on_error, language)

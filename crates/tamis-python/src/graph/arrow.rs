@@ -8,6 +8,7 @@ use tamis::{ArrowEvents, OnError};
 use super::{Graph, find};
 use crate::arrow;
 use crate::error;
+use crate::index::read_now;
 
 impl Graph {
     /// The nodes that the rows of Arrow data reach, from one source or from that which a column names.
@@ -22,8 +23,10 @@ impl Graph {
         strategy: Strategy,
         sinks_only: bool,
         on_error: OnError,
+        now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (snapshot, limits) = (self.graph.snapshot(), self.graph.limits());
+        let now = read_now(now, snapshot.attributes())?;
         let one = source.map(|source| find(py, &snapshot, source)).transpose()?;
         if one.is_some() == sources.is_some() {
             let message = "with Arrow data, give `source`, a node, or `sources`, the column of each event's";
@@ -35,8 +38,9 @@ impl Graph {
                 (source, _) => Ok(ArrowSources::one(source.expect("one of the two is given"))),
             };
             let events = ArrowEvents::new(batch, column, snapshot.attributes());
-            let (starts, events) =
-                starts.and_then(|starts| Ok((starts, events?))).map_err(|error| error::raise(py, &error))?;
+            let (starts, events) = starts
+                .and_then(|starts| Ok((starts, events?.at(now))))
+                .map_err(|error| error::raise(py, &error))?;
             let search = |stop: &_| {
                 snapshot.match_arrow(&events, first, &starts, strategy, sinks_only, limits, on_error, stop)
             };

@@ -11,6 +11,7 @@ use super::{Graph, WORKING, find};
 use crate::error;
 use crate::event;
 use crate::id;
+use crate::index::read_now;
 use crate::items::iterate_events;
 use crate::refused::{Part, Refusals};
 
@@ -18,6 +19,7 @@ use crate::refused::{Part, Refusals};
 const CHUNK: usize = 64;
 
 impl Graph {
+    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     pub(super) fn match_events<'py>(
         &self,
         py: Python<'py>,
@@ -26,6 +28,7 @@ impl Graph {
         strategy: Strategy,
         sinks_only: bool,
         on_error: OnError,
+        now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if events.cast::<PyMapping>().is_ok() {
             let message =
@@ -33,6 +36,7 @@ impl Graph {
             return Err(error::event(py, message));
         }
         let snapshot = self.graph.snapshot();
+        let now = read_now(now, snapshot.attributes())?;
         let sources = Sources::read(py, &snapshot, source)?;
         let lines = event::json(events)?;
         let mut events: Events<'_, 'py> = match &lines {
@@ -56,6 +60,7 @@ impl Graph {
             for (position, (object, line)) in chunk.iter().enumerate() {
                 let start = sources.get(done + position).ok_or_else(|| sources.too_few(py))?;
                 let event = &mut decoded[rows.len()];
+                event.set_now(Some(now));
                 let read = event::decode(object, event, snapshot.attributes(), self.graph.limits());
                 match read.and_then(|()| start.as_ref().copied().map_err(|failure| failure.clone_ref(py))) {
                     Ok(start) => {

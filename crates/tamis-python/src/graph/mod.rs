@@ -22,7 +22,7 @@ use crate::event;
 use crate::expression::Expression;
 use crate::id;
 use crate::import::is_arrow;
-use crate::index::{PATIENCE, read_missing, read_zone, write_missing};
+use crate::index::{PATIENCE, read_missing, read_now, read_zone, write_missing};
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;
@@ -148,7 +148,8 @@ impl Graph {
     /// The ids of the nodes that an event reaches from a source, each as soon as it is found.
     /// A `timeout` begins now, whenever they are asked for.
     #[pyo3(
-        name = "match", signature = (event, source, *, sinks_only=false, strategy="auto", timeout=None)
+        name = "match",
+        signature = (event, source, *, sinks_only=false, strategy="auto", now=None, timeout=None)
     )]
     #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     fn match_event(
@@ -158,6 +159,7 @@ impl Graph {
         source: &Bound<'_, PyAny>,
         sinks_only: bool,
         strategy: &str,
+        now: Option<&Bound<'_, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<GraphMatches> {
         let deadline = error::deadline(timeout)?;
@@ -165,6 +167,7 @@ impl Graph {
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
         let mut decoded = Event::default();
+        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
         event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
         let search = snapshot.search(decoded, source, strategy, sinks_only);
         let mut search = search.map_err(|error| error::raise(py, &error))?;
@@ -183,7 +186,8 @@ impl Graph {
         column=None,
         sinks_only=false,
         strategy="auto",
-        on_error="raise"
+        on_error="raise",
+        now=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     fn match_batch<'py>(
@@ -196,10 +200,12 @@ impl Graph {
         sinks_only: bool,
         strategy: &str,
         on_error: &str,
+        now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (strategy, on_error) = (read_strategy(strategy)?, read_on_error(on_error)?);
         if is_arrow(events) {
-            return self.match_arrow(py, events, source, sources, column, strategy, sinks_only, on_error);
+            return self
+                .match_arrow(py, events, source, sources, column, strategy, sinks_only, on_error, now);
         }
         if column.is_some() || sources.is_some() {
             return Err(PyValueError::new_err(
@@ -207,20 +213,23 @@ impl Graph {
             ));
         }
         let source = source.ok_or_else(|| PyTypeError::new_err("match_batch needs a `source`"))?;
-        self.match_events(py, events, source, strategy, sinks_only, on_error)
+        self.match_events(py, events, source, strategy, sinks_only, on_error, now)
     }
 
     /// Over which path an event reaches a target from a source, or who is in the way.
+    #[pyo3(signature = (event, source, target, *, now=None))]
     fn explain(
         &self,
         py: Python<'_>,
         event: &Bound<'_, PyAny>,
         source: &Bound<'_, PyAny>,
         target: &Bound<'_, PyAny>,
+        now: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<GraphExplanation> {
         let snapshot = self.graph.snapshot();
         let ends = (find(py, &snapshot, source)?, find(py, &snapshot, target)?);
         let mut decoded = Event::default();
+        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
         event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
         let route = py.detach(|| snapshot.explain(&decoded, ends.0, ends.1));
         let route = route.map_err(|error| error::raise(py, &error))?;
@@ -230,7 +239,7 @@ impl Graph {
 
     /// The nodes that an event reaches and that are worth most: the score of their expression less the cost
     /// of the cheapest valid path. Best first; of equal ones what was added first.
-    #[pyo3(signature = (event, source, n=10, *, max_cost=None, sinks_only=false, weights=None))]
+    #[pyo3(signature = (event, source, n=10, *, max_cost=None, sinks_only=false, weights=None, now=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     fn top(
         &self,
@@ -241,6 +250,7 @@ impl Graph {
         max_cost: Option<f64>,
         sinks_only: bool,
         weights: Option<&Bound<'_, PyAny>>,
+        now: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Delivery>> {
         let max_cost = max_cost.unwrap_or(f64::INFINITY);
         if max_cost.is_nan() || max_cost < 0.0 {
@@ -249,6 +259,7 @@ impl Graph {
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
         let mut decoded = Event::default();
+        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
         event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ranking = Ranking { most: n, max_cost, sinks_only };

@@ -28,7 +28,7 @@ use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::Limits;
-use crate::value::ValueRef;
+use crate::value::{Timestamp, ValueRef};
 use crate::xml::Input;
 
 /// The events of a record batch, by their rows.
@@ -52,6 +52,8 @@ pub struct ArrowEvents {
     refused: Vec<String>,
     /// All columns that have a text, where the values of whole events are asked for.
     columns: Vec<Whole>,
+    /// The moment that `now()` is, where it is not the clock's.
+    now: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -167,6 +169,7 @@ impl ArrowEvents {
             reserved: Vec::new(),
             refused: Vec::new(),
             columns: Vec::new(),
+            now: None,
         };
         let _pin = attributes.pin();
         let all = attributes.asks_values().is_some();
@@ -224,6 +227,13 @@ impl ArrowEvents {
             )));
         }
         Ok(self)
+    }
+
+    /// Makes this the moment that `now()` is for all events.
+    #[must_use]
+    pub fn at(mut self, now: Timestamp) -> ArrowEvents {
+        self.now = Some(now);
+        self
     }
 
     /// The document of a row, if it has one.
@@ -336,6 +346,7 @@ impl ArrowEvents {
         attributes: &Attributes,
         limits: &Limits,
     ) -> Result<()> {
+        event.set_now(self.now);
         if let Some(json) = &self.json {
             return match json.get(row) {
                 Ok(Some(Input::Text(text))) => event.decode_json(text.as_bytes(), attributes, limits),

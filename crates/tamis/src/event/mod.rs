@@ -112,7 +112,7 @@ enum Stored {
 }
 
 /// The moment by this machine's clock.
-pub(crate) fn clock() -> Timestamp {
+pub fn clock() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
     Timestamp::new(seconds, i64::from(since.subsec_nanos())).unwrap_or(Timestamp::FIRST)
