@@ -192,6 +192,20 @@ def test_columns_that_nobody_mentions_are_not_read(spark: SparkSession, tmp_path
     assert [row["subscriptions"] for row in nothing.collect()] == [[], [], []]
 
 
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_now_is_that_of_the_query_and_values_are_all(
+    spark: SparkSession, tmp_path: Path, placement: Placement
+) -> None:
+    rows = [("now", "at = now()"), ("then", "at < now()"), ("values", "values() = 'x'")]
+    ts.compile(spark.createDataFrame(rows, "id string, expression string"), tmp_path, shards=2)
+    events = spark.range(0, 4, 1, 2).selectExpr(
+        "id", "if(id = 3, 'x', 'y') as text", "current_timestamp() as at"
+    )
+    found = ts.match(events, tmp_path, keep=["id"], placement=placement).collect()
+    expected = [(0, "now"), (1, "now"), (2, "now"), (3, "now"), (3, "values")]
+    assert sorted((row["id"], row["subscription"]) for row in found) == expected
+
+
 def test_names_with_dots_and_quotes(spark: SparkSession, tmp_path: Path) -> None:
     rows = [("x", '"a.b" = 1 and "it`s" = 2')]
     ts.compile(spark.createDataFrame(rows, "id string, expression string"), tmp_path)

@@ -33,7 +33,7 @@ from tamis.spark.columns import Events, column
 from tamis.spark.manifest import Manifest
 from tamis.spark.shipping import on_worker
 from tamis.spark.storage import Folder
-from tamis.spark.worker import REFUSED, SHARD, VERSION
+from tamis.spark.worker import NOW, REFUSED, SHARD, VERSION
 
 Placement = Literal["auto", "replicated", "sharded"]
 Output = Literal["pairs", "lists"]
@@ -213,7 +213,7 @@ def _answer(
     taken = [*names, *(field.name for field in (*versioned, *errors))]
     # A later version may mention other attributes.
     prepared = Events(events, **columns, mentioned=mentioned, prune=not follows, taken=taken)
-    frame, keys = prepared.frame, list[str]()
+    frame, keys = prepared.frame.withColumn(NOW, sf.current_timestamp()), list[str]()
     if follows:
         frame = frame.crossJoin(sf.broadcast(_current(events.sparkSession, index)))
     if sharded:

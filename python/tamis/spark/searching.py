@@ -21,7 +21,7 @@ from tamis.spark.columns import Events
 from tamis.spark.matching import Output, what_on_error, with_errors
 from tamis.spark.shipping import on_worker
 from tamis.spark.storage import Folder
-from tamis.spark.worker import REFUSED, VERSION
+from tamis.spark.worker import NOW, REFUSED, VERSION
 
 
 def match_graph(
@@ -84,7 +84,7 @@ def match_graph(
         taken=[added, *(field.name for field in errors)],
         source=sources,
     )
-    frame, ids = prepared.frame, ids_of(graph)
+    frame, ids = prepared.frame.withColumn(NOW, sf.current_timestamp()), ids_of(graph)
     if follows:
         task = on_worker("current_graph", uri=folder.uri, ids=ids)
         now = events.sparkSession.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")

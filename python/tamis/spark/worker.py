@@ -31,6 +31,7 @@ from tamis.spark.storage import Folder
 
 SHARD = "_tamis_shard"
 VERSION = "_tamis_index"
+NOW = "_tamis_now"
 REFUSED = "event_error"  # why an event could not be read
 _SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
@@ -203,7 +204,7 @@ def match_batches(
         for name, shard, part in _parts(batch.rename_columns(list(names)), manifest):
             index = open_index(uri, name, shard)
             version = pa.scalar(manifests.version_of(name), pa.int64())
-            ask = functools.partial(answer, index)
+            ask = functools.partial(answer, index, now=_now(part))
             named = ["subscriptions", "metadata"] if lists else None
             for result in _answer(part, looked_at, keep, ask, named, collect):
                 if add_version:
@@ -331,7 +332,8 @@ def search_batches(
     for batch in batches:
         for version, _, part in _parts(batch.rename_columns(list(names)), file):
             graph = open_graph(uri, version)
-            ask = functools.partial(graph.match_batch, column=column, **searched)
+            how = {"column": column, "now": _now(part), **searched}
+            ask = functools.partial(graph.match_batch, **how)
             yield from _answer(part, looked_at, keep, ask, ["nodes"] if lists else None, collect)
 
 
@@ -442,6 +444,13 @@ def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -
     if lists is None:
         return shapes.pairs(kept, found)
     return shapes.lists(kept, found, lists[: found.num_columns - 1])
+
+
+def _now(events: pa.RecordBatch) -> Any:
+    """The moment that `now()` is, which the query gave all of its events."""
+    if events.num_rows == 0:
+        return None
+    return events.column(NOW).slice(0, 1).cast(pa.timestamp("us", "UTC"))[0].as_py()
 
 
 def _parts(
