@@ -94,11 +94,11 @@ pub(super) fn build(name: &str, options: RankingOptions, mut setting: Setting<'_
 pub fn weigh(event: &Event, number: u64, attributes: &Attributes) -> EventWeights {
     let mut weights = EventWeights::default();
     for (attribute, _) in event.iter() {
-        let mixed = (u64::from(attribute) << 20 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let weight = (mixed >> 54) as f64 / 1024.0;
-        weights
-            .set(attributes, &attributes.name(attribute).unwrap_or_default(), None, weight)
-            .expect("a weight is never negative");
+        // By its name: numbers depend on the order in which threads meet the attributes.
+        let name = attributes.name(attribute).unwrap_or_default();
+        let mix = |mixed: u64, byte: u8| (mixed ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let weight = (name.bytes().fold(number, mix) >> 54) as f64 / 1024.0;
+        weights.set(attributes, &name, None, weight).expect("a weight is never negative");
     }
     weights
 }
