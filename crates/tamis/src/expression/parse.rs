@@ -453,6 +453,12 @@ impl Parser<'_> {
                 }
                 return self.same(start, term, !negated).map(|()| None);
             }
+            if self.take_word("unknown")? {
+                let predicate = Predicate::unknown(term, negated, self.limits)
+                    .map_err(|error| self.locate(start, error))?;
+                self.assembler.predicate(predicate);
+                return Ok(None);
+            }
             if TRUTHS.iter().any(|word| self.is_word(word)) {
                 self.lexer.restart(position);
                 self.token = token;
