@@ -36,7 +36,7 @@ def test_batches() -> None:
     with pytest.raises(tamis.EventError, match="not one event"):
         graph.match_batch(EVENT, "pub1")
     with pytest.raises(tamis.EventError, match=r"item 1 \(event\)"):
-        graph.match_batch([{}, {"age": float("nan")}], "pub1")
+        graph.match_batch([{}, {"age": [[1]]}], "pub1")
 
 
 def test_batches_of_arrow_data() -> None:

@@ -213,7 +213,7 @@ def test_what_no_predicate_leads_to_is_counted() -> None:
     stats = index.stats()
     assert (stats["unselective"], stats["unfiltered_patterns"]) == (0, 0)
     index.add_many((f"not {n}", f"not t contains 'x{n}'") for n in range(40))
-    index.add_many((f"any {n}", f"t matches '[0-9]{{{n}}}'") for n in range(40))
+    index.add_many((f"any {n}", f"t matches '.{{{n}}}'") for n in range(40))
     stats = index.stats()
     assert (stats["unselective"], stats["unfiltered_patterns"]) == (80, 40)
 

@@ -167,7 +167,9 @@ class Terms:
             yield from self.scalars(raw)
 
     def size(self, term: Term) -> list[Value]:
-        assert isinstance(term, Attribute | It)
+        if not isinstance(term, Attribute | It):
+            found = self.values(term)
+            return [len(found)] if found else []
         found, through = self.scope.find(term)
         if through:
             raise Unspecified("the size of a path through a list")
@@ -176,7 +178,9 @@ class Terms:
         return [v.number(len(found[0]) if isinstance(found[0], list) else 1)]
 
     def type(self, term: Term) -> list[Value]:
-        assert isinstance(term, Attribute | It)
+        if not isinstance(term, Attribute | It):
+            found = self.values(term)
+            return [len(found)] if found else []
         found, through = self.scope.find(term)
         if through:
             raise Unspecified("the type of a path through a list")
