@@ -188,11 +188,12 @@ impl<'py> Decoder<'_, 'py> {
         if let Some(list) = elements {
             self.elements(list, &object)?;
         }
-        if let Some(attribute) = attribute.filter(|attribute| self.attributes.asks_shape(*attribute)) {
-            if !inside && object.cast::<PyMapping>().is_ok() {
-                self.event.begin(attribute);
-                self.event.object();
-            }
+        if let Some(attribute) = attribute.filter(|attribute| self.attributes.asks_shape(*attribute))
+            && !inside
+            && object.cast::<PyMapping>().is_ok()
+        {
+            self.event.begin(attribute);
+            self.event.object();
         }
         if let Ok(dict) = object.cast::<PyDict>() {
             for (key, value) in dict {

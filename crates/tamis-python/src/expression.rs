@@ -79,19 +79,18 @@ impl Expression {
         let Some((kind, negated)) = tamis::Operator::from_spelling(operator) else {
             return Err(error::expression(py, &format!("`{operator}` is no operator")));
         };
-        if let [right] = &operands[..] {
-            if let Ok(right) = right.cast::<Term>() {
-                let right = right.get().0.clone();
-                let comparison = tamis::Comparison::from_spelling(kind.spelling(false));
-                let Some(comparison) = comparison.filter(|_| weights.is_empty()) else {
-                    let message =
-                        format!("`{operator}` takes a constant, not a term, and a term has no weight");
-                    return Err(error::expression(py, &message));
-                };
-                return tamis::Predicate::comparison(left, comparison, negated, right, &term::limits())
-                    .map(|predicate| Expression(predicate.into()))
-                    .map_err(|error| error::raise(py, &error));
-            }
+        if let [right] = &operands[..]
+            && let Ok(right) = right.cast::<Term>()
+        {
+            let right = right.get().0.clone();
+            let comparison = tamis::Comparison::from_spelling(kind.spelling(false));
+            let Some(comparison) = comparison.filter(|_| weights.is_empty()) else {
+                let message = format!("`{operator}` takes a constant, not a term, and a term has no weight");
+                return Err(error::expression(py, &message));
+            };
+            return tamis::Predicate::comparison(left, comparison, negated, right, &term::limits())
+                .map(|predicate| Expression(predicate.into()))
+                .map_err(|error| error::raise(py, &error));
         }
         let values = operands.iter().map(value::read).collect::<Result<Vec<_>, _>>();
         let mut values = values.map_err(|refusal| match refusal {

@@ -111,7 +111,7 @@ fn write_time<'py>(
     value: &Value,
 ) -> PyResult<Bound<'py, PyAny>> {
     let nanoseconds = local.parts().1;
-    if nanoseconds % 1000 != 0 {
+    if !nanoseconds.is_multiple_of(1000) {
         return value.to_string().into_bound_py_any(py);
     }
     let module = py.import("datetime")?;

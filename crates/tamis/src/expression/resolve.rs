@@ -13,6 +13,9 @@ use super::term::{Comparison, Function, Reading, Term, is_hidden};
 use super::tree::{Expression, Node};
 use crate::value::{Duration, Family, TimeZone, Value};
 
+/// Values of a set with their weights, and how strings are read for them.
+type Group = (Option<Reading>, Vec<(Value, f64)>);
+
 /// The expression that matchers compile in the place of one that was written.
 pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expression> {
     if !expression.predicates().any(|predicate| needs_resolving(predicate)) {
@@ -131,7 +134,7 @@ pub(crate) fn resolve_predicate(predicate: &Arc<Predicate>, zone: &TimeZone) -> 
         Test::In(values) => {
             let weight = |position: usize| predicate.weights().map_or(1.0, |weights| weights[position]);
             // The values that are looked up as they are, and those that strings are read for.
-            let mut groups: [(Option<Reading>, Vec<(Value, f64)>); 4] = [
+            let mut groups: [Group; 4] = [
                 (None, Vec::new()),
                 (Some(Reading::Time), Vec::new()),
                 (Some(Reading::Address), Vec::new()),

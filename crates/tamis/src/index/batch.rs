@@ -24,6 +24,9 @@ use crate::rank::EventWeights;
 /// Events that one thread matches together.
 const BLOCK: usize = 512;
 
+/// The answers for one part of the events, by its number.
+type Part = (usize, Result<(Vec<RecordBatch>, RefusedEvents)>);
+
 /// How a batch is matched.
 #[derive(Debug, Clone, Copy)]
 pub struct Batching {
@@ -105,7 +108,7 @@ impl Snapshot {
         let schema = Arc::new(Schema::new(fields));
         let blocks = events.len().div_ceil(BLOCK);
         let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<(usize, Result<(Vec<RecordBatch>, RefusedEvents)>)>> = Mutex::default();
+        let done: Mutex<Vec<Part>> = Mutex::default();
         let failed = AtomicBool::new(false);
         let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
         let work = || {

@@ -72,7 +72,7 @@ impl SegmentTerms {
             }
             counts
         });
-        for name in expression(slot).iter().flat_map(|expression| terms_of(expression)) {
+        for name in expression(slot).iter().flat_map(terms_of) {
             match counts.get_mut(name) {
                 Some(count) if *count > 1 => *count -= 1,
                 _ => drop(counts.remove(name)),

@@ -30,7 +30,7 @@ impl TimeZone {
         let rules = match read_offset(name.as_bytes()) {
             Some(seconds) => {
                 let offset = jiff::tz::Offset::from_seconds(seconds as i32).ok();
-                offset.map(|offset| jiff::tz::TimeZone::fixed(offset))
+                offset.map(jiff::tz::TimeZone::fixed)
             }
             None => DATABASE.get_or_init(TimeZoneDatabase::bundled).get(name).ok(),
         };

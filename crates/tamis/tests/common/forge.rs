@@ -236,9 +236,13 @@ fn text(number: usize) -> String {
 pub fn saved_index(folder: &Path) -> Saved {
     let index = Index::new(Missing::Unknown, Limits::default());
     let subscription = |number: usize| {
-        let id = if number % 2 == 0 { Id::Integer(number as i64) } else { Id::from(&*format!("s{number}")) };
+        let id = if number.is_multiple_of(2) {
+            Id::Integer(number as i64)
+        } else {
+            Id::from(&*format!("s{number}"))
+        };
         let mut subscription = Subscription::new(id, parse(&text(number), index.limits()).unwrap());
-        subscription.metadata = (number % 5 == 0).then(|| format!("{{\"n\":{number}}}").into());
+        subscription.metadata = number.is_multiple_of(5).then(|| format!("{{\"n\":{number}}}").into());
         subscription.boost = 1.0 + number as f64;
         subscription
     };

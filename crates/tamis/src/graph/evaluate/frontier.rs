@@ -63,7 +63,7 @@ impl Run {
         for edge in self.edges.by_ref() {
             let child = if self.copied { working.children[edge] } else { snapshot.segment.target(edge) };
             working.counts.edges += 1;
-            if working.is_late(working.counts.edges as usize) {
+            if working.is_late(working.counts.edges) {
                 return;
             }
             if !working.mark(child, REACHABLE) {

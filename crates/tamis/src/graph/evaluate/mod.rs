@@ -155,7 +155,7 @@ impl Run {
                     (std::mem::take(&mut working.valid), std::mem::take(&mut working.scratch));
                 let mut cursor = GraphCursor::new(snapshot, event, &changed, &mut scratch);
                 while working.results.len() < wanted && !self.done {
-                    if working.is_late(working.counts.retrieved as usize) {
+                    if working.is_late(working.counts.retrieved) {
                         break;
                     }
                     self.done = self.step(snapshot, working, &mut cursor).is_none();

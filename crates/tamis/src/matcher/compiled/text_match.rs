@@ -15,7 +15,7 @@ use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;
 
 /// The texts among an event's values of an attribute.
-fn texts<'e>(event: &'e Event, global: u32) -> impl Iterator<Item = &'e str> {
+fn texts(event: &Event, global: u32) -> impl Iterator<Item = &str> {
     let values = match event.get(global) {
         Presence::Values(values) => Some(values),
         _ => None,

@@ -11,7 +11,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 #[path = "../../../tests/common/mod.rs"]
-#[allow(dead_code)]
 mod common;
 
 fn decode(json: &str, attributes: &Attributes) -> Event {
