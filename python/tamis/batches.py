@@ -3,12 +3,12 @@
 >>> import tamis
 >>> index = tamis.Index()
 >>> index.add("adult", "age >= 18")
->>> events = [{"age": 21}, {"age": float("nan")}, {"age": 90}]
+>>> events = ['{"age": 21}', '{"age": ', '{"age": 90}']
 >>> matches, refused = index.match_batch(events, on_error="collect")
 >>> matches
 [['adult'], [], ['adult']]
 >>> [(event.row, event.message) for event in refused]
-[(1, 'the attribute `age`: NaN is no value')]
+[(1, 'the event is no JSON: line 1, column 8: EOF while parsing a value')]
 >>> index.match_batch(events, on_error="skip").skipped
 1
 """

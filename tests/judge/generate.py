@@ -198,10 +198,11 @@ class Expressions:
     def quantified(self) -> Node:
         quantifier = self.random.choice(["any", "any", "all", "none"])
         if self.it is None:
-            lists = [name for name in self.lists if name != "box" or "paths" not in self.without]
-            name = self.random.choice(["items", "items", "items", *lists])
+            known = [name for name in self.lists if name != "box" or "paths" not in self.without]
+            name = self.random.choice(["items", "items", "items", *known])
         else:
             name = self.random.choice(self.lists)
+        lists: tuple[str, ...]
         kinds, lists, it = {"items": (ELEMENT, ("parts", "tags"), "number")}.get(
             name, ({}, (), "string" if name in ("tags", "s") else "number")
         )

@@ -168,8 +168,8 @@ class Terms:
 
     def size(self, term: Term) -> list[Value]:
         if not isinstance(term, Attribute | It):
-            found = self.values(term)
-            return [len(found)] if found else []
+            count = len(self.values(term))
+            return [v.number(count)] if count else []
         found, through = self.scope.find(term)
         if through:
             raise Unspecified("the size of a path through a list")
@@ -178,9 +178,7 @@ class Terms:
         return [v.number(len(found[0]) if isinstance(found[0], list) else 1)]
 
     def type(self, term: Term) -> list[Value]:
-        if not isinstance(term, Attribute | It):
-            found = self.values(term)
-            return [len(found)] if found else []
+        assert isinstance(term, Attribute | It)
         found, through = self.scope.find(term)
         if through:
             raise Unspecified("the type of a path through a list")
