@@ -178,7 +178,8 @@ class Terms:
         return [v.number(len(found[0]) if isinstance(found[0], list) else 1)]
 
     def type(self, term: Term) -> list[Value]:
-        assert isinstance(term, Attribute | It)
+        if not isinstance(term, Attribute | It):
+            raise Unspecified("the type of a computed term")
         found, through = self.scope.find(term)
         if through:
             raise Unspecified("the type of a path through a list")
