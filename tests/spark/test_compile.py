@@ -241,8 +241,8 @@ def test_vacuum_leaves_what_a_running_job_writes(spark: SparkSession, tmp_path: 
 
 
 def test_two_jobs_do_not_commit_one_version(spark: SparkSession, tmp_path: Path) -> None:
-    from tamis.spark import manifest
-    from tamis.spark.storage import Folder
+    from tamis.storage import manifest
+    from tamis.storage.folder import Folder
 
     frame = spark.createDataFrame([("x", "a = 1")], "id string, expression string")
     ts.compile(frame, tmp_path)

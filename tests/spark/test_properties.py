@@ -22,8 +22,8 @@ import strategies
 import tamis
 import writers
 from tamis import spark as ts
-from tamis.spark.manifest import Missing
 from tamis.spark.matching import Placement
+from tamis.storage.manifest import Missing
 
 from .test_match import SCHEMA, event, expression
 

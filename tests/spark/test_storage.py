@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 
 from tamis import Graph, Index, StorageError
 from tamis import spark as ts
-from tamis.spark import manifest
-from tamis.spark.cache import cache_folder, open_index
-from tamis.spark.storage import Folder
+from tamis.storage import manifest
+from tamis.storage.cache import cache_folder, open_index
+from tamis.storage.folder import Folder
 
 ROWS = [(n, f"a = {n % 5}") for n in range(60)]
 

@@ -22,12 +22,12 @@ from pyspark.sql import functions as sf
 from tamis import errors as tamis_errors
 from tamis._tamis import Index, read_manifest
 from tamis.errors import StorageError, SubscriptionError, TamisError
-from tamis.spark import manifest as manifests
 from tamis.spark.columns import column, deleted_column, subscription_columns
-from tamis.spark.manifest import Manifest, Missing
 from tamis.spark.shipping import on_worker
-from tamis.spark.storage import Folder
 from tamis.spark.worker import BUILT, ERRORS, SHARD
+from tamis.storage import manifest as manifests
+from tamis.storage.folder import Folder
+from tamis.storage.manifest import Manifest, Missing
 
 _PER_SHARD = 500_000  # subscriptions, where nobody says how many shards there are
 _SHOWN = 5  # errors in a message

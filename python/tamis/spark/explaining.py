@@ -7,11 +7,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from tamis.errors import EventError
-from tamis.spark import manifest as manifests
 from tamis.spark.columns import column, require
 from tamis.spark.shipping import on_worker
-from tamis.spark.storage import Folder
 from tamis.spark.worker import REFUSED
+from tamis.storage import manifest as manifests
+from tamis.storage.folder import Folder
 
 _EVENT, _ID = "_tamis_event", "_tamis_id"
 _RESULTS = ("subscription", "metadata", REFUSED)  # columns that are no attributes

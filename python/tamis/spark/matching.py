@@ -28,12 +28,12 @@ from pyspark.sql.types import (
 from tamis._tamis import Index
 from tamis.batches import OnError
 from tamis.errors import StorageError
-from tamis.spark import manifest as manifests
 from tamis.spark.columns import Events, column
-from tamis.spark.manifest import Manifest
 from tamis.spark.shipping import on_worker
-from tamis.spark.storage import Folder
 from tamis.spark.worker import NOW, REFUSED, SHARD, VERSION
+from tamis.storage import manifest as manifests
+from tamis.storage.folder import Folder
+from tamis.storage.manifest import Manifest
 
 Placement = Literal["auto", "replicated", "sharded"]
 Output = Literal["pairs", "lists"]

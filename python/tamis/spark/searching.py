@@ -16,12 +16,12 @@ from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructF
 from tamis.batches import OnError
 from tamis.errors import UnknownIdError
 from tamis.graph import Strategy
-from tamis.spark.cache import graph_file, ids_of, load_graph
 from tamis.spark.columns import Events
 from tamis.spark.matching import Output, what_on_error, with_errors
 from tamis.spark.shipping import on_worker
-from tamis.spark.storage import Folder
 from tamis.spark.worker import NOW, REFUSED, VERSION
+from tamis.storage.cache import graph_file, ids_of, load_graph
+from tamis.storage.folder import Folder
 
 
 def match_graph(

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from os import PathLike
 
-from tamis.spark import manifest as manifests
-from tamis.spark.storage import File, Folder
+from tamis.storage import manifest as manifests
+from tamis.storage.folder import File, Folder
 
 _DAY = timedelta(days=1)
 

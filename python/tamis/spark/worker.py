@@ -23,11 +23,11 @@ from tamis._tamis import Builder, Index, Limits, Workload, read_manifest
 from tamis.batches import Refused
 from tamis.builder import any_of, attr, values
 from tamis.errors import StorageError, TamisError
-from tamis.spark import manifest as manifests
 from tamis.spark import shapes
-from tamis.spark.cache import graph_file, ids_of, open_graph, open_index
 from tamis.spark.shapes import Batches
-from tamis.spark.storage import Folder
+from tamis.storage import manifest as manifests
+from tamis.storage.cache import graph_file, ids_of, open_graph, open_index
+from tamis.storage.folder import Folder
 
 SHARD = "_tamis_shard"
 VERSION = "_tamis_index"

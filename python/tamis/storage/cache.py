@@ -1,4 +1,4 @@
-"""How does a worker process come by an index, or a graph?
+"""How does a process come by an index, or a graph?
 
 From a local disk it is mapped where it lies. From elsewhere its files are copied to a local folder
 first, where a file's name says its content: all processes of a machine, all versions and all
@@ -25,8 +25,8 @@ import pyarrow as pa
 from tamis._tamis import Index, read_manifest
 from tamis.errors import StorageError
 from tamis.graph import Graph
-from tamis.spark.manifest import entries, read_key
-from tamis.spark.storage import Folder
+from tamis.storage.folder import Folder
+from tamis.storage.manifest import entries, read_key
 
 T = TypeVar("T")
 
@@ -37,25 +37,31 @@ _LARGEST = 20 << 30  # bytes of the local folder, unless TAMIS_CACHE_BYTES says 
 
 @functools.lru_cache(maxsize=_KEPT)
 def open_index(uri: str, key: str, shard: int | None) -> Index:
-    """An index, or one shard of it, opened once per process.
+    """An index, or one shard of it, opened once per process; see `load_index`."""
+    return load_index(Folder(uri), key, shard)
+
+
+def load_index(folder: Folder, key: str, shard: int | None = None, *, copy: bool = False) -> Index:
+    """An index, or one shard of it, that the caller alone keeps open.
 
     Args:
-        uri: Its folder.
+        folder: Where it lies.
         key: The key of its manifest.
         shard: The shard; None for all.
+        copy: Whether to copy its files into memory, as in `Index.open`.
 
     Raises:
         StorageError: A file is missing or damaged, or another index lies there now.
     """
-    folder, name = Folder(uri), key.partition("@")[0]
+    name = key.partition("@")[0]
     text = read_key(folder, key)
     if folder.local is not None:
-        index = Index.open(folder.local / name, shard=shard)
+        index = Index.open(folder.local / name, shard=shard, copy=copy)
         read_key(folder, key)  # the same as before, so it is what was opened
         return index
     content = read_manifest("index", folder.path(name), text)
     listed = [entry for entry in entries(content) if shard is None or entry.get("shard") == shard]
-    return _open_copy(folder, text, listed, functools.partial(Index.open, shard=shard))
+    return _open_copy(folder, text, listed, functools.partial(Index.open, shard=shard, copy=copy))
 
 
 @functools.lru_cache(maxsize=_KEPT)

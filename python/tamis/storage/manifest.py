@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from tamis._tamis import read_manifest, write_manifest
 from tamis.errors import StorageError
-from tamis.spark.storage import Folder
+from tamis.storage.folder import Folder
 
 PIPELINE = 1  # the format of what this module adds to a manifest
 
