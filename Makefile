@@ -37,7 +37,7 @@ help: ## list the targets
 demo: require build $(VENV)/.extra-spark ## match events on a local Spark session
 	$(BIN)/python examples/demo.py
 
-test: require build $(VENV)/.extra-spark test-rust ## run the Rust and Python tests
+test: require build $(VENV)/.extra-spark $(VENV)/.extra-serve $(VENV)/.extra-client test-rust ## run the Rust and Python tests
 	echo "-- Python tests"
 	$(BIN)/pytest -q -n 2 --dist loadgroup
 
@@ -58,7 +58,7 @@ lint: require $(VENV)/.extra-dev
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python scripts/licenses.py check
 
-types: require build $(VENV)/.extra-spark
+types: require build $(VENV)/.extra-spark $(VENV)/.extra-serve $(VENV)/.extra-client
 	echo "-- types and stub"
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/python -m mypy.stubtest --concise --mypy-config-file pyproject.toml tamis._tamis

@@ -1,6 +1,8 @@
 """What can go wrong: every error of Tamis is a `TamisError`."""
 
-from typing import Self
+from typing import Any, Self
+
+_PLACE = ("item", "subject")
 
 
 class TamisError(Exception):
@@ -33,6 +35,11 @@ class TamisError(Exception):
         self.item = item
         self.subject = subject
         return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parts of the error for another program: its `kind`, its `message` and what it has."""
+        parts = {name: part for name, part in vars(self).items() if name not in _PLACE}
+        return {"kind": type(self).__name__, **parts}
 
 
 class ExpressionError(TamisError, ValueError):

@@ -12,7 +12,6 @@ from tamis.cli.output import (
     INVALID,
     VALID,
     CommandError,
-    describe,
     encode,
     on_one_line,
     report,
@@ -147,6 +146,6 @@ def _write_valid(place: dict[str, Any], expression: Expression, as_json: bool) -
 
 def _write_invalid(place: dict[str, Any], error: TamisError, as_json: bool, message: str) -> None:
     if as_json:
-        write_json({**place, "valid": False, "error": describe(error)})
+        write_json({**place, "valid": False, "error": error.to_dict()})
     else:
         report(message)

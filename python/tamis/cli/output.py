@@ -56,12 +56,6 @@ def report(message: str) -> None:
         print(message, file=sys.stderr)
 
 
-def describe(error: TamisError) -> dict[str, Any]:
-    """The parts of an error, for another program."""
-    parts = {name: value for name, value in vars(error).items() if name not in ("item", "subject")}
-    return {"kind": type(error).__name__, **parts}
-
-
 def on_one_line(error: TamisError | Refused) -> str:
     """The message of an error in a text of one line, whose number is then of no use."""
     return error.message.replace("line 1, column ", "column ", 1)

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from tamis._tamis import Index, read_manifest
+from tamis._tamis import Filter, Index, read_manifest
 from tamis.errors import StorageError
 from tamis.graph import Graph
 from tamis.storage.folder import Folder
@@ -30,7 +30,8 @@ from tamis.storage.manifest import entries, read_key
 
 T = TypeVar("T")
 
-_GRAPH = "graph.json"  # what `Graph.save` writes
+GRAPH = "graph.json"  # what `Graph.save` writes
+FILTER = "filter.json"  # and `Filter.save`
 _KEPT = 8  # indexes that a process keeps open; a stream sees version after version
 _LARGEST = 20 << 30  # bytes of the local folder, unless TAMIS_CACHE_BYTES says otherwise
 
@@ -84,8 +85,8 @@ def load_graph(folder: Folder, file: str) -> Graph:
     if folder.local is not None:
         graph = Graph.open(folder.local)
     else:
-        text = folder.read(_GRAPH)
-        content = read_manifest("graph", folder.path(_GRAPH), text)
+        text = folder.read(GRAPH)
+        content = read_manifest("graph", folder.path(GRAPH), text)
         graph = _open_copy(folder, text, content["segments"], Graph.open)
     if graph_file(folder) != file:
         message = f"{folder}: the graph was saved anew meanwhile; start again"
@@ -99,12 +100,28 @@ def graph_file(folder: Folder) -> str:
     Raises:
         StorageError: It has none.
     """
-    if _GRAPH not in {file.name for file in folder.files()}:
-        message = f"{folder}: not a graph: {_GRAPH} is missing"
+    if GRAPH not in {file.name for file in folder.files()}:
+        message = f"{folder}: not a graph: {GRAPH} is missing"
         raise StorageError(message, path=str(folder))
-    content = read_manifest("graph", folder.path(_GRAPH), folder.read(_GRAPH))
+    content = read_manifest("graph", folder.path(GRAPH), folder.read(GRAPH))
     file: str = content["segments"][0]["file"]
     return file
+
+
+def load_filter(folder: Folder, text: bytes) -> Filter:
+    """The saved XML filters whose manifest says this.
+
+    Raises:
+        StorageError: They cannot be opened, or others were saved there meanwhile.
+    """
+    if folder.local is None:
+        content = read_manifest("filter", folder.path(FILTER), text)
+        return _open_copy(folder, text, content["filters"], Filter.open)
+    filters = Filter.open(folder.local)
+    if folder.read(FILTER) != text:
+        message = f"{folder}: the filters were saved anew meanwhile; start again"
+        raise StorageError(message, path=str(folder))
+    return filters
 
 
 def ids_of(graph: Graph) -> str:

@@ -1,0 +1,297 @@
+"""How are events asked about? One, a list, or lines that stream both ways."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from tamis._tamis import Filter, Index
+from tamis.errors import EventError, MatchTimeoutError
+from tamis.serve.answers import MATCH, PLAIN, Answer, Operation, Question, answer_all, refusal
+from tamis.serve.encoding import decode, encode_lines
+from tamis.serve.held import Held
+from tamis.serve.problem import ClientGoneError, RequestError, bad_request, too_large
+from tamis.serve.request import Request, flag, number, one
+from tamis.serve.response import NDJSON, Response, json_response, start
+
+if TYPE_CHECKING:
+    from tamis.serve.app import Service
+
+Item = TypeVar("Item")
+
+INLINE_BYTES = 1 << 14  # of an event that is matched on the event loop's thread
+INLINE_SECONDS = 0.002  # after which it is matched again, on another thread
+
+_LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
+_OBJECTS = frozenset({"", "application/json", "application/x-www-form-urlencoded"})
+_XML = frozenset({"application/xml", "text/xml"})
+_SLICE_BYTES = 1 << 18
+_CLOCK = Index()  # tells whether a text is a moment
+_PARAMETERS = {
+    "match": ("now", "document", "source", "sinks_only"),
+    "top": ("now", "document", "source", "sinks_only", "n", "weights"),
+    "explain": ("now", "document", "source", "target", "id", "limit"),
+}
+
+
+async def answer(service: "Service", request: Request, operation: Operation) -> Response | None:
+    """Answer what a request asks about its events."""
+    question = _question(service, request, operation) if request.has_query else PLAIN
+    kind = request.content_type
+    if kind in _LINES:
+        with service.streams.enter():
+            await _answer_stream(service, request, operation, question)
+        return None
+    body = await request.body()
+    held = service.held
+    if kind in _XML:
+        return await _answer_document(service, held, operation, question, body)
+    if kind not in _OBJECTS:
+        known = ", ".join(sorted((_LINES | _OBJECTS | _XML) - {""}))
+        message = f"the content type {kind!r} is not known; there are: {known}"
+        raise RequestError(415, "UnsupportedMediaType", message)
+    if isinstance(held.engine, Filter):
+        return await _answer_texts(service, held, operation, question, body)
+    if body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"[":
+        events = list(map(bytes, _list(body, msgspec.Raw)))
+        return await _answer_list(service, held, operation, question, events)
+    return await _answer_one(service, held, operation, question, body)
+
+
+async def _answer_one(
+    service: "Service", held: Held, operation: Operation, question: Question, event: bytes
+) -> Response:
+    seconds = service.settings.bounds.seconds
+    found: Answer | None = None
+    if operation is MATCH and len(event) <= INLINE_BYTES and isinstance(held.engine, Index):
+        try:
+            found = operation.one(held, event, question, min(INLINE_SECONDS, seconds))
+        except MatchTimeoutError:
+            found = None
+    if found is None:
+        found = await service.work(operation.one, held, event, question, seconds)
+    if operation is MATCH:
+        ids = found["matches"]
+        service.metrics.found(ids)
+        if service.tail.readers and ids:
+            service.tail.publish(held.version, event, ids)
+    elif operation.name == "top":
+        service.metrics.events += 1
+    found["version"] = held.version
+    return json_response(found)
+
+
+async def _answer_list(
+    service: "Service", held: Held, operation: Operation, question: Question, events: list[bytes]
+) -> Response:
+    bounds = service.settings.bounds
+    if len(events) > bounds.batch:
+        raise too_large("events of the list", len(events), bounds.batch)
+    seconds = bounds.batch_seconds
+    answers = await service.work(answer_all, operation, held, events, question, seconds)
+    _count(service, held, operation, events, answers)
+    return json_response({"results": answers, "version": held.version})
+
+
+async def _answer_document(
+    service: "Service", held: Held, operation: Operation, question: Question, document: bytes
+) -> Response:
+    if isinstance(held.engine, Filter):
+        return await _answer_one(service, held, operation, question, document)
+    try:
+        event = msgspec.json.encode({"document": document.decode()})
+    except UnicodeDecodeError:
+        message = "a document for an index is UTF-8; others go into an event with `document=`"
+        raise bad_request(message) from None
+    question = replace(question, document="document")
+    return await _answer_one(service, held, operation, question, event)
+
+
+async def _answer_texts(
+    service: "Service", held: Held, operation: Operation, question: Question, body: bytes
+) -> Response:
+    """Documents for XML filters, as JSON: a text, or a list of texts."""
+    if body.lstrip(b" \t\r\n")[:1] == b"[":
+        documents = [document.encode() for document in _list(body, str)]
+        return await _answer_list(service, held, operation, question, documents)
+    try:
+        document = decode(body, str)
+    except ValueError as error:
+        raise bad_request(f"a document is XML, or a JSON text: {error}") from None
+    return await _answer_one(service, held, operation, question, document.encode())
+
+
+def _count(
+    service: "Service",
+    held: Held,
+    operation: Operation,
+    events: list[bytes],
+    answers: list[Answer],
+) -> None:
+    refused = sum("error" in answer for answer in answers)
+    if operation is not MATCH:
+        service.metrics.refused += refused
+        service.metrics.events += len(answers) - refused
+        return
+    service.metrics.found_many((answer.get("matches", []) for answer in answers), refused)
+    if service.tail.readers:
+        for event, answer in zip(events, answers, strict=True):
+            if answer.get("matches"):
+                service.tail.publish(held.version, event, answer["matches"])
+
+
+async def _answer_stream(
+    service: "Service", request: Request, operation: Operation, question: Question
+) -> None:
+    """Answer lines as they arrive, one line for each."""
+    held = service.held
+    await start(request, 200, NDJSON, [(b"tamis-version", held.version.encode())])
+    rest = bytearray()
+    number = 0
+    async for piece in request.pieces():
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if not end and len(rest) <= service.settings.bounds.line:
+            continue
+        lines = bytes(rest[:end])
+        del rest[:end]
+        number = await _answer_lines(service, request, operation, question, lines, number)
+        if len(rest) > service.settings.bounds.line:
+            allowed = service.settings.bounds.line
+            problem = too_large("bytes of a line", len(rest), allowed)
+            await _send(request, [{"line": number + 1, "error": problem.to_dict()}], last=True)
+            return
+    await _answer_lines(service, request, operation, question, bytes(rest), number)
+    await request.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _answer_lines(
+    service: "Service",
+    request: Request,
+    operation: Operation,
+    question: Question,
+    lines: bytes,
+    number: int,
+) -> int:
+    """Answer complete lines; returns the number of the last."""
+    begin = 0
+    while begin < len(lines):
+        end = len(lines)
+        if end - begin > _SLICE_BYTES:
+            end = lines.find(b"\n", begin + _SLICE_BYTES) + 1 or end
+        chunk = lines[begin:end] if (begin, end) != (0, len(lines)) else lines
+        begin = end
+        held = service.held
+        count, answers = await service.run(
+            _answer_chunk, service, held, operation, question, chunk, number
+        )
+        number += count
+        await request.send({"type": "http.response.body", "body": answers, "more_body": True})
+        if service.stopping:
+            raise ClientGoneError
+    return number
+
+
+def _answer_chunk(
+    service: "Service",
+    held: Held,
+    operation: Operation,
+    question: Question,
+    chunk: bytes,
+    number: int,
+) -> tuple[int, bytes]:
+    """The answers for lines, written; runs on a thread of its own."""
+    numbers: list[int] = []
+    events: list[bytes] = []
+    place = number
+    for place, line in enumerate(chunk.split(b"\n"), number + 1):
+        if line and not line.isspace():
+            numbers.append(place)
+            events.append(line)
+    seconds = service.settings.bounds.batch_seconds
+    answers: list[Answer]
+    try:
+        if isinstance(held.engine, Filter):
+            answers = _answer_text_lines(operation, held, events, question, seconds)
+        else:
+            answers = answer_all(operation, held, events, question, seconds)
+    except MatchTimeoutError as error:
+        answers = [refusal(error)] * len(events)
+    service.loop.call_soon_threadsafe(_count, service, held, operation, events, answers)
+    written = encode_lines(
+        [{"line": line, **found} for line, found in zip(numbers, answers, strict=True)]
+    )
+    return chunk.count(b"\n"), written
+
+
+def _answer_text_lines(
+    operation: Operation, held: Held, lines: list[bytes], question: Question, seconds: float
+) -> list[Answer]:
+    """The answers for documents that are JSON texts."""
+    answers: list[Answer] = []
+    documents: dict[int, bytes] = {}
+    for row, line in enumerate(lines):
+        try:
+            documents[row] = decode(line, str).encode()
+        except ValueError as error:
+            answers.append(refusal(EventError(f"the line is no JSON text: {error}")))
+        else:
+            answers.append({})
+    found = answer_all(operation, held, list(documents.values()), question, seconds)
+    for row, answer in zip(documents, found, strict=True):
+        answers[row] = answer
+    return answers
+
+
+def _list(body: bytes, type: type[Item]) -> Sequence[Item]:
+    try:
+        return decode(body, list[type])  # type: ignore[valid-type]
+    except ValueError as error:
+        raise bad_request(f"the list cannot be read: {error}") from None
+
+
+async def _send(request: Request, answers: list[Answer], *, last: bool) -> None:
+    body = encode_lines(answers)
+    await request.send({"type": "http.response.body", "body": body, "more_body": not last})
+
+
+def _question(service: "Service", request: Request, operation: Operation) -> Question:
+    """What the parameters of a request ask.
+
+    Raises:
+        RequestError: A parameter is unknown, or its value is.
+    """
+    bounds = service.settings.bounds
+    given = request.parameters(*_PARAMETERS[operation.name])
+    ids = tuple(given.get("id", ()))
+    if len(ids) > bounds.explanations:
+        raise too_large("ids to explain", len(ids), bounds.explanations)
+    weights = one(given, "weights")
+    return Question(
+        now=_moment(one(given, "now")),
+        document=one(given, "document"),
+        n=number(given, "n", 10, 1, bounds.matches),
+        weights=None if weights is None else _weights(weights),
+        ids=ids,
+        source=one(given, "source"),
+        target=one(given, "target"),
+        sinks_only=flag(given, "sinks_only"),
+        explanations=number(given, "limit", 10, 1, bounds.explanations),
+    )
+
+
+def _moment(text: str | None) -> str | None:
+    if text is not None:
+        try:
+            _CLOCK.match({}, now=text)
+        except ValueError as error:
+            raise bad_request(f"the parameter 'now' is no moment: {error}") from None
+    return text
+
+
+def _weights(text: str) -> dict[str, Any]:
+    try:
+        return decode(text, dict[str, float | dict[str, float]])
+    except ValueError as error:
+        raise bad_request(f"the parameter 'weights' cannot be read: {error}") from None

@@ -1,0 +1,166 @@
+"""How is what others commit kept current?
+
+A folder is looked at again and again. Another version in it is opened beside the one that is
+served, verified, and takes its place between two requests. One that cannot be opened changes
+nothing: the old one is served on, and the log says why.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from tamis._tamis import Filter, Index
+from tamis.errors import StorageError, TamisError
+from tamis.graph import Graph
+from tamis.serve.held import Held, Kind
+from tamis.serve.logs import Log
+from tamis.serve.metrics import Metrics
+from tamis.serve.settings import Settings
+from tamis.serve.source import Source
+from tamis.storage import manifest as manifests
+from tamis.storage.cache import FILTER, GRAPH, graph_file, load_filter, load_graph, load_index
+from tamis.storage.folder import Folder
+
+
+@dataclass(frozen=True)
+class Current:
+    """What a folder has now.
+
+    Attributes:
+        kind: What it is.
+        version: What responses call it.
+        key: What tells it from all others.
+    """
+
+    kind: Kind
+    version: str
+    key: str
+
+
+def look(folder: Folder) -> Current:
+    """What a folder has now.
+
+    Raises:
+        StorageError: It has nothing that could be served.
+    """
+    names = {file.name for file in folder.files()}
+    kinds: list[tuple[str, Kind]] = [(GRAPH, "graph"), (FILTER, "filter")]
+    for name, kind in kinds:
+        if name in names and "index.json" not in names:
+            digest = hashlib.sha256(folder.read(name)).hexdigest()
+            return Current(kind, digest[:12], digest)
+    manifest = manifests.read(folder)
+    digest = manifest.key.partition("@")[2]
+    version = str(manifest.version) if manifest.version else digest[:12]
+    return Current("index", version, manifest.key)
+
+
+def load(folder: Folder, current: Current, *, copy: bool = False) -> Index | Graph | Filter:
+    """Open what a folder has, from a verified copy where it lies elsewhere.
+
+    Raises:
+        StorageError: A file is missing or damaged, or something else lies there by now.
+    """
+    if current.kind == "index":
+        return load_index(folder, current.key, copy=copy)
+    if current.kind == "graph":
+        return load_graph(folder, graph_file(folder))
+    return load_filter(folder, folder.read(FILTER))
+
+
+class Follow(Source):
+    """Serves a folder, read-only, and follows what is committed to it.
+
+    Args:
+        uri: The folder.
+        settings: How the server is set up.
+        log: Where happenings are written.
+        metrics: Where swaps are counted.
+
+    Raises:
+        StorageError: There is nothing to serve.
+    """
+
+    mode = "follow"
+
+    def __init__(
+        self, uri: str | PathLike[str], settings: Settings, log: Log, metrics: Metrics
+    ) -> None:
+        self._folder = Folder(uri)
+        self._settings = settings
+        self._log = log
+        self._metrics = metrics
+        self._task: asyncio.Task[None] | None = None
+        self._complaint: str | None = None
+        self._current = look(self._folder)
+        self.held = self._open(self._current)
+
+    def _open(self, current: Current) -> Held:
+        engine = load(self._folder, current, copy=self._settings.copy)
+        if look(self._folder).key != current.key:
+            # Only what is named by the key it was opened under may go by its version.
+            path = str(self._folder)
+            raise StorageError(f"{path}: it was replaced while it was opened", path=path)
+        _warm(engine)
+        return Held(engine, current.version)
+
+    def start(self, publish: Callable[[Held], None]) -> None:
+        """Begin to look for other versions."""
+        self._task = asyncio.get_running_loop().create_task(self._watch(publish))
+
+    async def stop(self) -> None:
+        """Look no longer."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _watch(self, publish: Callable[[Held], None]) -> None:
+        while True:
+            await asyncio.sleep(self._settings.poll)
+            try:
+                await self._follow(publish)
+            except TamisError as error:
+                self._complain(str(error))
+            except Exception as error:  # whatever a filesystem's library raises: the old one stays
+                self._log.fault("follow", error)
+                self._complain(repr(error))
+
+    async def _follow(self, publish: Callable[[Held], None]) -> None:
+        current = await asyncio.to_thread(look, self._folder)
+        if current.key == self._current.key:
+            self._complaint = None
+            return
+        held = await asyncio.to_thread(self._open, current)
+        old, self.held, self._current = self.held, held, current
+        publish(held)
+        self._complaint = None
+        self._metrics.swaps += 1
+        self._log.write("info", "swap", version=held.version, before=old.version)
+        await asyncio.to_thread(_drop, [old])
+        del old
+
+    def _complain(self, complaint: str) -> None:
+        self._metrics.swap_failures += 1
+        if complaint != self._complaint:
+            self._log.write("error", "follow", message=complaint, served=self.held.version)
+        self._complaint = complaint
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the source."""
+        return {"mode": self.mode, "folder": str(self._folder), "complaint": self._complaint}
+
+
+def _warm(engine: Index | Graph | Filter) -> None:
+    """Do once what the first match would wait for."""
+    if isinstance(engine, Index):
+        engine.match({})
+
+
+def _drop(last: list[Held]) -> None:
+    """Give memory back here, instead of where a request is being answered."""
+    last.clear()

@@ -1,0 +1,139 @@
+"""Which subscriptions are there? A page at a time, filtered by metadata and text.
+
+Going through millions takes a while, so a page ends when its time is over, too: it is then shorter
+than asked for, and says where the next one begins.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from tamis._tamis import Expression, Filter, Index
+from tamis.serve.encoding import decode, encode
+from tamis.serve.held import Held
+from tamis.serve.problem import bad_request
+
+_STEP = 256  # subscriptions that are looked at before the time is
+_SECONDS = 0.25
+_REMEMBERED = 8
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a page is asked for.
+
+    Attributes:
+        limit: How many at most.
+        after: Where it begins: what the page before it called `next`.
+        where: An expression over their metadata.
+        text: What their ids or expressions contain, in any case.
+    """
+
+    limit: int = 100
+    after: str | None = None
+    where: str | None = None
+    text: str | None = None
+
+
+def page(held: Held, wanted: Wanted) -> dict[str, Any]:
+    """A page of what is served.
+
+    Raises:
+        RequestError: The cursor is none.
+        TamisError: `where` is no expression.
+    """
+    index = _condition(held, wanted.where)
+    cursor = _read_cursor(wanted.after)
+    ids = _from(held, cursor)
+    seen = deque[Any](cursor.seen, maxlen=_REMEMBERED)
+    text = wanted.text.casefold() if wanted.text else None
+    found: list[dict[str, Any]] = []
+    looked, begin = cursor.position, time.monotonic()
+    while len(found) < wanted.limit and time.monotonic() - begin < _SECONDS:
+        step = list(islice(ids, _STEP))
+        if not step:
+            return {"subscriptions": found, "next": None, "total": len(held.engine)}
+        end = len(step)
+        for at, described in _chosen(held, step, index, text):
+            found.append(described)
+            if len(found) == wanted.limit:
+                end = at + 1
+                break
+        looked += end
+        seen.extend(step[:end])
+    following = encode([looked, *seen]).decode()
+    return {"subscriptions": found, "next": following, "total": len(held.engine)}
+
+
+def _chosen(
+    held: Held, ids: list[Any], index: Index | None, text: str | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What of these is wanted, with its position among them."""
+    for at, id in enumerate(ids):
+        try:
+            described = held.describe(id)
+        except KeyError:  # removed meanwhile
+            continue
+        if index is not None:
+            metadata = described.get("metadata")
+            event = metadata if isinstance(metadata, dict) else {}
+            if not index.match(encode(event)):
+                continue
+        asked = described.get("expression") or described.get("xpath") or ""
+        if text is not None and text not in f"{id}\n{asked}".casefold():
+            continue
+        yield at, described
+
+
+def _condition(held: Held, where: str | None) -> Index | None:
+    if where is None:
+        return None
+    if isinstance(held.engine, Filter):
+        raise bad_request("XML filters have no metadata to ask about")
+    index = Index()
+    index.add("where", Expression.parse(where))
+    return index
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where a page ended.
+
+    Attributes:
+        position: How many ids there were up to there.
+        seen: The last of them, in their order; some may be removed before the next page is read.
+    """
+
+    position: int = 0
+    seen: tuple[str | int, ...] = ()
+
+
+def _read_cursor(text: str | None) -> Cursor:
+    if text is None:
+        return Cursor()
+    try:
+        position, *seen = decode(text, list[str | int])
+    except ValueError:
+        position, seen = -1, []
+    if isinstance(position, str) or position < 1 or not 1 <= len(seen) <= _REMEMBERED:
+        raise bad_request("`after` is what the page before called `next`")
+    return Cursor(position, tuple(seen))
+
+
+def _from(held: Held, cursor: Cursor) -> Iterator[Any]:
+    """The ids after where a page ended."""
+    ids = iter(held.engine)
+    if not cursor.seen:
+        return ids
+    if next(islice(ids, cursor.position - 1, cursor.position), None) == cursor.seen[-1]:
+        return ids
+    # Some were removed: go on after the last that is still there, wherever it is now.
+    rank = {id: at for at, id in enumerate(cursor.seen)}
+    best, position = -1, cursor.position
+    for at, id in enumerate(held.engine, 1):
+        if rank.get(id, -1) > best:
+            best, position = rank[id], at
+    return islice(iter(held.engine), position, None)

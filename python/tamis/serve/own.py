@@ -1,0 +1,340 @@
+"""How are changes accepted, and nothing lost?
+
+One thread writes. It takes all changes that wait, writes them to the log as one group, and waits
+for the disk once; then it applies them to the index, and their clients are told. On start the saved
+index is opened and the log applied to it. Applying changes twice gives what applying them once
+does, so it does not matter that a save may contain changes which the log has, too.
+"""
+
+import asyncio
+import fcntl
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from tamis._tamis import Index
+from tamis.errors import StorageError, TamisError
+from tamis.serve.held import Held
+from tamis.serve.log import ChangeLog, Entry, Read
+from tamis.serve.logs import Log
+from tamis.serve.problem import busy
+from tamis.serve.settings import Settings
+from tamis.serve.source import Change, Source
+
+_GROUP = 1_000  # changes that wait for the disk together
+_REPLAYED = 200_000  # subscriptions that are added together on start
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A change that waits to be made, and who waits for it."""
+
+    change: Change
+    told: "asyncio.Future[str]"
+    error: Exception | None = None
+
+
+class Own(Source):
+    """Serves an index that this process alone changes.
+
+    Args:
+        folder: A local folder; made if it is not there.
+        settings: How the server is set up.
+        log: Where happenings are written.
+
+    Raises:
+        StorageError: It is owned already, or cannot be read.
+    """
+
+    mode = "own"
+
+    def __init__(self, folder: str | PathLike[str], settings: Settings, log: Log) -> None:
+        self._folder = _local(folder)
+        self._settings = settings
+        self._log = log
+        self._lock = _lock(self._folder)
+        self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self._pending = 0
+        self._trouble: str | None = None
+        self._folding: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._write, name="tamis-writer", daemon=True)
+        self._publish: Callable[[Held], None]
+        self._loop: asyncio.AbstractEventLoop
+        began = perf_counter()
+        self._changes = ChangeLog(self._folder / "changes")
+        found = Read()
+        try:
+            self._index = _open(self._folder, copy=settings.copy)
+            count = self._replay(found)
+        except BaseException:
+            self._changes.close()
+            os.close(self._lock)
+            raise
+        self._number = found.last
+        self.held = Held(self._index, str(self._number))
+        self._log.write(
+            "info",
+            "replay",
+            changes=count,
+            bytes=found.bytes,
+            torn=found.torn,
+            subscriptions=len(self._index),
+            seconds=round(perf_counter() - began, 3),
+        )
+
+    def _replay(self, found: Read) -> int:
+        """Apply the log, and go on writing to it; returns how many changes it has."""
+        if not self._changes.files():
+            self._changes.begin(1)
+            return 0
+        count = in_last = 0
+        waiting: list[Entry] = []
+        last: list[Entry] = []
+        for group in self._changes.read(found):
+            void = {number for entry in group for number in entry.voids}
+            waiting += [entry for entry in last if entry.number not in void]
+            if sum(len(entry.puts) + len(entry.removes) for entry in waiting) > _REPLAYED:
+                _apply_all(self._index, waiting, self._folder)
+                waiting = []
+            last = group
+            count += len(group)
+        _apply_all(self._index, waiting, self._folder)
+        # Nobody was told of changes in the last group that turn out not to be possible.
+        void = {entry.number for entry, _ in apply(self._index, last)}
+        in_last = found.last - self._changes.files()[-1][0] + 1
+        self._changes.resume(in_last)
+        if void:
+            found.last += 1
+            self._changes.append([Entry(found.last, [], [], sorted(void))])
+        return count
+
+    def start(self, publish: Callable[[Held], None]) -> None:
+        """Begin to accept changes."""
+        self._publish = publish
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Finish the changes that wait, and accept no more."""
+        self._trouble = "the server is stopping"
+        if self._thread.is_alive():
+            self._waiting.put(None)
+            await asyncio.to_thread(self._thread.join)
+        if self._folding is not None:
+            await asyncio.to_thread(self._folding.join)
+        self._changes.close()
+        os.close(self._lock)
+
+    async def change(self, change: Change) -> str:
+        """Make a change, which is on the disk afterwards; returns the version that has it.
+
+        Raises:
+            TamisError: It turned out not to be possible.
+            RequestError: Too many changes are waiting.
+        """
+        if self._pending >= self._settings.bounds.requests:
+            raise busy(f"{self._pending} changes are waiting to be written")
+        told: asyncio.Future[str] = self._loop.create_future()
+        self._pending += 1
+        self._waiting.put(Waiting(change, told))
+        return await told
+
+    @property
+    def trouble(self) -> str | None:
+        """Why no changes are accepted."""
+        return self._trouble
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the source."""
+        return {
+            "mode": self.mode,
+            "folder": str(self._folder),
+            "changes": self._number,
+            "unfolded": self._changes.changes,
+            "complaint": self._trouble,
+        }
+
+    def _write(self) -> None:
+        """The writer's thread."""
+        ended = False
+        while not ended:
+            group: list[Waiting] = []
+            waiting = self._waiting.get()
+            while waiting is not None:
+                group.append(waiting)
+                if len(group) == _GROUP:
+                    break
+                try:
+                    waiting = self._waiting.get_nowait()
+                except queue.Empty:
+                    break
+            ended = waiting is None
+            if group:
+                try:
+                    self._commit(group)
+                except Exception as error:  # of the disk: what it holds is not known any more
+                    self._give_up(group, error)
+                held = Held(self._index, str(self._number))
+                self._loop.call_soon_threadsafe(self._tell, group, held)
+                if self._changes.changes >= self._settings.fold:
+                    self._fold()
+
+    def _commit(self, group: list[Waiting]) -> None:
+        if self._trouble is not None and self._trouble != "the server is stopping":
+            raise StorageError(self._trouble, path=str(self._folder))
+        entries = [
+            Entry(self._number + at, waiting.change.puts, waiting.change.removes)
+            for at, waiting in enumerate(group, 1)
+        ]
+        try:
+            self._changes.append(entries)
+        except StorageError as error:  # such as a full disk: the log is as it was before
+            for waiting in group:
+                waiting.error = error
+            self._log.write("error", "log", message=error.message)
+            return
+        self._number += len(entries)
+        failed = apply(self._index, entries)
+        if not failed:
+            return
+        errors = {entry.number: error for entry, error in failed}
+        for entry, waiting in zip(entries, group, strict=True):
+            waiting.error = errors.get(entry.number)
+        self._number += 1
+        self._changes.append([Entry(self._number, [], [], sorted(errors))])
+
+    def _give_up(self, group: list[Waiting], error: Exception) -> None:
+        self._trouble = f"the log cannot be written any more: {error}"
+        self._log.fault("log", error)
+        for waiting in group:
+            waiting.error = StorageError(self._trouble, path=str(self._folder))
+
+    def _tell(self, group: list[Waiting], held: Held) -> None:
+        """Tell clients, on the loop's thread."""
+        self.held = held
+        self._publish(held)
+        self._pending -= len(group)
+        for waiting in group:
+            if waiting.told.done():  # its client went away
+                continue
+            if waiting.error is not None:
+                waiting.told.set_exception(waiting.error)
+            else:
+                waiting.told.set_result(held.version)
+
+    def _fold(self) -> None:
+        """Begin a new file of the log, save the index, and delete what it makes superfluous."""
+        if self._folding is not None and self._folding.is_alive():
+            return
+        first = self._number + 1
+        try:
+            self._changes.begin(first)
+        except OSError as error:
+            self._log.write("error", "fold", message=str(error))
+            return
+        self._folding = threading.Thread(target=self._save, args=(first,), name="tamis-folder")
+        self._folding.start()
+
+    def _save(self, first: int) -> None:
+        began = perf_counter()
+        try:
+            self._index.save(self._folder)
+            self._changes.forget(first)
+        except OSError as error:  # the log has everything, so nothing is lost
+            self._log.write("error", "fold", message=str(error))
+            return
+        seconds = round(perf_counter() - began, 3)
+        self._log.write("info", "fold", changes=first - 1, seconds=seconds)
+
+
+def apply(index: Index, entries: Iterable[Entry]) -> list[tuple[Entry, TamisError]]:
+    """Apply changes to an index; returns those that are not possible, which change nothing."""
+    entries = list(entries)
+    puts: dict[str | int, dict[str, Any]] = {}
+    removes: dict[str | int, None] = {}
+    for entry in entries:
+        for put in entry.puts:
+            puts.pop(put["id"], None)  # the order is that of the last time something was put
+            puts[put["id"]] = put
+            removes.pop(put["id"], None)
+        for id in entry.removes:
+            puts.pop(id, None)
+            removes[id] = None
+    try:
+        _change(index, list(puts.values()), removes)
+    except TamisError as error:
+        if len(entries) == 1:
+            return [(entries[0], error)]
+        return [failed for entry in entries for failed in apply(index, [entry])]
+    return []
+
+
+def _change(index: Index, puts: list[dict[str, Any]], removes: Iterable[str | int]) -> None:
+    if len(puts) == 1:
+        index.add(**puts[0])
+    elif puts:
+        index.add_many(puts)
+    for id in removes:
+        if id in index:
+            index.remove(id)
+
+
+def _apply_all(index: Index, entries: list[Entry], folder: Path) -> None:
+    failed = apply(index, entries)
+    if failed:
+        entry, error = failed[0]
+        message = (
+            f"{folder}: change {entry.number} of the log cannot be applied: {error}. Was it "
+            "written by another version of Tamis?"
+        )
+        raise StorageError(message, path=str(folder))
+
+
+def _open(folder: Path, *, copy: bool) -> Index:
+    names = {path.name for path in folder.iterdir()}
+    if any(name.startswith("index-") and name.endswith(".json") for name in names):
+        message = f"{folder}: this index has versions that Spark commits; serve it without --own"
+        raise StorageError(message, path=str(folder))
+    if "index.json" in names:
+        return Index.open(folder, copy=copy)
+    if names & {"graph.json", "filter.json"}:
+        message = f"{folder}: only an index can be owned; serve this without --own"
+        raise StorageError(message, path=str(folder))
+    return Index()
+
+
+def _local(folder: str | PathLike[str]) -> Path:
+    if "://" in os.fspath(folder):
+        message = f"{folder}: only a local folder can be owned"
+        raise StorageError(message, path=str(folder))
+    path = Path(folder).absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", path=str(path)) from error
+    return path
+
+
+def _lock(folder: Path) -> int:
+    """A lock that this process holds on a folder as long as it lives."""
+    path = folder / ".serve.lock"
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        file = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", path=str(path)) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        with suppress(OSError):
+            os.close(file)
+        message = f"{folder}: another server owns this folder"
+        raise StorageError(message, path=str(path)) from None
+    return file

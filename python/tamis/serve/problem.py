@@ -1,0 +1,74 @@
+"""How does a client learn what went wrong? Every failure is a status and a JSON object `error`."""
+
+from typing import Any
+
+from tamis.errors import MatchTimeoutError, StorageError, TamisError, UnknownIdError
+
+
+class RequestError(Exception):
+    """Ends a request with a status.
+
+    Attributes:
+        status: The status of the response.
+        kind: The name of the error, for programs.
+        message: What was wrong, for people.
+        details: More members of the `error` object.
+        headers: More headers of the response.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        message: str,
+        *,
+        headers: list[tuple[bytes, bytes]] | None = None,
+        **details: Any,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.kind = kind
+        self.message = message
+        self.details = details
+        self.headers = headers or []
+
+    def to_dict(self) -> dict[str, Any]:
+        """The `error` object."""
+        return {"kind": self.kind, "message": self.message, **self.details}
+
+
+class ClientGoneError(Exception):
+    """The client went away; there is nobody to answer."""
+
+
+def bad_request(message: str, **details: Any) -> RequestError:
+    """The request itself cannot be understood."""
+    return RequestError(400, "BadRequest", message, **details)
+
+
+def too_large(what: str, found: int, allowed: int) -> RequestError:
+    """The request asks for more than a bound allows."""
+    message = f"{what}: {found} is more than the {allowed} that are allowed"
+    return RequestError(413, "TooLarge", message, found=found, allowed=allowed)
+
+
+def busy(message: str, seconds: int = 1) -> RequestError:
+    """The server cannot take this request now."""
+    retry = (b"retry-after", str(seconds).encode())
+    return RequestError(503, "Busy", message, headers=[retry])
+
+
+def of_error(error: TamisError) -> RequestError:
+    """The problem that an error of the engine is."""
+    if isinstance(error, UnknownIdError):
+        status = 404
+    elif isinstance(error, MatchTimeoutError):
+        status = 504
+    elif isinstance(error, StorageError):
+        status = 500
+    else:
+        status = 422
+    details = error.to_dict()
+    if error.item is not None:
+        details["item"] = error.item
+    return RequestError(status, details.pop("kind"), details.pop("message"), **details)

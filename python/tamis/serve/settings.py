@@ -1,0 +1,80 @@
+"""What may a request ask for, and how is the server set up?"""
+
+import os
+from dataclasses import dataclass, field
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much requests may take; what goes beyond is refused with both numbers.
+
+    Attributes:
+        body: Bytes of a request's body; a stream of lines may be longer.
+        bodies: Bytes of all bodies that are being received or answered.
+        line: Bytes of one line of a stream.
+        batch: Events, or subscriptions, of one request that is not a stream.
+        matches: Results that `top` and a page of subscriptions give at most.
+        explanations: Explanations of one request.
+        seconds: What matching one event may take.
+        batch_seconds: What the events of one request may take together.
+        requests: Requests that wait for a thread; more are told to come back.
+        streams: Streams of lines at one time.
+        tails: Readers of `/stream` at one time.
+        connections: Open connections.
+        header_bytes: Bytes of a request's line and headers.
+        header_seconds: How long headers may take to arrive.
+        body_seconds: How long a body that is no stream may take to arrive.
+        write_seconds: How long a client may leave a response unread.
+        idle_seconds: How long a connection is kept between requests.
+    """
+
+    body: int = 16 * MIB
+    bodies: int = 256 * MIB
+    line: int = MIB
+    batch: int = 10_000
+    matches: int = 1_000
+    explanations: int = 100
+    seconds: float = 1.0
+    batch_seconds: float = 10.0
+    requests: int = 1_024
+    streams: int = 64
+    tails: int = 32
+    connections: int = 16_384
+    header_bytes: int = 1 << 16
+    header_seconds: float = 10.0
+    body_seconds: float = 60.0
+    write_seconds: float = 60.0
+    idle_seconds: float = 75.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a server is set up.
+
+    Attributes:
+        own: Whether changes are accepted; otherwise the folder is followed.
+        host: The address to listen on.
+        port: The port; 0 for one that is free.
+        tokens: Lines of `SCOPE NAME TOKEN`; None where nobody is asked for one.
+        poll: Seconds between two looks for a new version.
+        fold: Changes after which an owned index is saved and its log begins anew.
+        threads: Threads that answer what takes long.
+        log_requests: Whether every request is logged, not only what fails, changes or is slow.
+        copy: Whether files are copied into memory instead of mapped.
+        grace: Seconds that requests have to finish when the server stops.
+        bounds: How much requests may take.
+    """
+
+    own: bool = False
+    host: str = "127.0.0.1"
+    port: int = 8080
+    tokens: str | None = field(default=None, repr=False)
+    poll: float = 1.0
+    fold: int = 100_000
+    threads: int = max(2, os.cpu_count() or 1)
+    log_requests: bool = False
+    copy: bool = False
+    grace: float = 10.0
+    bounds: Bounds = field(default_factory=Bounds)

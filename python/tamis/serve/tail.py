@@ -1,0 +1,105 @@
+"""Which matches are happening? Readers of `/stream` see them as server-sent events.
+
+Every reader says with an expression what it wants to see. The expressions are subscriptions of an
+index of their own, so that one match finds who wants to see a happening. A reader that is too slow
+misses happenings, and is told how many.
+"""
+
+import asyncio
+from collections import deque
+from itertools import count
+from time import time
+from typing import Any
+
+from tamis._tamis import Expression, Index
+from tamis.errors import TamisError
+from tamis.serve.encoding import encode
+
+_WAITING = 1_000  # happenings that wait for a reader
+_WAITING_BYTES = 1 << 20
+
+
+class Reader:
+    """Somebody who reads happenings."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.missed = 0
+        self._waiting: deque[bytes] = deque()
+        self._bytes = 0
+        self._news = asyncio.Event()
+
+    def put(self, happening: bytes) -> None:
+        """Let a happening wait for the reader; the oldest go where there are too many."""
+        self._waiting.append(happening)
+        self._bytes += len(happening)
+        while len(self._waiting) > _WAITING or self._bytes > _WAITING_BYTES:
+            self._bytes -= len(self._waiting.popleft())
+            self.missed += 1
+        self._news.set()
+
+    async def take(self, seconds: float) -> list[bytes]:
+        """The happenings that wait; none where nothing happens for some seconds."""
+        if not self._waiting:
+            self._news.clear()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._news.wait()
+            except TimeoutError:
+                return []
+        taken = list(self._waiting)
+        self._waiting.clear()
+        self._bytes = 0
+        return taken
+
+
+class Tail:
+    """The happenings of a server, and who reads them."""
+
+    def __init__(self) -> None:
+        self.readers: dict[int, Reader] = {}
+        self._wanted = Index()
+        self._numbers = count()
+
+    def join(self, where: str | None) -> Reader:
+        """Begin to read.
+
+        Args:
+            where: An expression over happenings: `matches = 'a' and event.age > 20`.
+
+        Raises:
+            TamisError: It is no expression.
+        """
+        expression = Expression.constant(True) if where is None else Expression.parse(where)
+        reader = Reader(next(self._numbers))
+        self._wanted.add(reader.number, expression)
+        self.readers[reader.number] = reader
+        return reader
+
+    def leave(self, reader: Reader) -> None:
+        """Read no longer."""
+        del self.readers[reader.number]
+        self._wanted.remove(reader.number)
+
+    def publish(self, version: str, event: bytes, ids: list[Any]) -> None:
+        """Tell readers of an event and what it matched.
+
+        Args:
+            version: What matched it.
+            event: The event; JSON, or an XML document.
+            ids: What it matched.
+        """
+        head = {"time": round(time(), 3), "version": version, "matches": ids}
+        shown = event if event.lstrip()[:1] == b"{" else encode(event.decode(errors="replace"))
+        happening = encode(head)[:-1] + b',"event":' + b" ".join(shown.splitlines()) + b"}"
+        try:
+            wanted = self._wanted.match(happening, timeout=0.01)
+        except TamisError:  # such as an event that holds more than readers' expressions may see
+            return
+        for number in wanted:
+            self.readers[number].put(happening)
+
+    def close(self) -> None:
+        """Wake every reader, for the last time."""
+        for reader in self.readers.values():
+            reader.put(b"")
