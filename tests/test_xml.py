@@ -6,7 +6,7 @@ import pytest
 
 from tamis import xml
 from tamis.xml import Engine
-from xpaths import NAMESPACES, Documents, Queries, judge
+from xpaths import NAMESPACES, VARIABLES, Documents, Queries, judge
 
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
@@ -15,14 +15,14 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 @pytest.mark.parametrize("seed", range(5))
 def test_all_engines_agree_with_lxml(seed: int, depth: int) -> None:
     # 15 times 500 queries and 50 documents are 375,000 pairs for each engine.
-    queries = Queries(seed).distinct(500, depth)
+    queries = Queries(seed, variables=True).distinct(500, depth)
     generator = Documents(seed)
     documents = [generator.document() for _ in range(50)]
     expected = judge(queries, documents)
     assert sum(map(len, expected)) > 500
     for engine, memory in [*((engine, 50_000) for engine in ENGINES), ("auto", 0), ("auto", 20)]:
         filters = xml.Filter(engine=engine, limits=xml.Limits(memory=memory))
-        filters.add_many(enumerate(queries), namespaces=NAMESPACES)
+        filters.add_many(enumerate(queries), namespaces=NAMESPACES, variables=VARIABLES)
         for document, ids in zip(documents, expected, strict=True):
             found = filters.match(document)
             wrong = [queries[at] for at in set(found) ^ set(ids)]

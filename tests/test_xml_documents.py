@@ -224,8 +224,19 @@ def test_what_an_encoding_does_not_have_is_an_error_with_a_place() -> None:
 
 def test_xml_1_1_is_read_by_the_rules_of_1_0() -> None:
     assert matches("/a = 'x\u0085y'", "<?xml version='1.1'?><a>x\u0085y</a>")
-    with pytest.raises(tamis.DocumentError, match="no character that XML allows"):
-        matches("/a", "<?xml version='1.1'?><a>&#1;</a>")
+    plainly = "; XML 1.1 and later are read by the rules of XML 1.0"
+    for version, message in (("1.1", plainly), ("1.5", plainly), ("1.0", "")):
+        document = f"<?xml version='{version}'?><a>\n&#1;</a>"
+        with pytest.raises(tamis.DocumentError) as caught:
+            matches("/a", document)
+        assert str(caught.value).endswith(f"no character that XML allows{message}")
+        assert (caught.value.line, caught.value.column) == (2, 1)
+        with pytest.raises(etree.XMLSyntaxError):
+            etree.fromstring(document)
+        stream = xml.Filter().stream()
+        with pytest.raises(tamis.DocumentError) as caught:
+            stream.feed(document.encode())
+        assert str(caught.value).endswith(f"no character that XML allows{message}")
     with pytest.raises(tamis.DocumentError, match="begins with its version"):
         matches("/a", "<?xml version='2.0'?><a/>")
 

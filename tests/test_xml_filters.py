@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 import tamis
 from tamis import xml
@@ -178,3 +179,13 @@ def test_elements_are_identified_by_attributes_of_type_id(engine: xml.Engine) ->
     content = "<a i='x' j='q'><b i='z'/><c i=' y '/><c i='y'/><ref>y</ref><ref>x q</ref></a>"
     assert filters.match(types + content) == ["one", "many", "nodes", "name"]
     assert filters.match(content) == []
+
+
+def test_elements_are_identified_by_xml_id() -> None:
+    filters = xml.Filter()
+    filters.add("one", "id('x')[self::b]")
+    filters.add("two", "count(id('x y')) = 2")
+    filters.add("none", "id('z')")
+    document = "<a id='z'><b xml:id='x'/><b xml:id=' y '/></a>"
+    assert filters.match(document) == ["one", "two"]
+    assert etree.fromstring(document).xpath("count(id('x')) = 1 and not(id('z'))")

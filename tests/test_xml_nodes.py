@@ -4,7 +4,7 @@ import pytest
 from lxml import etree
 
 from tamis import xml
-from xpaths import NAMESPACES, Documents, Queries
+from xpaths import NAMESPACES, VARIABLES, Documents, Queries
 
 CATALOG = """<catalog>
 <product id='1'><price>299</price></product>
@@ -38,33 +38,56 @@ def test_nodes_have_a_path_a_line_and_a_text() -> None:
     assert repr(found[0].nodes[0]) == "<Node /catalog/product[2]/price, line 4>"
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_paths_lead_to_the_nodes_that_lxml_selects(seed: int) -> None:
-    # To lxml, paths that begin elsewhere begin at the root element.
-    queries = [
-        query
-        for query in Queries(seed).distinct(400, 1)
-        if query.startswith("//") and " " not in query
-    ]
+def shown(node: object, tree: etree._ElementTree) -> tuple[object, ...]:
+    """What lxml says of a node that it selects: kind, element, line and text."""
+    if isinstance(node, etree._Element):
+        tag: object = node.tag
+        kind = "element" if isinstance(tag, str) else "other"
+        text = node.xpath("string(.)") if kind == "element" else node.text or ""
+        return kind, tree.getpath(node), node.sourceline, text
+    assert isinstance(node, etree._ElementUnicodeResult)
+    parent = node.getparent()
+    assert parent is not None
+    if node.is_attribute:
+        return "attribute", tree.getpath(parent), parent.sourceline, str(node)
+    around = parent if node.is_text else parent.getparent()
+    assert around is not None
+    return "text", tree.getpath(around), None, str(node)
+
+
+def said(node: xml.Node, tree: etree._ElementTree, kind: object) -> tuple[object, ...]:
+    """The same of a node of ours, whose path lxml must find to lead to one node."""
+    found = tree.xpath(node.path, namespaces=NAMESPACES)
+    assert isinstance(found, list)
+    assert len(found) == 1, node.path
+    same = shown(found[0], tree)
+    line = node.line if kind != "text" else None
+    return same[0], same[1], line, node.text
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_nodes_are_those_that_lxml_selects(seed: int, depth: int) -> None:
+    queries = Queries(seed, variables=True).selecting(400, depth)
     filters = xml.Filter()
-    filters.add_many(enumerate(queries), namespaces=NAMESPACES)
+    filters.add_many(enumerate(queries), namespaces=NAMESPACES, variables=VARIABLES)
+    compiled = [etree.XPath(query, namespaces=NAMESPACES) for query in queries]
     generator = Documents(seed)
-    selected = 0
-    for document in [generator.document() for _ in range(20)]:
+    documents = [generator.document() for _ in range(20)]
+    # A default namespace has no prefix by which lxml could follow a path.
+    documents = [document for document in documents if b'xmlns="urn:q"' not in document]
+    compared = 0
+    for document in documents:
         tree = etree.fromstring(document).getroottree()
-        for match in filters.match(document, nodes=True):
-            assert isinstance(match.id, int)
-            expected = tree.xpath(queries[match.id], namespaces=NAMESPACES)
-            if not isinstance(expected, list):
-                continue
+        found = {match.id: match.nodes for match in filters.match(document, nodes=True)}
+        for at, query in enumerate(compiled):
+            judged = query(tree, **VARIABLES)
+            assert isinstance(judged, list)
             # lxml has no object for the document itself.
-            nodes = [node for node in match.nodes if node.path != "/"]
-            for node, judge in zip(nodes, expected, strict=True):
-                if isinstance(judge, etree._Element) and isinstance(judge.tag, str):
-                    line: object = judge.sourceline
-                    assert node.line == line
-                    assert node.text == judge.xpath("string(.)")
-                    selected += 1
-                if b'xmlns="urn:q"' not in document:
-                    assert tree.xpath(f"count({node.path})", namespaces=NAMESPACES) == 1, node.path
-    assert selected > 100
+            ours = [node for node in found.get(at, []) if node.path != "/"]
+            theirs = [shown(node, tree) for node in judged]
+            assert len(ours) == len(theirs), (queries[at], document)
+            for node, expected in zip(ours, theirs, strict=True):
+                assert said(node, tree, expected[0]) == expected, (queries[at], document)
+                compared += 1
+    assert compared > 1000

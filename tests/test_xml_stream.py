@@ -57,6 +57,65 @@ def test_long_values_are_told_as_early_as_short_ones() -> None:
         assert stream.close() == ["own", "below"]
 
 
+@pytest.mark.parametrize(
+    "markup", ["<!--{}-->", "<![CDATA[{}]]>", "<?p {}?>", "<c d='{}'/>", "{}", "<c>{}</c>"]
+)
+def test_answers_behind_long_markup_are_told_at_once(markup: str) -> None:
+    filters = xml.Filter()
+    filters.add("b", "//b")
+    stream = filters.stream()
+    stream.feed(b"<a>")
+    content = markup.format("x" * 1_000_000).encode()
+    for at in range(0, len(content), 1000):
+        assert stream.feed(content[at : at + 1000]) == []
+    assert stream.feed(b"<b>") == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("query", "after"),
+    [
+        # Where the last element begins
+        ("//c", "<c x='1' y='2'>"),
+        ("/a/b/*", "<c x='1' y='2'>"),
+        ("//d or //b/c", "<c x='1' y='2'>"),
+        ("//d | /a//c", "<c x='1' y='2'>"),
+        ("boolean(//c)", "<c x='1' y='2'>"),
+        ("//c[@x]", "<c x='1' y='2'>"),
+        ("//c/@x", "<c x='1' y='2'>"),
+        ("//c[@x = 1 and @y > 1]", "<c x='1' y='2'>"),
+        ("//c[@x = $one]", "<c x='1' y='2'>"),
+        ("//b[@z]/c[contains(@x, '1')][starts-with(@y, '2')]", "<c x='1' y='2'>"),
+        # Where it ends
+        ("//c[. = 'text']", "</c>"),
+        ("//c[text()]", "</c>"),
+        ("//b[@z = 3]/c[@x][contains(., 'ex')]", "</c>"),
+        ("//b[@z]/c[text() != 'other' and @y]", "</c>"),
+        # At the end of the document
+        ("not(//d)", ""),
+        ("count(//c) = 1", ""),
+        ("//c[1]", ""),
+        ("//b[c]", ""),
+        ("//c/..", ""),
+        ("//c[@x or @y]", ""),
+        ("//c[@*]", ""),
+        ("//c[not(@z)]", ""),
+        ("//c[string-length(@x) = 1]", ""),
+        ("//c[@x] | //d", ""),
+        ("//c[@x] or //d", ""),
+        ("//c/text()", ""),
+        ("/a/b[contains(., 'text')]/c", ""),
+    ],
+)
+def test_filters_are_told_when_the_documentation_says(query: str, after: str) -> None:
+    filters = xml.Filter()
+    filters.add("q", query, variables={"one": 1})
+    pieces = ["<a>", "<b z='3'>", "<c x='1' y='2'>", "text", "</c>", "</b>", "<e/>", "</a>"]
+    stream = filters.stream()
+    told = [piece for piece in pieces if stream.feed(piece.encode())]
+    assert told == ([after] if after else [])
+    assert stream.close() == ["q"]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_pieces_give_what_the_whole_gives(seed: int) -> None:
     queries = Queries(seed).distinct(300, 0) + Queries(seed).distinct(100, 2)

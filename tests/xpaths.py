@@ -5,6 +5,9 @@ import random
 from lxml import etree
 
 NAMESPACES = {"p": "urn:p", "q": "urn:q"}
+VARIABLES: dict[str, str | float | bool] = {"n": 2, "s": "x", "b": True}
+IDS = ["n0", "n1", "n2", "n3", "n4"]
+ID_TYPES = "<!DOCTYPE a [<!ATTLIST a i ID #IMPLIED><!ATTLIST b i ID #IMPLIED>]>"
 
 
 class Documents:
@@ -12,6 +15,7 @@ class Documents:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.ids: list[str] = []
 
     def name(self) -> str:
         return self.random.choice(["a", "a", "b", "b", "c", "d", "p:a", "q:b"])
@@ -43,6 +47,11 @@ class Documents:
             for attribute in ("x", "y", "p:x", "xml:lang")
             if choose.random() < 0.25
         )
+        if self.ids and choose.random() < 0.3:
+            # No two elements have the same: lxml would refuse the document.
+            attributes += f' i="{self.ids.pop()}"'
+        if choose.random() < 0.1:
+            attributes += f' r="{" ".join(choose.sample(IDS, 2))}"'
         content = [self.text() if choose.random() < 0.5 else ""]
         for _ in range(choose.choice([0, 1, 2, 3]) if depth > 0 else 0):
             kind = choose.random()
@@ -57,17 +66,20 @@ class Documents:
         return f"<{name}{attributes}>{''.join(content)}</{name}>"
 
     def document(self) -> bytes:
+        self.ids = self.random.sample(IDS, len(IDS))
         inner = self.element(self.random.randint(1, 6))
         default = ' xmlns="urn:q"' if self.random.random() < 0.1 else ""
         head = self.random.choice(["", "<?xml version='1.0'?>", "<!--1-->\n"])
+        head += self.random.choice(["", ID_TYPES])
         return f'{head}<a xmlns:p="urn:p" xmlns:q="urn:q"{default} x="1">{inner}</a>'.encode()
 
 
 class Queries:
     """Random XPath expressions of the language that filters take."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, variables: bool = False) -> None:
         self.random = random.Random(seed)
+        self.variables = variables
 
     def test(self) -> str:
         return self.random.choice(
@@ -94,6 +106,8 @@ class Queries:
         return self.random.choice(["a", "a", "b", "b", "c", "d", "*", "p:a", "q:*"])
 
     def literal(self) -> str:
+        if self.variables and self.random.random() < 0.3:
+            return self.random.choice(["$n", "$s", "$b", "$n - 1", "concat($s, 'y')"])
         return self.random.choice(["'1'", "'x'", "''", "1", "2", "3.5", "'ab c'", "-1", "0", "10"])
 
     def comparison(self) -> str:
@@ -108,6 +122,8 @@ class Queries:
         if kind < 0.4:
             return choose.choice(["@x", "@y", "@p:x", "text()", "not(@x)", "*", "contains(., 'x')"])
         if kind < 0.5:
+            if self.variables and choose.random() < 0.2:
+                return choose.choice(["$n", "position() = $n", "position() < $n", "$b", "not($s)"])
             return choose.choice(
                 [
                     "1",
@@ -154,12 +170,18 @@ class Queries:
             step += f"[{self.predicate(depth - 1)}]"
         return step
 
-    def path(self, depth: int) -> str:
+    def path(self, depth: int, *, absolute: bool = False) -> str:
         choose = self.random
-        if depth > 0 and choose.random() < 0.08:
-            start = f"({self.path(depth - 1)})[{choose.choice(['1', '2', 'last()', '@x'])}]/"
+        kind = choose.random()
+        if depth > 0 and kind < 0.08:
+            inner = self.path(depth - 1, absolute=absolute)
+            start = f"({inner})[{choose.choice(['1', '2', 'last()', '@x'])}]/"
+        elif depth > 0 and kind < 0.13:
+            argument = choose.choice(["'n1'", "'n0  n3'", "//@r", "'x'"])
+            # No positions: to libxml2 the elements come in the order of the ids.
+            start = f"id({argument})" + choose.choice(["/", "//", "[@x]//"])
         else:
-            start = choose.choice(["/", "//", "//", "//", "", ".//"])
+            start = choose.choice(["/", "//", "//", "//", *([] if absolute else ["", ".//"])])
         steps = [self.step(depth) for _ in range(choose.choice([1, 1, 2, 2, 3, 4]))]
         path = start + steps[0]
         for step in steps[1:]:
@@ -234,6 +256,16 @@ class Queries:
                 )
         return path + choose.choice(["", "", "", "/@x", "/text()"])
 
+    def selecting(self, count: int, depth: int) -> list[str]:
+        """Expressions that select nodes, the same ones from wherever they are asked."""
+        found: dict[str, None] = {}
+        while len(found) < count:
+            paths = [
+                self.path(depth, absolute=True) for _ in range(self.random.choice([1, 1, 1, 2]))
+            ]
+            found[" | ".join(paths)] = None
+        return list(found)
+
     def distinct(self, count: int, depth: int = 2) -> list[str]:
         found: dict[str, None] = {}
         while len(found) < count:
@@ -251,5 +283,5 @@ def judge(queries: list[str], documents: list[bytes]) -> list[list[int]]:
     results = []
     for document in documents:
         tree = etree.fromstring(document).getroottree()
-        results.append([at for at, query in enumerate(compiled) if query(tree)])
+        results.append([at for at, query in enumerate(compiled) if query(tree, **VARIABLES)])
     return results

@@ -30,8 +30,8 @@ use crate::subscription::{Subscription, read_boost, read_written, write_metadata
 use crate::value;
 use crate::xml::{Failure, Source};
 
-/// So many subscriptions are added at once without looking for interrupts.
-const STOPPABLE: usize = 2_000;
+/// So many subscriptions, filters, nodes and edges are added at once without looking for interrupts.
+pub(crate) const STOPPABLE: usize = 2_000;
 
 /// How often what waits looks whether it was interrupted.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(50);

@@ -6,8 +6,8 @@ use pyo3::types::{PyBytes, PyIterator, PyList, PyMapping, PyString, PyTuple};
 
 use crate::error;
 
-/// Signals are looked at once in so many items.
-const PATIENCE: usize = 1024;
+/// Signals are looked at once in so many items, each of which may be long.
+const PATIENCE: usize = 16;
 
 /// The items of an iterable that is no text.
 pub fn iterate<'py>(object: &Bound<'py, PyAny>, expected: &str) -> PyResult<Bound<'py, PyIterator>> {

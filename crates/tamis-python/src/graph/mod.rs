@@ -10,6 +10,7 @@ mod read;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,12 +18,13 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
 use tamis::{Event, IdRef, OpenOptions};
 
+use crate::arrow::interruptible;
 use crate::error;
 use crate::event;
 use crate::expression::Expression;
 use crate::id;
 use crate::import::is_arrow;
-use crate::index::{PATIENCE, read_missing, read_now, read_zone, write_missing};
+use crate::index::{PATIENCE, STOPPABLE, read_missing, read_now, read_zone, write_missing};
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;
@@ -120,7 +122,13 @@ impl Graph {
             self.read_edge(py, &edge, &mut batch)
                 .map_err(|failure| error::at_item(py, failure, position, &subject("edge", &edge)))?;
         }
-        py.detach(|| self.graph.add_batch(batch)).map_err(|error| error::raise(py, &error))
+        let many = batch.len() > STOPPABLE;
+        let add = |stop: &AtomicBool| self.graph.add_batch_until(batch, stop);
+        let added = match many {
+            true => interruptible(py, add)?,
+            false => py.detach(|| add(&AtomicBool::new(false))),
+        };
+        added.map_err(|error| error::raise(py, &error))
     }
 
     /// Remove a node with all its edges.

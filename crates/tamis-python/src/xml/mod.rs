@@ -1,5 +1,6 @@
 //! `tamis.xml`: XPath filters over XML documents.
 
+mod add;
 mod explanation;
 mod limits;
 mod matched;
@@ -9,16 +10,18 @@ mod stream;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString};
+use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::OnError;
-use tamis::xml::{Engine, Variable, XPath};
+use tamis::xml::{Engine, Variable};
 
 use crate::error;
 use crate::id;
-use crate::items::{self, iterate};
+use crate::items::iterate;
 use crate::refused::{Part, Refusals, read_on_error};
+pub use add::read_namespaces;
+use add::{Names, Written};
 pub use explanation::XmlExplanation;
 pub use limits::XmlLimits;
 use limits::or_default;
@@ -54,9 +57,8 @@ impl Filter {
         namespaces: Option<&Bound<'_, PyAny>>,
         variables: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let (namespaces, variables) = (read_namespaces(namespaces)?, read_variables(variables)?);
-        let subscription = self.subscription(id, xpath, &namespaces, &variables)?;
-        py.detach(|| self.filter.add_many(vec![subscription])).map_err(|error| error::raise(py, &error))
+        let names = Names::read(namespaces, variables)?;
+        add::add_one(py, &self.filter, Written::read(id, xpath)?, &names)
     }
 
     /// Add all filters, given as (id, xpath) or as a mapping of ids to expressions; where one fails,
@@ -64,25 +66,11 @@ impl Filter {
     #[pyo3(signature = (items, *, namespaces=None, variables=None))]
     fn add_many(
         &self,
-        py: Python<'_>,
         items: &Bound<'_, PyAny>,
         namespaces: Option<&Bound<'_, PyAny>>,
         variables: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let (namespaces, variables) = (read_namespaces(namespaces)?, read_variables(variables)?);
-        let items = items::pairs(items, "add_many takes an iterable of (id, xpath) pairs")?;
-        let mut subscriptions = Vec::new();
-        for item in items::enumerate(items) {
-            let (position, item) = item?;
-            let parts = items::parts(&item);
-            let Some([id, xpath]) = parts.as_deref() else {
-                let failure = error::subscription(py, "an item is (id, xpath)");
-                return Err(error::at_item(py, failure, position, "item"));
-            };
-            let read = self.subscription(id, xpath, &namespaces, &variables);
-            subscriptions.push(read.map_err(|failure| items::at_id(py, failure, position, id))?);
-        }
-        py.detach(|| self.filter.add_many(subscriptions)).map_err(|error| error::raise(py, &error))
+        add::add_many(&self.filter, items, &Names::read(namespaces, variables)?)
     }
 
     /// Remove a filter.
@@ -271,31 +259,6 @@ impl Filter {
         found.ok_or_else(|| error::unknown_id(py, id))
     }
 
-    fn subscription(
-        &self,
-        id: &Bound<'_, PyAny>,
-        xpath: &Bound<'_, PyAny>,
-        namespaces: &[(String, String)],
-        variables: &[(String, Variable)],
-    ) -> PyResult<tamis::xml::FilterSubscription> {
-        let py = id.py();
-        let id = id::read(id)?;
-        let Ok(text) = xpath.cast::<PyString>() else {
-            let message = format!("an XPath expression is text, not {}", error::type_name(xpath));
-            return Err(error::expression(py, &message));
-        };
-        let namespaces: Vec<(&str, &str)> =
-            namespaces.iter().map(|(prefix, name)| (&**prefix, &**name)).collect();
-        let Ok(text) = text.to_str() else {
-            return Err(error::expression(py, "an XPath expression holds no lone surrogate"));
-        };
-        let variables: Vec<(&str, Variable)> =
-            variables.iter().map(|(name, value)| (&**name, value.clone())).collect();
-        let xpath = XPath::parse_with(text, &namespaces, &variables, self.filter.limits());
-        let xpath = xpath.map_err(|failure| error::raise(py, &failure))?;
-        Ok(tamis::xml::FilterSubscription::new(id, xpath))
-    }
-
     fn matches<'s>(
         &self,
         snapshot: &'s tamis::xml::FilterSnapshot,
@@ -314,33 +277,6 @@ fn read_engine(engine: &str) -> PyResult<Engine> {
     Engine::find(engine).ok_or_else(|| {
         PyValueError::new_err(format!("engine is one of {}, not {engine:?}", Engine::names().join(", ")))
     })
-}
-
-pub fn read_namespaces(namespaces: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, String)>> {
-    let Some(namespaces) = namespaces else { return Ok(Vec::new()) };
-    let items = namespaces.cast::<PyMapping>().map_err(PyErr::from)?.items()?;
-    items.iter().map(|item| item.extract()).collect()
-}
-
-fn read_variables(variables: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<(String, Variable)>> {
-    let Some(variables) = variables else { return Ok(Vec::new()) };
-    let items = variables.cast::<PyMapping>().map_err(PyErr::from)?.items()?;
-    let read = |item: Bound<'_, PyAny>| {
-        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
-        let value = if let Ok(boolean) = value.cast::<PyBool>() {
-            Variable::Boolean(boolean.is_true())
-        } else if let Ok(text) = value.cast::<PyString>() {
-            Variable::String(text.to_str()?.into())
-        } else if let Ok(number) = value.extract::<f64>() {
-            Variable::Number(number)
-        } else {
-            let kind = error::type_name(&value);
-            let message = format!("the variable `{name}` is a string, a number or a boolean, not {kind}");
-            return Err(PyTypeError::new_err(message));
-        };
-        Ok((name, value))
-    };
-    items.iter().map(read).collect()
 }
 
 /// The ids of subscriptions.

@@ -60,7 +60,7 @@ pub use snapshot::{GraphEdge, GraphSnapshot, GraphStats, NodeNumber};
 pub use top::{Delivery, Ranking};
 pub use working::{Counts, Working};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Attributes;
 use crate::expression::Expression;
 use crate::fork::ForkLock;
@@ -69,7 +69,6 @@ use crate::limits::Limits;
 use crate::sections::Origin;
 use crate::truth::Missing;
 use crate::value::TimeZone;
-use draft::Draft;
 use segment::Segment;
 use tail::{Ground, Tail};
 
@@ -116,7 +115,7 @@ impl Graph {
     /// An empty graph, with the zone of times that are written without an offset.
     pub fn in_zone(missing: Missing, limits: Limits, zone: TimeZone) -> Graph {
         let attributes = Arc::new(Attributes::new(missing, &limits, zone));
-        let segment = Segment::new(&Draft::default(), &attributes, missing, &[]);
+        let segment = Segment::empty(&attributes, missing);
         Graph::from_segment(segment, attributes, missing, limits, None)
     }
 
@@ -189,10 +188,21 @@ impl Graph {
 
     /// Adds all nodes and edges of a batch at once.
     pub fn add_batch(&self, batch: Batch) -> Result<()> {
+        self.add_batch_until(batch, &AtomicBool::new(false))
+    }
+
+    /// [`add_batch`](Graph::add_batch), which fails with [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// adds nothing once `stop` is set, unless all is done by then.
+    pub fn add_batch_until(&self, batch: Batch, stop: &AtomicBool) -> Result<()> {
         {
             let mut writer = self.shared.writer.lock()?;
             let current = self.shared.load();
-            batch.expressions().try_for_each(|expression| current.attributes.learn(expression))?;
+            for expression in batch.expressions() {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Error::Cancelled);
+                }
+                current.attributes.learn(expression)?;
+            }
             let few = batch.len() <= TAIL + current.numbers() / TAIL_PART;
             if few && current.numbers() > 0 {
                 drop(writer);
@@ -201,7 +211,7 @@ impl Graph {
                 let draft =
                     if current.numbers() == 0 { batch.into_draft() } else { batch.onto(current.draft()?) };
                 draft.check()?;
-                let segment = Segment::new(&draft, &current.attributes, self.shared.missing, &[]);
+                let segment = Segment::new(&draft, &current.attributes, self.shared.missing, stop)?;
                 writer.replace(&self.shared, &current, segment, Tail::default());
             }
         }
@@ -312,17 +322,12 @@ impl Shared {
         };
         // What a damaged file says must not become a graph that is trusted.
         let checked = if before.segment.is_trusted() { Ok(()) } else { self.verify() };
-        let draft = match checked.and_then(|()| before.draft()) {
-            Ok(draft) => draft,
-            Err(error) => {
-                self.writer.lock()?.log = None;
-                return Err(error);
-            }
-        };
-        let segment = Segment::new(&draft, &before.attributes, self.missing, &[]);
-
+        let compiled = checked.and_then(|()| before.draft()).and_then(|draft| {
+            Segment::new(&draft, &before.attributes, self.missing, &AtomicBool::new(false))
+        });
         let mut writer = self.writer.lock()?;
         let log = writer.log.take().unwrap_or_default();
+        let segment = compiled?;
         // A large batch may have replaced what this was compiled from.
         if writer.segments == segments {
             let current = self.load();

@@ -13,8 +13,8 @@ use super::draft::{Draft, NONE};
 use super::order::{Order, Rows, order};
 use super::programs::Programs;
 use crate::column::Column;
-use crate::error::Result;
-use crate::event::{Attributes, Event};
+use crate::error::{Error, Result};
+use crate::event::Attributes;
 use crate::expression::{Expression, parse};
 use crate::ids::Ids;
 use crate::limits::Limits;
@@ -62,9 +62,22 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Compiles a draft. `sample` holds events like those to come; it may be empty.
-    pub fn new(draft: &Draft, attributes: &Attributes, missing: Missing, sample: &[Event]) -> Segment {
-        Segment::in_order(draft, attributes, missing, sample, order)
+    /// A graph of nothing.
+    pub fn empty(attributes: &Attributes, missing: Missing) -> Segment {
+        match Segment::new(&Draft::default(), attributes, missing, &AtomicBool::new(false)) {
+            Ok(segment) => segment,
+            Err(error) => unreachable!("there is nothing to compile: {error}"),
+        }
+    }
+
+    /// Compiles a draft; fails with [`Error::Cancelled`] once `stop` is set, unless it is nearly done.
+    pub fn new(
+        draft: &Draft,
+        attributes: &Attributes,
+        missing: Missing,
+        stop: &AtomicBool,
+    ) -> Result<Segment> {
+        Segment::in_order(draft, attributes, missing, stop, order)
     }
 
     /// Compiles a draft whose nodes `order` numbers.
@@ -72,9 +85,11 @@ impl Segment {
         draft: &Draft,
         attributes: &Attributes,
         missing: Missing,
-        sample: &[Event],
+        stop: &AtomicBool,
         order: impl FnOnce(Rows<'_>) -> Order,
-    ) -> Segment {
+    ) -> Result<Segment> {
+        let runs = |_: &&Expression| !stop.load(Ordering::Relaxed);
+        let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) };
         let split = Split::new(draft);
         let rows = Rows { starts: &split.starts, targets: &split.targets };
         let Order { nodes: ordered, firsts } = order(rows);
@@ -109,19 +124,27 @@ impl Segment {
         };
         let constrained = with(true);
         let asked = constrained.iter().map(|&node| &draft.expressions[expressions[node as usize] as usize]);
+        go_on()?;
+        let programs = Programs::new(draft.expressions.iter().take_while(runs), attributes, missing);
+        go_on()?;
+        let texts =
+            draft.expressions.iter().take_while(runs).map(|expression| expression.to_string()).collect();
+        go_on()?;
+        let matcher = Compiled::try_new(asked.take_while(runs), attributes, missing, &[])?;
+        go_on()?;
         let edges = |node: usize| &targets[starts[node] as usize..starts[node + 1] as usize];
         let acyclic = (0..count)
             .all(|node| firsts[node] == node as u32 && edges(node).binary_search(&(node as u32)).is_err());
-        Segment {
+        Ok(Segment {
             ids: Ids::new(&draft.ids),
             nodes: number[..draft.nodes.len()].to_vec().into(),
             owners: ordered
                 .iter()
                 .map(|&node| if (node as usize) < draft.nodes.len() { node } else { NONE })
                 .collect(),
-            programs: Programs::new(&draft.expressions, attributes, missing),
-            texts: draft.expressions.iter().map(|expression| expression.to_string()).collect(),
-            matcher: Compiled::new(asked, attributes, missing, sample),
+            programs,
+            texts,
+            matcher,
             kindex: OnceLock::new(),
             scores: OnceLock::new(),
             free: with(false).into(),
@@ -134,7 +157,7 @@ impl Segment {
             acyclic: vec![u32::from(acyclic)].into(),
             trusted: true,
             damaged: AtomicBool::new(false),
-        }
+        })
     }
 
     /// How many nodes there are, those of edges included.

@@ -35,7 +35,7 @@ fn graph(nodes: u32, edges: &[(u32, u32)], valid: &[u32], firsts: &[u32]) -> Gra
         let first = |node: u32| firsts.iter().copied().filter(|&first| first <= node).max().unwrap();
         Order { nodes: (0..nodes).collect(), firsts: (0..nodes).map(first).collect() }
     };
-    let segment = Segment::in_order(&draft, &attributes, Missing::Unknown, &[], order);
+    let segment = Segment::in_order(&draft, &attributes, Missing::Unknown, &false.into(), order).unwrap();
     GraphSnapshot {
         segment: Arc::new(segment),
         tail: Tail::default(),

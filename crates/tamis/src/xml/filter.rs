@@ -6,6 +6,7 @@
 //! leaves the memory of the large segments as it is.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -79,7 +80,7 @@ impl Filter {
             for subscription in &subscriptions {
                 writer.subscriptions.insert(subscription.id().clone(), subscription.clone());
             }
-            let part = filter.compile(subscriptions, &mut writer);
+            let part = filter.compile(subscriptions, &mut writer, &AtomicBool::new(false))?;
             if let Some((path, checksum)) = file {
                 part.set_file(path, checksum);
             }
@@ -110,25 +111,47 @@ impl Filter {
     /// Adds all subscriptions; of equal ids the last counts. Fails in a forked process, where another
     /// thread was changing the filter at that moment.
     pub fn add_many(&self, subscriptions: Vec<FilterSubscription>) -> Result<()> {
+        self.add_many_until(subscriptions, &AtomicBool::new(false))
+    }
+
+    /// [`add_many`](Filter::add_many), which fails with [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// adds nothing once `stop` is set, unless all is done by then.
+    pub fn add_many_until(&self, subscriptions: Vec<FilterSubscription>, stop: &AtomicBool) -> Result<()> {
         if subscriptions.is_empty() {
             return Ok(());
         }
         let subscriptions: Vec<_> = subscriptions.into_iter().map(Arc::new).collect();
+        let mut last: HashMap<&Id, &Arc<FilterSubscription>, ahash::RandomState> = HashMap::default();
+        for subscription in &subscriptions {
+            last.insert(subscription.id(), subscription);
+        }
+        let is_last = |added: &&Arc<FilterSubscription>| Arc::ptr_eq(last[added.id()], added);
+        let added: Vec<_> = subscriptions.iter().filter(is_last).cloned().collect();
         let mut writer = self.writer.lock()?;
         let current = self.snapshot.load_full();
-        let version = current.version + 1;
-        for subscription in &subscriptions {
-            let replaced = writer.subscriptions.insert(subscription.id().clone(), subscription.clone());
-            if let Some(replaced) = replaced {
-                current.remove(&replaced, version);
+        let replaced: Vec<_> = match writer.subscriptions.is_empty() {
+            true => Vec::new(),
+            false => added.iter().filter_map(|added| writer.subscriptions.get(added.id()).cloned()).collect(),
+        };
+        replaced.iter().for_each(|replaced| current.remove(replaced, current.version + 1));
+        let live = writer.subscriptions.len() + added.len() - replaced.len();
+        let parts = self.compile(added.clone(), &mut writer, stop).and_then(|part| {
+            let mut parts = current.parts.clone();
+            parts.push(part);
+            self.merge(&current, parts, live, &mut writer, stop)
+        });
+        match parts {
+            Ok(parts) => {
+                let table = &mut writer.subscriptions;
+                table.extend(added.into_iter().map(|added| (added.id().clone(), added)));
+                self.publish(&current, parts, live);
+                Ok(())
+            }
+            Err(error) => {
+                current.restore(&replaced);
+                Err(error)
             }
         }
-        // What a later item of the same batch replaced is gone before anyone saw it.
-        let live = subscriptions.into_iter().filter(|subscription| subscription.is_live(version)).collect();
-        let mut parts = current.parts.clone();
-        parts.push(self.compile(live, &mut writer));
-        self.publish(&current, parts, &mut writer);
-        Ok(())
     }
 
     /// Removes a filter; false where there is none of that id, or where the filter cannot be changed, of
@@ -145,25 +168,40 @@ impl Filter {
         };
         let current = self.snapshot.load_full();
         current.remove(&removed, current.version + 1);
-        self.publish(&current, current.parts.clone(), &mut writer);
+        let live = writer.subscriptions.len();
+        let parts =
+            self.merge(&current, current.parts.clone(), live, &mut writer, &AtomicBool::new(false))?;
+        self.publish(&current, parts, live);
         Ok(true)
     }
 
-    fn compile(&self, subscriptions: Vec<Arc<FilterSubscription>>, writer: &mut Writer) -> Arc<Part> {
+    fn compile(
+        &self,
+        subscriptions: Vec<Arc<FilterSubscription>>,
+        writer: &mut Writer,
+        stop: &AtomicBool,
+    ) -> Result<Arc<Part>> {
         writer.segments += 1;
-        let segment =
-            Segment::new(subscriptions.iter().map(|subscription| subscription.xpath()), self.engine);
-        Arc::new(Part::new(writer.segments, subscriptions, segment))
+        let xpaths = subscriptions.iter().map(|subscription| subscription.xpath());
+        let segment = Segment::new(xpaths, self.engine, stop)?;
+        Ok(Arc::new(Part::new(writer.segments, subscriptions, segment)))
     }
 
-    /// Merges what should be merged and makes the next version visible. The caller holds the writer.
-    fn publish(&self, current: &FilterSnapshot, mut parts: Vec<Arc<Part>>, writer: &mut Writer) {
+    /// Merges what should be merged for the next version, which has so many live subscriptions. The caller
+    /// holds the writer.
+    fn merge(
+        &self,
+        current: &FilterSnapshot,
+        mut parts: Vec<Arc<Part>>,
+        live: usize,
+        writer: &mut Writer,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Arc<Part>>> {
         let version = current.version + 1;
-        let live = writer.subscriptions.len();
         let merge = |parts: &[Arc<Part>], writer: &mut Writer| {
             let subscriptions = parts.iter().flat_map(|part| &part.subscriptions);
             let live = subscriptions.filter(|subscription| subscription.is_live(version)).cloned().collect();
-            self.compile(live, writer)
+            self.compile(live, writer, stop)
         };
         let class = |part: &Arc<Part>| part.subscriptions.len().max(1).ilog(MERGE);
         while let Some(last) = parts.last() {
@@ -172,16 +210,21 @@ impl Filter {
             if run < MERGE {
                 break;
             }
-            let merged = merge(&parts[parts.len() - run..], writer);
+            let merged = merge(&parts[parts.len() - run..], writer)?;
             parts.truncate(parts.len() - run);
             parts.push(merged);
         }
         // Removals alone must not let the dead outnumber the living for good.
         let slots: usize = parts.iter().map(|part| part.subscriptions.len()).sum();
         if slots > 2 * live + 1024 {
-            parts = vec![merge(&parts, writer)];
+            parts = vec![merge(&parts, writer)?];
         }
-        self.snapshot.store(Arc::new(FilterSnapshot { version, parts, live }));
+        Ok(parts)
+    }
+
+    /// Makes the next version visible. The caller holds the writer.
+    fn publish(&self, current: &FilterSnapshot, parts: Vec<Arc<Part>>, live: usize) {
+        self.snapshot.store(Arc::new(FilterSnapshot { version: current.version + 1, parts, live }));
     }
 
     /// The subscription of that id.
@@ -274,6 +317,7 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     fn ids(filter: &Filter, document: &str) -> Vec<Id> {
         filter.match_bytes(document.as_bytes()).unwrap()
@@ -295,6 +339,26 @@ mod tests {
         filter.add(503.into(), "//b", &[]).unwrap();
         assert_eq!(ids(&filter, "<a><b/></a>"), [Id::from(503)]);
         assert_eq!(filter.snapshot().len(), 500);
+    }
+
+    #[test]
+    fn what_was_cancelled_leaves_nothing_behind() {
+        let filter = Filter::new(Engine::Auto, Limits::default());
+        let parse = |text: &str| XPath::parse(text, &[], &Limits::default()).unwrap();
+        for id in 0..20 {
+            filter.add(id.into(), "//a", &[]).unwrap();
+        }
+        let new = || (10..500).map(|id| FilterSubscription::new(id.into(), parse("//b"))).collect();
+        let before = ids(&filter, "<a><b/></a>");
+        assert_eq!(filter.add_many_until(new(), &AtomicBool::new(true)), Err(Error::Cancelled));
+        assert_eq!(ids(&filter, "<a><b/></a>"), before);
+        assert_eq!((filter.snapshot().len(), filter.get(&20.into()).is_none()), (20, true));
+        // What would have been replaced can still be removed, and what was not added can be.
+        assert!(filter.remove(&12.into()) && !filter.remove(&20.into()));
+        assert_eq!(ids(&filter, "<a><b/></a>").len(), 19);
+        filter.add_many(new()).unwrap();
+        assert_eq!(ids(&filter, "<b/>"), (10..500).map(Id::from).collect::<Vec<_>>());
+        assert_eq!(ids(&filter, "<a/>"), (0..10).map(Id::from).collect::<Vec<_>>());
     }
 
     #[test]

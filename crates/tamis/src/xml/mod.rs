@@ -25,7 +25,7 @@
 //! | `engine` | which structural paths does a document contain? |
 //! | `values`, `access` | do elements pass tests of values, and which filters may a value decide? |
 //! | `segment` | which filters of a compiled set does a document satisfy? |
-//! | `stream` | what is certain about a document of which more is to come? |
+//! | `stream`, `scan` | what is certain about a document of which more is to come? |
 //! | `select` | which nodes does a filter select? |
 //! | `input`, `snapshot` | where is a document read from, and which filters are there at one moment? |
 //! | `filter`, `storage` | how does all of it change while it is being read, and live on disk? |
@@ -41,6 +41,7 @@ mod input;
 mod limits;
 mod meter;
 mod plan;
+mod scan;
 mod segment;
 mod select;
 mod snapshot;

@@ -184,6 +184,19 @@ impl FilterSnapshot {
         }
     }
 
+    /// Takes back that the next version does not hold these, and that other parts do. The caller holds the
+    /// writer.
+    pub(super) fn restore(&self, subscriptions: &[Arc<FilterSubscription>]) {
+        for subscription in subscriptions {
+            subscription.removed.store(u64::MAX, Ordering::Release);
+        }
+        for part in &self.parts {
+            for subscription in &part.subscriptions {
+                subscription.part.store(part.number, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// The live subscriptions in insertion order.
     pub fn subscriptions(&self) -> impl Iterator<Item = &Arc<FilterSubscription>> {
         let all = self.parts.iter().flat_map(|part| &part.subscriptions);

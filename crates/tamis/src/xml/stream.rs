@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::document::{Progress, check_size, decode, is_utf8, normalise};
 use super::filter::Filter;
+use super::scan::Scan;
 use super::segment::Early;
 use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription};
 use crate::error::{Error, Result};
@@ -121,117 +122,10 @@ impl FilterStream {
     }
 }
 
-/// Up to where a text is made of whole tags, comments, sections, instructions and declarations.
-#[derive(Debug, Default)]
-struct Scan {
-    /// Behind the last of them.
-    end: usize,
-    /// Up to where there is no `<` behind that.
-    searched: usize,
-    /// How long the text must be before looking again is worth while: what has not ended is gone over
-    /// only when there is half as much again of it.
-    wanted: usize,
-}
-
-/// Markup that goes on for less than this is looked at again with every piece.
-const SHORT: usize = 4096;
-
-impl Scan {
-    fn advance(&mut self, text: &str) -> usize {
-        if text.len() < self.wanted {
-            return self.end;
-        }
-        loop {
-            let from = self.searched.max(self.end);
-            let Some(open) = memchr::memchr(b'<', &text.as_bytes()[from..]) else {
-                self.searched = text.len();
-                break;
-            };
-            let open = from + open;
-            match markup_length(&text[open..]) {
-                Some(length) => self.end = open + length,
-                None => {
-                    self.searched = open;
-                    let unfinished = text.len() - open;
-                    self.wanted = if unfinished < SHORT { 0 } else { text.len() + unfinished / 2 };
-                    break;
-                }
-            }
-        }
-        self.end
-    }
-}
-
-/// The length of the markup that a text begins with; `None` where it has not ended.
-fn markup_length(text: &str) -> Option<usize> {
-    for (begin, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] {
-        if text.starts_with(begin) {
-            let inside = memchr::memmem::find(&text.as_bytes()[begin.len()..], end.as_bytes())?;
-            return Some(begin.len() + inside + end.len());
-        }
-        if begin.starts_with(text) {
-            return None;
-        }
-    }
-    if text.starts_with("<!") { declaration_length(text) } else { tag_length(text.as_bytes()) }
-}
-
-/// A tag ends with the first `>` that stands in no attribute's value.
-fn tag_length(tag: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += memchr::memchr3(b'>', b'"', b'\'', &tag[at..])?;
-        if tag[at] == b'>' {
-            return Some(at + 1);
-        }
-        at += 2 + memchr::memchr(tag[at], &tag[at + 1..])?;
-    }
-}
-
-/// A document type declaration ends with the `>` that stands outside of its brackets and quotes, and
-/// outside of the comments and instructions within.
-fn declaration_length(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let (mut at, mut depth) = (1, 1_usize);
-    while depth > 0 {
-        let byte = *bytes.get(at)?;
-        match byte {
-            b'"' | b'\'' => at += 1 + memchr::memchr(byte, &bytes[at + 1..])?,
-            b'<' if matches!(bytes.get(at + 1..at + 2)?, b"?") || bytes[at..].starts_with(b"<!--") => {
-                at += markup_length(&text[at..])? - 1;
-            }
-            b'<' if b"<!--".starts_with(&bytes[at..]) => return None,
-            b'<' | b'[' => depth += 1,
-            b'>' | b']' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    Some(at)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::xml::{Engine, Limits};
-
-    #[test]
-    fn whole_markup_is_found_however_it_arrives() {
-        let text = "<?xml version='1.0'?><!DOCTYPE a [<!-- ]> ' --><?p ]>?><!ENTITY e '>]'>]><a b='>' c=\"<'>\">\
-                    x<![CDATA[<]]>y<!-- <a> --><b/></a>";
-        let ends: Vec<&str> = (0..=text.len())
-            .filter(|length| text.is_char_boundary(*length))
-            .map(|length| &text[..Scan::default().advance(&text[..length])])
-            .collect();
-        let mut distinct = ends.clone();
-        distinct.dedup();
-        let last = ["<?xml version='1.0'?>", "]>", "\"<'>\">", "]]>", " -->", "<b/>", "</a>"];
-        assert_eq!(distinct[0], "");
-        assert_eq!(distinct.len(), last.len() + 1, "{distinct:?}");
-        for (found, expected) in distinct[1..].iter().zip(last) {
-            assert!(found.ends_with(expected), "{found} {expected}");
-        }
-    }
 
     #[test]
     fn pieces_of_any_size_give_what_the_whole_gives() {

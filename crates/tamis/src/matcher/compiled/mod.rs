@@ -117,6 +117,19 @@ impl Compiled {
         missing: Missing,
         sample: &[Event],
     ) -> Compiled {
+        match Compiled::try_new(expressions, attributes, missing, sample) {
+            Ok(compiled) => compiled,
+            Err(error) => unreachable!("no expression is read again: {error}"),
+        }
+    }
+
+    /// Compiles expressions. Fails where there are too many of them, or too many patterns in them.
+    pub(crate) fn try_new<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+        sample: &[Event],
+    ) -> Result<Compiled> {
         let mut builder = CompiledBuilder::new(attributes.time_zone().clone());
         let mut all = Vec::new();
         for expression in expressions {
@@ -124,10 +137,7 @@ impl Compiled {
             all.push(expression);
         }
         let deep = |slot: Slot| Ok(all[slot as usize].clone());
-        match builder.finish(attributes, missing, sample, deep) {
-            Ok(compiled) => compiled,
-            Err(error) => unreachable!("no expression is read again: {error}"),
-        }
+        builder.finish(attributes, missing, sample, deep)
     }
 
     /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.

@@ -1,7 +1,7 @@
 //! What does a start tag say after its name?
 
-use super::dtd::{Dtd, ENTITY_DEPTH, Entity, character, is_entity_name, predefined};
-use crate::xml::characters::is_space;
+use super::dtd::{Dtd, ENTITY_DEPTH, Entity, character, predefined};
+use crate::xml::characters::{is_ncname, is_space};
 use crate::xml::limits::UndeclaredEntities;
 
 /// An attribute as written; its value still has its references.
@@ -150,7 +150,7 @@ pub fn resolve<'d>(name: &str, dtd: &'d Dtd, budget: &mut usize) -> Result<Optio
         Some(Entity::External) => Err(Fault::Malformed(format!(
             "the entity `{shown}` is external, and external entities are never read"
         ))),
-        None if !is_entity_name(name) => {
+        None if !is_ncname(name) => {
             Err(Fault::Malformed(format!("a reference to `{shown}`, which is no name")))
         }
         None if dtd.incomplete && dtd.undeclared != UndeclaredEntities::Error => Ok(None),

@@ -13,6 +13,9 @@ use crate::error::Result;
 use crate::limits::check;
 use crate::xml::characters::is_ncname;
 
+/// An attribute that identifies its element, whatever is declared (xml:id Version 1.0, 4).
+const XML_ID: &str = "xml:id";
+
 impl Session<'_> {
     /// Adds an element, opened, with its attributes.
     pub(super) fn start_tag<'t>(
@@ -48,6 +51,9 @@ impl Session<'_> {
         if let Some(declared) = declared {
             self.add_defaults(declared, attributes, inside)?;
         }
+        for attribute in attributes.iter_mut().filter(|attribute| attribute.name == XML_ID) {
+            attribute.tokenised = true;
+        }
         let bound = self.document.reading.bound.len();
         let mut declares = false;
         for attribute in attributes.iter().filter(|attribute| attribute.name.starts_with("xmlns")) {
@@ -68,7 +74,9 @@ impl Session<'_> {
             }
             let value = (value, self.document.values.len() as u32);
             self.document.push(NodeKind::Attribute, name, value);
-            if declared.is_some_and(|declared| declared.declared(attribute.name).0 == AttributeType::Id) {
+            let declares_id =
+                |declared: &AttributeList| declared.declared(attribute.name).0 == AttributeType::Id;
+            if attribute.name == XML_ID || declared.is_some_and(declares_id) {
                 let id = &self.document.values[value.0 as usize..value.1 as usize];
                 self.document.identified.entry(id.into()).or_insert(element);
             }

@@ -15,6 +15,9 @@ use build::{Builder, Lists, NONE};
 pub use early::Early;
 use postponed::{Passed, Postponed};
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{self, Error};
 use crate::xml::access::{Access, AccessIndex};
 use crate::xml::document::{Document, NodeIndex, NodeKind};
 use crate::xml::engine::{
@@ -129,12 +132,18 @@ struct Active {
 }
 
 impl Segment {
-    /// Compiles filters.
-    pub fn new<'x>(filters: impl Iterator<Item = &'x XPath>, engine: Engine) -> Segment {
+    /// Compiles filters; fails with [`Error::Cancelled`] once `stop` is set, unless it is nearly done.
+    pub fn new<'x>(
+        filters: impl Iterator<Item = &'x XPath>,
+        engine: Engine,
+        stop: &AtomicBool,
+    ) -> error::Result<Segment> {
+        let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) };
         let mut builder = Builder::default();
         let filters: Vec<XPath> = filters.cloned().collect();
         if engine != Engine::Scan {
             for (slot, xpath) in filters.iter().enumerate() {
+                go_on()?;
                 builder.add(slot as Slot, Plan::new(xpath), engine);
             }
         }
@@ -147,7 +156,10 @@ impl Segment {
             Engine::XFilter => Finder::Walk(Box::new(XFilter::new(&builder.steps))),
             Engine::Auto => {
                 let mut nfa = Nfa::default();
-                builder.steps.iter().for_each(|(path, steps)| nfa.add(steps, *path));
+                for (path, steps) in &builder.steps {
+                    go_on()?;
+                    nfa.add(steps, *path);
+                }
                 let uses = builder.uses();
                 Finder::Memo(Box::new(Shared {
                     nfa,
@@ -164,7 +176,7 @@ impl Segment {
         let waiting = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.groups)));
         let postponed = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.values)));
         let inline = Lists::new(paths.iter_mut().map(|path| std::mem::take(&mut path.inline)));
-        Segment {
+        Ok(Segment {
             symbols,
             filters,
             exact,
@@ -177,7 +189,7 @@ impl Segment {
             unless,
             always,
             finder,
-        }
+        })
     }
 
     /// Working memory; `memory` bounds the state sets that are remembered.

@@ -1,6 +1,6 @@
 //! Which tokens is a document type declaration written in? Numbers are productions of XML 1.0, 5th edition.
 
-use crate::xml::characters::{is_name, is_name_start, is_space};
+use crate::xml::characters::{is_name, is_name_start, is_ncname, is_space};
 use crate::xml::document::attributes::Fault;
 
 /// What is wrong, and the offset of the place.
@@ -58,6 +58,17 @@ impl<'t> Cursor<'t> {
         let start = self.at;
         let name = self.name()?;
         if name.contains(':') { Err((start, "a colon stands in this name".into())) } else { Ok(name) }
+    }
+
+    /// The name of an element or attribute (Namespaces in XML 1.0, 5).
+    pub fn qualified_name(&mut self) -> Result<&'t str, Failure> {
+        let start = self.at;
+        let name = self.name()?;
+        let (prefix, local) = name.split_once(':').unwrap_or((name, name));
+        match is_ncname(prefix) && is_ncname(local) {
+            true => Ok(name),
+            false => Err((start, "a name is a prefix, one colon and a local name, or has no colon".into())),
+        }
     }
 
     /// [7] Nmtoken.

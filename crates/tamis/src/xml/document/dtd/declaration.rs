@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Failure};
 use super::{DefaultValue, Dtd, Entity, character};
-use crate::xml::characters::{is_name, is_name_start};
+use crate::xml::characters::is_ncname;
 use crate::xml::document::attributes::{Written, append_value};
 
 impl Dtd {
@@ -20,7 +20,7 @@ impl Dtd {
             // [76] NDataDecl
             if spaced && !parameter && cursor.take("NDATA") {
                 cursor.required_space()?;
-                cursor.name()?;
+                cursor.name_without_colon()?;
             }
             Entity::External
         } else {
@@ -41,7 +41,7 @@ impl Dtd {
     /// [52] AttlistDecl, behind its `<!ATTLIST`.
     pub(super) fn attribute_list(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Failure> {
         cursor.required_space()?;
-        let element = cursor.name()?;
+        let element = cursor.qualified_name()?;
         loop {
             let spaced = cursor.space();
             if cursor.take(">") {
@@ -51,7 +51,7 @@ impl Dtd {
                 return cursor.fail("white space is expected between attribute declarations");
             }
             // [53] AttDef
-            let name = cursor.name()?;
+            let name = cursor.qualified_name()?;
             cursor.required_space()?;
             let kind = cursor.attribute_type()?;
             cursor.required_space()?;
@@ -110,7 +110,7 @@ impl Cursor<'_> {
     /// [45] elementdecl, behind its `<!ELEMENT`.
     pub(super) fn element_declaration(&mut self) -> Result<(), Failure> {
         self.required_space()?;
-        self.name()?;
+        self.qualified_name()?;
         self.required_space()?;
         // [46] contentspec
         if !self.take("EMPTY") && !self.take("ANY") {
@@ -134,7 +134,7 @@ impl Cursor<'_> {
             }
             self.expect("|")?;
             self.space();
-            self.name()?;
+            self.qualified_name()?;
             named = true;
         }
         let star = self.take("*");
@@ -152,7 +152,7 @@ impl Cursor<'_> {
                 open.push(None);
                 continue;
             }
-            self.name()?;
+            self.qualified_name()?;
             self.occurrence();
             loop {
                 self.space();
@@ -217,7 +217,7 @@ impl Cursor<'_> {
         loop {
             self.space();
             if notation {
-                self.name()?
+                self.name_without_colon()?
             } else {
                 self.name_token()?
             };
@@ -246,16 +246,11 @@ fn entity_value(literal: &str) -> Result<String, Failure> {
         let name = &rest[1..end];
         match name.strip_prefix('#') {
             Some(number) => value.push(character(number).map_err(|message| (place, message.into()))?),
-            None if is_entity_name(name) => value.push_str(&rest[..=end]),
+            None if is_ncname(name) => value.push_str(&rest[..=end]),
             None => return Err((place, "a reference that is no name".into())),
         }
         rest = &rest[end + 1..];
     }
     value.push_str(rest);
     Ok(value)
-}
-
-/// [5] Name
-pub fn is_entity_name(name: &str) -> bool {
-    name.starts_with(|c: char| is_name_start(c) || c == ':') && name.chars().all(is_name)
 }

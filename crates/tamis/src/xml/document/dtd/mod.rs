@@ -18,7 +18,7 @@ use crate::xml::characters::is_allowed;
 use crate::xml::limits::UndeclaredEntities;
 use cursor::Cursor;
 pub use cursor::Failure;
-pub use declaration::{AttributeType, is_entity_name};
+pub use declaration::AttributeType;
 
 /// How deep entities may refer to each other.
 pub const ENTITY_DEPTH: usize = 32;
@@ -90,7 +90,7 @@ impl Dtd {
         let mut dtd = Dtd { undeclared, budget: limits.expansion, ..Dtd::default() };
         let mut cursor = Cursor { text: content, at: 0 };
         cursor.required_space()?;
-        cursor.name()?;
+        cursor.qualified_name()?;
         if cursor.space() && cursor.external_id(false)? {
             dtd.incomplete = true;
             cursor.space();
@@ -145,7 +145,7 @@ impl Dtd {
     fn parameter_reference(&mut self, cursor: &mut Cursor<'_>, depth: usize) -> Result<(), Failure> {
         let start = cursor.at;
         cursor.expect("%")?;
-        let name = cursor.name()?;
+        let name = cursor.name_without_colon()?;
         cursor.expect(";")?;
         let shown: String = name.chars().take(60).collect();
         let at = |message: String| Err((start, message.into()));

@@ -115,7 +115,13 @@ pub fn read_up_to(
     if result.is_err() {
         document.nodes.clear();
     }
-    result
+    match result {
+        Err(Error::Document { line, column, message }) if progress.prolog.declaration.is_later => {
+            let message = format!("{message}; XML 1.1 and later are read by the rules of XML 1.0");
+            Err(Error::Document { line, column, message })
+        }
+        result => result,
+    }
 }
 
 /// Leaves the document node alone.

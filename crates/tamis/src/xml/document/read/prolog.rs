@@ -15,7 +15,15 @@ const DOCTYPE: &str = "<!DOCTYPE";
 pub struct Prolog {
     /// What the document type declaration says, once it has been read.
     pub dtd: Option<Dtd>,
-    /// Whether the XML declaration says that no other file matters.
+    pub declaration: Declaration,
+}
+
+/// What an XML declaration says.
+#[derive(Debug, Default)]
+pub struct Declaration {
+    /// Whether the document is of a later version of XML than 1.0.
+    pub is_later: bool,
+    /// Whether no other file matters.
     standalone: bool,
 }
 
@@ -40,7 +48,7 @@ impl<'s> Session<'s> {
                         return self.fail(start, "an XML declaration stands only at the very beginning");
                     }
                     match check_declaration(&declaration) {
-                        Ok(standalone) => prolog.standalone = standalone,
+                        Ok(declaration) => prolog.declaration = declaration,
                         Err(message) => return self.fail(start, message),
                     }
                 }
@@ -64,7 +72,7 @@ impl<'s> Session<'s> {
         let Some(content) = text.strip_prefix(DOCTYPE).filter(|rest| spaced(rest)) else {
             return self.fail(start, "`<!DOCTYPE` and a name are expected here");
         };
-        match Dtd::read(content, prolog.standalone, self.limits) {
+        match Dtd::read(content, prolog.declaration.standalone, self.limits) {
             Ok((dtd, length)) => {
                 prolog.dtd = Some(dtd);
                 Ok(DOCTYPE.len() + length)
@@ -100,18 +108,22 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Checks `version`, `encoding` and `standalone` of an XML declaration, in this order; whether it is
-/// standalone. Whatever its version, a document is read by the rules of XML 1.0 (5th edition, 2.8).
-fn check_declaration(content: &str) -> std::result::Result<bool, &'static str> {
+/// Checks `version`, `encoding` and `standalone` of an XML declaration, in this order. Whatever its version,
+/// a document is read by the rules of XML 1.0 (5th edition, 2.8).
+fn check_declaration(content: &str) -> std::result::Result<Declaration, &'static str> {
     let mut attributes = Vec::new();
     split(content.strip_prefix("xml").unwrap_or(content), &mut attributes).map_err(|(_, message)| message)?;
     let mut rest = attributes.as_slice();
+    let mut declaration = Declaration::default();
     let digits = |text: &str| {
         text.strip_prefix("1.")
             .is_some_and(|minor| !minor.is_empty() && minor.bytes().all(|b| b.is_ascii_digit()))
     };
     match rest.first() {
-        Some(first) if first.name == "version" && digits(first.value) => rest = &rest[1..],
+        Some(first) if first.name == "version" && digits(first.value) => {
+            declaration.is_later = first.value != "1.0";
+            rest = &rest[1..];
+        }
         _ => return Err("an XML declaration begins with its version, 1.0"),
     }
     if let Some(first) = rest.first().filter(|first| first.name == "encoding") {
@@ -121,16 +133,15 @@ fn check_declaration(content: &str) -> std::result::Result<bool, &'static str> {
         }
         rest = &rest[1..];
     }
-    let mut standalone = false;
     if let Some(first) = rest.first().filter(|first| first.name == "standalone") {
-        standalone = first.value == "yes";
+        declaration.standalone = first.value == "yes";
         if !matches!(first.value, "yes" | "no") {
             return Err("an XML declaration is standalone `yes` or `no`");
         }
         rest = &rest[1..];
     }
     if rest.is_empty() {
-        Ok(standalone)
+        Ok(declaration)
     } else {
         Err("an XML declaration with more than version, encoding and standalone")
     }
