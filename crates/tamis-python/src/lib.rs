@@ -15,6 +15,7 @@ mod hierarchy;
 mod id;
 mod import;
 mod index;
+mod interface;
 mod items;
 mod lab;
 mod limits;
