@@ -20,7 +20,8 @@ use crate::value::TimeZone;
 
 /// An index of what is asked of the elements of a list.
 pub(crate) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) -> Arc<dyn ElementIndex> {
-    let index = Index::in_zone(missing, limits.clone(), Algorithm::Auto, zone.clone());
+    let attributes = Attributes::of_elements(missing, limits, zone.clone());
+    let index = Index::over(attributes, missing, limits.clone(), Algorithm::Auto);
     Arc::new(Elements { index, uses: Mutex::default() })
 }
 
@@ -94,5 +95,27 @@ impl ElementSnapshot for Snapshot {
         });
         SCRATCH.with(|all| all.borrow_mut().push(scratch));
         matched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse;
+
+    #[test]
+    fn elements_are_asked_about_themselves_after_merging() {
+        let index = Index::new(Missing::Unknown, Limits::default());
+        let add = |id: i64, text: &str| {
+            index.add(id.into(), parse(text, index.limits()).unwrap(), None).unwrap();
+        };
+        add(-1, "any(items, it = 20.5)");
+        add(-2, "any(items, any(it, it = 'x'))");
+        add(-3, "any(items, \"it\" = 'field')");
+        for number in 0..100 {
+            add(number, &format!("any(items, f{number} = 1 and it is null)"));
+            let found = index.match_json(br#"{"items": [20.5, ["x"], {"it": "field"}]}"#).unwrap();
+            assert_eq!(found, [Id::from(-1), Id::from(-2), Id::from(-3)], "after {number}");
+        }
     }
 }

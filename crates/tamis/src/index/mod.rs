@@ -101,9 +101,13 @@ impl Index {
 
     /// An empty index, with the zone of times that are written without an offset.
     pub fn in_zone(missing: Missing, limits: Limits, algorithm: Algorithm, zone: TimeZone) -> Index {
+        let attributes = Attributes::new(missing, &limits, zone);
+        Index::over(attributes, missing, limits, algorithm)
+    }
+
+    fn over(attributes: Attributes, missing: Missing, limits: Limits, algorithm: Algorithm) -> Index {
         let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
-        let attributes = Arc::new(Attributes::new(missing, &limits, zone));
-        let empty = Snapshot::new(0, Vec::new(), 0, attributes, documents);
+        let empty = Snapshot::new(0, Vec::new(), 0, Arc::new(attributes), documents);
         Index::from_snapshot(missing, limits, algorithm, empty)
     }
 

@@ -15,7 +15,7 @@ use super::subscription::Subscription;
 use super::terms::SegmentTerms;
 use crate::error::{Error, Result};
 use crate::event::{AttributeId, Attributes, Event};
-use crate::expression::{Expression, Outer, Pattern, check_size, normalise, parse, resolve};
+use crate::expression::{Expression, Outer, Pattern, check_size, normalise, resolve};
 use crate::folder::manifest::Entry;
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
@@ -396,9 +396,8 @@ impl Segment {
     }
 
     fn expression(&self, slot: Slot) -> Result<Expression> {
-        // It was within the limits when it was added.
         let text = self.text(slot).ok_or_else(|| self.damaged())?;
-        parse(&text, &Limits::none()).map_err(|_| self.damaged())
+        self.names.read(&text).map_err(|_| self.damaged())
     }
 
     /// The distinct regular expressions of all slots, removed or not.

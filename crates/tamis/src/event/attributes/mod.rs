@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwapOption, Guard};
 
 use super::Event;
-use super::elements::{ElementIndex, MakeIndex};
+use super::elements::{ElementIndex, ElementSnapshot, MakeIndex};
 use super::hierarchy::Hierarchy;
 use super::program::Program;
 use crate::error::Result;
-use crate::expression::{Expression, IT, is_hidden};
+use crate::expression::{Expression, IT, is_hidden, parse, read_inner};
 use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
@@ -63,6 +63,8 @@ pub(crate) struct Settings {
     pub missing: Missing,
     pub limits: Limits,
     pub time_zone: TimeZone,
+    /// Whether events are elements of a list, so that `it` is the element itself.
+    pub elements: bool,
 }
 
 /// The hierarchies of attributes that have one.
@@ -80,7 +82,22 @@ impl Drop for Attributes {
 impl Attributes {
     /// No attributes yet, for an index or a graph.
     pub fn new(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
-        Attributes::over(Arc::default(), None, Settings { missing, limits: limits.clone(), time_zone })
+        Attributes::over(
+            Arc::default(),
+            None,
+            Settings { missing, limits: limits.clone(), time_zone, elements: false },
+        )
+    }
+
+    /// No attributes yet, for an index of what is asked of the elements of a list.
+    pub(crate) fn of_elements(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
+        let settings = Settings { missing, limits: limits.clone(), time_zone, elements: true };
+        Attributes::over(Arc::default(), None, settings)
+    }
+
+    /// Reads the text of an expression about these attributes, which was within the limits when it was added.
+    pub(crate) fn read(&self, text: &str) -> Result<Expression> {
+        if self.settings.elements { read_inner(text) } else { parse(text, &Limits::none()) }
     }
 
     /// No attributes yet, in a time zone.
@@ -162,15 +179,19 @@ impl Attributes {
         self.table.find(&IT.into())
     }
 
+    /// What is asked of the elements of a list at this moment, where they are asked about one by one.
+    pub(super) fn elements_of(&self, list: AttributeId) -> Option<Arc<dyn ElementSnapshot>> {
+        let asked = self.asks_elements(list);
+        asked.then(|| self.table.elements_of(list))?.map(|index| index.snapshot())
+    }
+
     /// Begins the elements of a list in an event, where they are asked about one by one; returns whether
     /// they are.
     pub fn begin_elements(&self, list: AttributeId, event: &mut Event) -> bool {
-        let asked = self.program.load().as_ref().is_some_and(|program| program.asked().contains_key(&list));
-        let index = self.table.elements_of(list).filter(|_| asked);
-        if let Some(index) = &index {
-            event.begin_elements(list, index.snapshot());
-        }
-        index.is_some()
+        let snapshot = self.elements_of(list);
+        let asked = snapshot.is_some();
+        snapshot.into_iter().for_each(|snapshot| event.begin_elements(list, snapshot));
+        asked
     }
 
     /// Whether the elements of a list are asked about one by one.
@@ -193,7 +214,7 @@ impl Attributes {
         }
         let mut retained: Vec<(Arc<dyn ElementIndex>, &Vec<&str>)> = Vec::new();
         for (list, texts) in &texts {
-            let Settings { missing, limits, time_zone } = &self.settings;
+            let Settings { missing, limits, time_zone, .. } = &self.settings;
             let index = self.table.make_elements(&(*list).into(), || make(*missing, limits, time_zone));
             if let Err(error) = index.retain(texts) {
                 for (index, texts) in retained {
