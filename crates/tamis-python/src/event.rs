@@ -151,7 +151,9 @@ impl<'py> Decoder<'_, 'py> {
 
     /// Reads the elements of a list, each as an event of its own; anything else is a list of one.
     fn elements(&mut self, list: AttributeId, object: &Bound<'py, PyAny>) -> PyResult<()> {
-        if !self.attributes.begin_elements(list, self.event) {
+        // NaN is null, and a null is no list.
+        let is_nan = object.cast::<PyFloat>().is_ok_and(|float| float.value().is_nan());
+        if is_nan || !self.attributes.begin_elements(list, self.event) {
             return Ok(());
         }
         let (event, limits) = (&mut *self.event, self.limits);

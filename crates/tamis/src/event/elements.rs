@@ -74,7 +74,10 @@ impl Event {
         event.element_count = self.element_count;
         event.now = self.now;
         if let Some(ElementList { snapshot, events, .. }) = self.elements.last_mut() {
-            let decoded = decode(&mut event, snapshot.attributes());
+            let attributes = snapshot.attributes();
+            let pin = attributes.pin();
+            let decoded = decode(&mut event, attributes);
+            drop(pin);
             self.element_count = event.element_count;
             events.push(event);
             decoded?;

@@ -281,7 +281,7 @@ impl Reader<'_, '_> {
     fn elements(&mut self, list: AttributeId, raw: &[u8]) -> Result<()> {
         let mut json = Jiter::new(raw).with_allow_inf_nan();
         let peek = json.peek().map_err(|error| self.malformed(&error))?;
-        if peek == Peek::Null || !self.attributes.begin_elements(list, self.event) {
+        if matches!(peek, Peek::Null | Peek::NaN) || !self.attributes.begin_elements(list, self.event) {
             return Ok(());
         }
         if peek != Peek::Array {

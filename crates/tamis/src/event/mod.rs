@@ -9,6 +9,7 @@ mod attributes;
 mod checked;
 mod elements;
 mod hierarchy;
+mod items;
 mod json;
 mod nested;
 mod parts;
@@ -18,10 +19,10 @@ mod typed;
 mod whole;
 
 pub use arrow::ArrowEvents;
-pub(crate) use arrow::{Item, Items};
 pub use attributes::{AttributeId, Attributes, Mention, Pin};
 pub(crate) use elements::{ElementIndex, ElementSnapshot};
 pub use hierarchy::Hierarchy;
+pub(crate) use items::{Item, Items};
 pub use refused::{OnError, RefusedEvents};
 
 use std::cmp::Reverse;

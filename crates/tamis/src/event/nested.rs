@@ -1,25 +1,29 @@
-//! What do the values of a map say, where its keys are names and its values may be objects themselves?
+//! What do objects and lists say whose names are known only when a row is read?
 //!
-//! Columns with fixed names are resolved once per batch; what lies in a map is known by name only when
-//! a row is read.
+//! Columns with fixed names are resolved once per batch. The keys of a map are names that a row brings, and
+//! the elements of a list are events of an index of their own, with names of their own: these are looked
+//! up value by value, as those of JSON are.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-use super::arrow::{Items, damaged, dotted, item_range, list_values, read};
-use super::{Attributes, Event};
+use super::items::{Item, Items, damaged, item_range, list_values, read};
+use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
+use crate::expression::shorten;
 use crate::limits::Limits;
 
-/// What a value of a map can be.
+/// An array by what it consists of. The depth is that of the schema.
 #[derive(Debug)]
 pub(super) enum Nested {
     Leaf(Items),
     Struct(ArrayRef, Vec<(String, Nested)>),
     Map(ArrayRef, Items, Box<Nested>),
-    /// A list of structs or maps.
-    Objects(ArrayRef, Box<Nested>),
+    /// A list of what is no leaf.
+    List(ArrayRef, Box<Nested>),
+    /// An array of a type without a meaning, which is named.
+    Refused(String),
 }
 
 /// What reading takes besides the place.
@@ -30,71 +34,269 @@ pub(super) struct Target<'e> {
 }
 
 impl Nested {
-    pub fn new(name: &str, array: &ArrayRef) -> Result<Nested> {
-        Ok(match array.data_type() {
+    pub fn new(name: &str, array: &ArrayRef) -> Nested {
+        let refused = || Nested::Refused(shorten(&array.data_type().to_string()));
+        match array.data_type() {
             DataType::Struct(fields) => {
                 let columns = fields.iter().zip(array.as_struct().columns());
-                let members = columns
-                    .map(|(field, column)| Ok((field.name().clone(), Nested::new(field.name(), column)?)));
-                Nested::Struct(array.clone(), members.collect::<Result<_>>()?)
+                let members =
+                    columns.map(|(field, column)| (field.name().clone(), Nested::new(field.name(), column)));
+                Nested::Struct(array.clone(), members.collect())
             }
             DataType::Map(..) => {
                 let map = array.as_map();
-                let values = Nested::new(name, map.values())?;
-                Nested::Map(array.clone(), Items::new(name, map.keys())?, Box::new(values))
-            }
-            _ => match list_values(array) {
-                Some(elements) if matches!(elements.data_type(), DataType::Struct(_) | DataType::Map(..)) => {
-                    Nested::Objects(array.clone(), Box::new(Nested::new(name, elements)?))
+                match Items::new(name, map.keys()) {
+                    Ok(keys) => Nested::Map(array.clone(), keys, Box::new(Nested::new(name, map.values()))),
+                    Err(_) => refused(),
                 }
-                _ => Nested::Leaf(Items::new(name, array)?),
+            }
+            _ => match list_values(array).map(|items| Nested::new(name, items)) {
+                None => Items::new(name, array).map_or_else(|_| refused(), Nested::Leaf),
+                Some(Nested::Leaf(items)) => Nested::Leaf(Items::List(array.clone(), Box::new(items))),
+                Some(Nested::Refused(_)) => refused(),
+                Some(elements) => Nested::List(array.clone(), Box::new(elements)),
             },
-        })
+        }
     }
 
-    /// Reads what stands at a position under a name; `inside` an element of a list, perhaps. The depth is
-    /// that of the schema.
+    /// Adds what is asked about under a name, or below it, and has no meaning.
+    pub fn refusals(&self, name: &str, attributes: &Attributes, refused: &mut Vec<String>) {
+        let Some(mention) = attributes.mention(name) else { return };
+        match self {
+            Nested::Refused(kind) if mention.attribute.is_some() => {
+                refused.push(format!("`{}` ({kind})", shorten(name)));
+            }
+            Nested::Struct(_, members) if mention.prefix => {
+                for (member, nested) in members {
+                    nested.refusals(&dotted(name, member), attributes, refused);
+                }
+            }
+            Nested::List(_, elements) if mention.prefix => elements.refusals(name, attributes, refused),
+            _ => {}
+        }
+        if let Some(list) = mention.attribute {
+            self.refused_elements(list, name, attributes, refused);
+        }
+    }
+
+    /// Adds what is asked about elements of this list and has no meaning.
+    pub fn refused_elements(
+        &self,
+        list: AttributeId,
+        name: &str,
+        attributes: &Attributes,
+        refused: &mut Vec<String>,
+    ) {
+        let Some(snapshot) = attributes.elements_of(list) else { return };
+        let element = if let Nested::List(_, elements) = self { elements } else { self };
+        if let Nested::Struct(_, members) = element {
+            let mut found = Vec::new();
+            for (member, nested) in members {
+                nested.refusals(member, snapshot.attributes(), &mut found);
+            }
+            refused.extend(found.into_iter().map(|found| format!("{found} in `{}`", shorten(name))));
+        }
+    }
+
+    fn is_null(&self, position: usize) -> bool {
+        match self {
+            Nested::Leaf(items) => matches!(items.get(position), None | Some(Item::Null)),
+            Nested::Struct(array, _) | Nested::Map(array, ..) | Nested::List(array, _) => {
+                array.is_null(position)
+            }
+            Nested::Refused(_) => false,
+        }
+    }
+
+    /// Reads what stands at a position under a name; `inside` an element of a list, perhaps.
     pub fn read(&self, position: usize, name: &str, inside: bool, target: &mut Target<'_>) -> Result<()> {
         let Some(mention) = target.attributes.mention(name) else { return Ok(()) };
-        match self {
-            Nested::Leaf(items) => {
-                let Some(attribute) = mention.attribute else { return Ok(()) };
-                if inside {
-                    target.event.begin_element(attribute);
-                } else {
-                    target.event.begin(attribute);
-                }
+        if let Some(list) = mention.attribute.filter(|list| !inside && target.attributes.asks_elements(*list))
+        {
+            self.read_elements(position, list, name, target)?;
+        }
+        let asks_shape = |attribute: &AttributeId| target.attributes.asks_shape(*attribute);
+        match (self, mention.attribute) {
+            (Nested::Leaf(items), Some(attribute)) => {
+                target.begin(attribute, inside);
                 return read(items, position, target.event, target.limits, inside, &|| name.to_owned());
             }
-            Nested::Struct(array, _) | Nested::Map(array, ..) | Nested::Objects(array, _)
-                if array.is_null(position) =>
-            {
-                if let Some(attribute) = mention.attribute.filter(|_| !inside) {
+            (Nested::Refused(kind), Some(_)) => return Err(without_meaning(name, kind)),
+            (Nested::Leaf(_) | Nested::Refused(_), None) => return Ok(()),
+            (_, attribute) if self.is_null(position) => {
+                if let Some(attribute) = attribute.filter(|_| !inside) {
                     target.event.begin(attribute);
                     target.event.null();
                 }
+                return Ok(());
             }
-            _ if !mention.prefix => {}
-            Nested::Struct(_, members) => {
-                for (member, nested) in members {
-                    nested.read(position, &dotted(name, member), inside, target)?;
+            (Nested::List(array, elements), attribute) => {
+                let in_list = matches!(**elements, Nested::List(..));
+                if in_list && !attribute.is_some_and(|list| target.attributes.asks_elements(list)) {
+                    let message = format!("the attribute `{}`: a list inside a list", shorten(name));
+                    return Err(Error::event(message));
+                }
+                if let Some(attribute) = attribute {
+                    target.begin(attribute, inside);
+                    target.objects(array, position, name)?;
+                }
+                if in_list {
+                    return Ok(());
                 }
             }
+            (Nested::Struct(..) | Nested::Map(..), Some(attribute)) if !inside && asks_shape(&attribute) => {
+                target.event.begin(attribute);
+                target.event.object();
+            }
+            _ => {}
+        }
+        if mention.prefix { self.read_below(position, name, inside, target) } else { Ok(()) }
+    }
+
+    /// Reads what lies below a name.
+    fn read_below(&self, position: usize, name: &str, inside: bool, target: &mut Target<'_>) -> Result<()> {
+        match self {
+            Nested::Leaf(_) | Nested::Refused(_) => Ok(()),
+            Nested::Struct(_, members) => members.iter().try_for_each(|(member, nested)| {
+                nested.read(position, &dotted(name, member), inside, target)
+            }),
             Nested::Map(array, keys, values) => {
                 let (start, end) =
                     item_range(array, position).map_err(|damage| damaged("map", name, damage))?;
-                for entry in start..end {
-                    nested_entry(keys, entry, name, values, inside, target)?;
-                }
+                (start..end).try_for_each(|entry| nested_entry(keys, entry, name, values, inside, target))
             }
-            Nested::Objects(array, elements) => {
+            Nested::List(array, elements) => {
                 let (start, end) =
                     item_range(array, position).map_err(|damage| damaged("list", name, damage))?;
-                for element in start..end {
-                    elements.read(element, name, true, target)?;
-                }
+                (start..end)
+                    .filter(|element| !elements.is_null(*element))
+                    .try_for_each(|element| elements.read_below(element, name, true, target))
             }
         }
+    }
+
+    /// Reads the elements of the list at a position, each as an event of its own, where they are asked about;
+    /// anything else is a list of one.
+    pub fn read_elements(
+        &self,
+        position: usize,
+        list: AttributeId,
+        name: &str,
+        target: &mut Target<'_>,
+    ) -> Result<()> {
+        if self.is_null(position) || !target.attributes.begin_elements(list, target.event) {
+            return Ok(());
+        }
+        let limits = target.limits;
+        let mut element = |read: &dyn Fn(&mut Target<'_>) -> Result<()>| {
+            target.event.element(limits, |event, attributes| {
+                let mut target = Target { event, attributes, limits };
+                read(&mut target)?;
+                target.event.finish(attributes)
+            })
+        };
+        match self {
+            Nested::List(array, elements) => {
+                let (start, end) =
+                    item_range(array, position).map_err(|damage| damaged("list", name, damage))?;
+                (start..end).try_for_each(|place| element(&|target| elements.read_element(place, target)))
+            }
+            Nested::Leaf(items) => match items.get(position) {
+                Some(Item::Range(items, start, end)) => {
+                    (start..end).try_for_each(|place| element(&|target| read_item(items, place, target)))
+                }
+                _ => element(&|target| read_item(items, position, target)),
+            },
+            _ => element(&|target| self.read_element(position, target)),
+        }
+    }
+
+    /// Reads what stands at a position as an element of a list.
+    fn read_element(&self, position: usize, target: &mut Target<'_>) -> Result<()> {
+        if let Nested::Leaf(items) = self {
+            return read_item(items, position, target);
+        }
+        let is_null = self.is_null(position);
+        if let Some(it) = target.attributes.it() {
+            target.event.begin(it);
+            match self {
+                Nested::Refused(kind) => return Err(without_meaning("it", kind)),
+                _ if is_null => target.event.null(),
+                Nested::List(array, _) => {
+                    target.objects(array, position, "it")?;
+                    self.read_elements(position, it, "it", target)?;
+                }
+                _ => target.event.object(),
+            }
+        }
+        match self {
+            _ if is_null => {}
+            Nested::Struct(_, members) => {
+                members
+                    .iter()
+                    .try_for_each(|(member, nested)| nested.read(position, member, false, target))?;
+            }
+            Nested::Map(..) => self.read_below(position, "", false, target)?,
+            _ => {}
+        }
+        target.whole(|event, limits| self.read_texts(position, event, limits))
+    }
+}
+
+/// Reads an item that is no object, nor a list of any, as an element of a list.
+fn read_item(items: &Items, position: usize, target: &mut Target<'_>) -> Result<()> {
+    if let Some(it) = target.attributes.it() {
+        target.event.begin(it);
+        read(items, position, target.event, target.limits, false, &|| "it".to_owned())?;
+        if target.attributes.asks_elements(it) {
+            elements_of_item(items, position, it, target)?;
+        }
+    }
+    target.whole(|event, limits| items.read_texts(position, event, limits))
+}
+
+/// Reads the elements of an item that is a list, or a list of one.
+fn elements_of_item(items: &Items, position: usize, it: AttributeId, target: &mut Target<'_>) -> Result<()> {
+    let (items, start, end) = match items.get(position) {
+        None | Some(Item::Null) => return Ok(()),
+        Some(Item::Range(items, start, end)) => (items, start, end),
+        Some(_) => (items, position, position + 1),
+    };
+    if !target.attributes.begin_elements(it, target.event) {
+        return Ok(());
+    }
+    let limits = target.limits;
+    (start..end).try_for_each(|place| {
+        target.event.element(limits, |event, attributes| {
+            read_item(items, place, &mut Target { event, attributes, limits })?;
+            event.finish(attributes)
+        })
+    })
+}
+
+impl Target<'_> {
+    fn begin(&mut self, attribute: AttributeId, inside: bool) {
+        if inside {
+            self.event.begin_element(attribute);
+        } else {
+            self.event.begin(attribute);
+        }
+    }
+
+    /// Makes the attribute begun last a list whose elements are no values.
+    fn objects(&mut self, array: &ArrayRef, position: usize, name: &str) -> Result<()> {
+        let (start, end) = item_range(array, position).map_err(|damage| damaged("list", name, damage))?;
+        self.event.list();
+        (start..end).for_each(|_| self.event.other_element());
+        Ok(())
+    }
+
+    /// Reads the values of the whole event, or element, where they are asked for.
+    fn whole(&mut self, read: impl FnOnce(&mut Event, &Limits) -> Result<()>) -> Result<()> {
+        let Some(values) = self.attributes.asks_values() else { return Ok(()) };
+        self.event.begin_whole(values);
+        read(self.event, self.limits)?;
+        self.event.end_whole();
         Ok(())
     }
 }
@@ -112,4 +314,17 @@ pub(super) fn nested_entry(
         Some(key) => values.read(entry, &dotted(prefix, key), inside, target),
         None => Err(Error::event("the keys of a map of attributes are strings")),
     }
+}
+
+/// A name below another; the empty one has all names below it.
+pub(super) fn dotted(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
+}
+
+fn without_meaning(name: &str, kind: &str) -> Error {
+    Error::event(format!(
+        "the attribute `{}` has the Arrow type {kind}, which has no meaning here; cast it to a string, a number, \
+         a boolean, a time or an interval",
+        shorten(name)
+    ))
 }

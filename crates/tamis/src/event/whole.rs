@@ -4,13 +4,12 @@
 //! where a subscription asks for them. Nulls are left out, and so is what is no value, such as a number
 //! out of range or a column of bytes.
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_array::Array;
 use jiter::{Jiter, JiterError, Peek};
 
-use super::arrow::{damaged, item_range, list_values};
-use super::{AttributeId, Event, Item, Items};
+use super::items::{Item, Items, damaged, item_range};
+use super::nested::Nested;
+use super::{AttributeId, Event};
 use crate::error::{Error, Result};
 use crate::expression::text_of;
 use crate::limits::{self, Limits};
@@ -130,52 +129,38 @@ fn malformed(json: &Jiter<'_>, error: &JiterError) -> Error {
     Error::event(format!("the event is no JSON: line {line}, column {column}: {reason}"))
 }
 
-/// A column of Arrow data, and all that lies in it and has a text.
-#[derive(Debug)]
-pub(super) enum Whole {
-    Leaf(Items),
-    Struct(ArrayRef, Vec<Whole>),
-    /// A list; or a map, of which only values count.
-    List(ArrayRef, Box<Whole>),
+impl Nested {
+    /// Adds the texts of all values that stand at a position.
+    pub fn read_texts(&self, position: usize, event: &mut Event, limits: &Limits) -> Result<()> {
+        let (array, items) = match self {
+            Nested::Refused(_) => return Ok(()),
+            Nested::Leaf(items) => return items.read_texts(position, event, limits),
+            Nested::Struct(array, _) if array.is_null(position) => return Ok(()),
+            Nested::Struct(_, members) => {
+                return members.iter().try_for_each(|(_, member)| member.read_texts(position, event, limits));
+            }
+            // Of a map only values count.
+            Nested::Map(array, _, items) | Nested::List(array, items) => (array, items),
+        };
+        if array.is_null(position) {
+            return Ok(());
+        }
+        let (start, end) =
+            item_range(array, position).map_err(|damage| damaged("list of", "values()", damage))?;
+        (start..end).try_for_each(|position| items.read_texts(position, event, limits))
+    }
 }
 
-impl Whole {
-    /// `None` where nothing in it has a text.
-    pub fn new(name: &str, array: &ArrayRef) -> Option<Whole> {
-        match array.data_type() {
-            DataType::Struct(_) => {
-                let columns = array.as_struct().columns().iter();
-                let columns: Vec<Whole> = columns.filter_map(|column| Whole::new(name, column)).collect();
-                (!columns.is_empty()).then(|| Whole::Struct(array.clone(), columns))
+impl Items {
+    /// Adds the texts of all values that stand at a position.
+    pub fn read_texts(&self, position: usize, event: &mut Event, limits: &Limits) -> Result<()> {
+        match self.get(position) {
+            Some(Item::Value(value)) => event.push_text(value, limits),
+            Some(Item::Range(items, start, end)) => {
+                (start..end).try_for_each(|position| items.read_texts(position, event, limits))
             }
-            DataType::Map(..) => {
-                let values = Whole::new(name, array.as_map().values())?;
-                Some(Whole::List(array.clone(), Box::new(values)))
-            }
-            _ => match list_values(array) {
-                Some(items) => Some(Whole::List(array.clone(), Box::new(Whole::new(name, items)?))),
-                None => Items::new(name, array).ok().map(Whole::Leaf),
-            },
-        }
-    }
-
-    /// Adds what stands at a position. The depth is that of the schema.
-    pub fn read(&self, position: usize, event: &mut Event, limits: &Limits) -> Result<()> {
-        match self {
-            Whole::Struct(array, _) | Whole::List(array, _) if array.is_null(position) => Ok(()),
-            Whole::Struct(_, columns) => {
-                columns.iter().try_for_each(|column| column.read(position, event, limits))
-            }
-            Whole::List(array, items) => {
-                let (start, end) =
-                    item_range(array, position).map_err(|damage| damaged("list of", "values()", damage))?;
-                (start..end).try_for_each(|position| items.read(position, event, limits))
-            }
-            Whole::Leaf(items) => match items.get(position) {
-                Some(Item::Value(value)) => event.push_text(value, limits),
-                Some(Item::Damaged(damage)) => Err(damaged("column of", "values()", damage)),
-                _ => Ok(()),
-            },
+            Some(Item::Damaged(damage)) => Err(damaged("column of", "values()", damage)),
+            _ => Ok(()),
         }
     }
 }
