@@ -1,13 +1,15 @@
 """Elements of lists in Arrow columns: the same answers as for the same rows as Python objects."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
 
+from oracle import Missing
 from tamis import EventError, Index, LimitError, Limits
 
+MODES: tuple[Missing, ...] = get_args(Missing)
 ITEM = pa.struct(
     {
         "sku": pa.string(),
@@ -61,7 +63,8 @@ def truths(index: Index, events: Any, **options: Any) -> list[list[int]]:
 
 def same(questions: list[str], name: str, array: pa.Array) -> list[list[int]]:
     """Ask about an Arrow column and about the same rows as objects; also with all negations."""
-    for missing in ("unknown", "false"):
+    expected: list[list[int]] = []
+    for missing in MODES:
         index = Index(missing=missing)
         for number, question in enumerate(questions):
             index.add(2 * number, question)

@@ -23,7 +23,7 @@ SEMANTICS = sorted((TESTDATA / "semantics").glob("*.toml"))
 MODES: list[Missing] = ["unknown", "false"]
 MATCHERS: tuple[Matcher, ...] = get_args(Matcher)
 
-ERRORS = {
+ERRORS: dict[str, set[type[tamis.TamisError]]] = {
     "syntax": {tamis.ExpressionSyntaxError},
     "expression": {tamis.ExpressionError},
     "limit": {tamis.LimitError},

@@ -7,9 +7,10 @@ from pyspark.sql import SparkSession
 
 import tamis
 from judge.campaign import a_round
+from judge.evaluator import Truth
 from judge.events import to_json
 from judge.language import Not, text
-from judge.tables import Table, Truth, tables
+from judge.tables import Table, tables
 from tamis import spark as ts
 
 from .test_judge import QUESTIONS, ROWS, asked_of_spark
