@@ -221,6 +221,31 @@ class Expression:
         """Some of the expressions; without any, `false`."""
     def to_json(self) -> str:
         """The JSON form, as text."""
+    def to_sql(
+        self,
+        dialect: str,
+        *,
+        columns: Mapping[str, Any] | Any | None = None,
+        missing: Literal["unknown", "false"] = "unknown",
+        time_zone: str = "UTC",
+    ) -> str:
+        """The same question as the condition of a WHERE clause, for a backfill in SQL.
+
+        The rows for which the condition is true are the rows that match. What cannot be said
+        exactly is refused.
+
+        Args:
+            dialect: `"spark"`, `"duckdb"` or `"postgres"`.
+            columns: The types of the table's columns, as a `pyarrow.Schema` or as a mapping of
+                names to `"string"`, `"integer"`, `"decimal(12, 2)"`, `"float"`, `"boolean"`,
+                `"timestamp"`, `"date"`, `[type]` for lists and `{name: type}` for objects. Without
+                them a column must have the type of the literals it is compared with.
+            missing: As for `Index`.
+            time_zone: As for `Index`; the database's session must have it, too.
+
+        Raises:
+            ExpressionError: The database has no exact way to say it; the message says why.
+        """
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes it asks about, in the order of their first mention."""

@@ -167,6 +167,20 @@ impl Expression {
         tamis::to_json(&self.0)
     }
 
+    /// The same question as the condition of a WHERE clause.
+    #[pyo3(signature = (dialect, *, columns=None, missing="unknown", time_zone="UTC"))]
+    fn to_sql<'py>(
+        &self,
+        py: Python<'py>,
+        dialect: &str,
+        columns: Option<Bound<'py, PyAny>>,
+        missing: &str,
+        time_zone: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let write = py.import("tamis.sql")?.getattr("write")?;
+        write.call1((self.to_json(), self.attributes(), dialect, columns, missing, time_zone))
+    }
+
     /// The names of the attributes it asks about, each once, in the order of their first mention.
     #[getter]
     fn attributes(&self) -> Vec<String> {

@@ -14,6 +14,8 @@ use regex_automata::meta;
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::{Input, MatchKind};
 
+use super::trim::trim;
+
 /// Bytes of all compiled patterns.
 const MOST: usize = 512 << 20;
 /// How many threads search for one pattern at a time without allocating.
@@ -147,7 +149,11 @@ impl Compiled {
             .nfa_size_limit(None)
             .onepass(false);
         // The text is a regular expression, and its size, which the caller bounds, is the one thing left that could fail.
-        let regex = match meta::Builder::new().configure(config).build(text) {
+        let hir = match regex_syntax::parse(text) {
+            Ok(hir) => trim(hir),
+            Err(error) => unreachable!("the pattern was validated: {error}"),
+        };
+        let regex = match meta::Builder::new().configure(config).build_from_hir(&hir) {
             Ok(regex) => regex,
             Err(error) => unreachable!("the pattern was validated: {error}"),
         };

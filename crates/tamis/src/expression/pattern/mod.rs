@@ -7,6 +7,7 @@
 
 mod cache;
 mod size;
+mod trim;
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -129,6 +130,15 @@ mod tests {
         assert_eq!(one.address(), other.address());
         assert!(one.is_match("x equal_patterns_are_one x") && !other.is_match("equal"));
         assert_eq!(total_size([&one, &other].into_iter(), 0), one.size());
+    }
+
+    #[test]
+    fn what_ends_a_pattern_costs_little() {
+        let long = pattern(r"-k\s\w{1,64}(?:\s?(?:-p|-s))?").unwrap();
+        assert!(long.size() < 100_000, "{}", long.size());
+        assert!(
+            long.is_match("svchost -k netsvcs -p") && !long.is_match("svchost -k ") && !long.is_match("k x")
+        );
     }
 
     #[test]

@@ -11,6 +11,8 @@ use regex_syntax::hir::translate::Translator;
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
+use super::trim::trim;
+
 /// Bytes of a state, and of a transition out of it.
 const STATE: usize = 32;
 const TRANSITION: usize = 8;
@@ -32,7 +34,7 @@ pub(super) fn of_text(text: &str, most: usize) -> Result<usize, String> {
         return Ok(classes);
     }
     let hir = Translator::new().translate(text, &ast).map_err(|error| error.kind().to_string())?;
-    Ok(of_hir(&hir).saturating_add(text.len()).max(classes))
+    Ok(of_hir(&trim(hir)).saturating_add(text.len()).max(classes))
 }
 
 /// Counts what classes cost while they are resolved.
@@ -113,7 +115,8 @@ mod tests {
 
     fn actual(text: &str) -> usize {
         let config = NFA::config().which_captures(WhichCaptures::Implicit);
-        NFA::compiler().configure(config).build(text).unwrap().memory_usage()
+        let hir = trim(regex_syntax::parse(text).unwrap());
+        NFA::compiler().configure(config).build_from_hir(&hir).unwrap().memory_usage()
     }
 
     /// What every automaton takes, however small.

@@ -1,0 +1,122 @@
+"""Where does an attribute's value stand in a row, or in an element of a list?"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tamis.errors import ExpressionError
+from tamis.sql.dialects import Dialect
+from tamis.sql.terms import NOTHING, Value
+from tamis.sql.types import UNKNOWN, Type
+
+
+@dataclass(frozen=True)
+class Path:
+    """Values that stand in a list: the list, and the way from its elements to them."""
+
+    items: str
+    element: Type
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A row, or an element of a list.
+
+    Attributes:
+        dialect: The database.
+        fields: The types of the columns; None where they are not given.
+        owner: The element's variable; None for a row.
+        element: The element's type, for `it`.
+        depth: How many lists are around.
+    """
+
+    dialect: Dialect
+    fields: Mapping[str, Type] | None
+    owner: str | None = None
+    element: Type = UNKNOWN
+    depth: int = 0
+
+    def find(self, name: str | None) -> Value | Path:
+        """Where an attribute stands, the element itself for None; an object has no value."""
+        found = self.locate(name)
+        return NOTHING if isinstance(found, Value) and found.type.kind == "object" else found
+
+    def locate(self, name: str | None) -> Value | Path:
+        """Where an attribute stands, which may be an object."""
+        if name is None:
+            assert self.owner is not None
+            return self.reach(self.owner, self.element, ())
+        parts = tuple(name.split("."))
+        if self.fields is None:
+            return Value(self.plain(parts), UNKNOWN, free=True)
+        ways = list(_ways(self.fields, parts))
+        if len(ways) > 1:
+            raise ExpressionError(f"`{name}` may be several columns")
+        if not ways:
+            return NOTHING
+        (column, kind, rest), *_ = ways
+        return self.reach(self.member(self.owner, column), kind, rest)
+
+    def member(self, owner: str | None, name: str) -> str:
+        if owner is None:
+            return self.dialect.column(name)
+        return self.dialect.field(owner, name)
+
+    def plain(self, names: tuple[str, ...]) -> str:
+        owner = self.owner
+        for name in names:
+            owner = self.member(owner, name)
+        assert owner is not None
+        return owner
+
+    def reach(self, sql: str, kind: Type, rest: tuple[str, ...]) -> Value | Path:
+        """Go on from a value to a part of it."""
+        if kind.kind == "list":
+            assert kind.element is not None
+            return Path(sql, kind.element, rest)
+        if kind.kind == "unknown":
+            for name in rest:
+                sql = self.dialect.field(sql, name)
+            return Value(sql, UNKNOWN, free=True)
+        if not rest:
+            return self.column(sql, kind)
+        if kind.kind != "object":
+            return NOTHING
+        ways = list(_ways(kind.fields, rest))
+        if len(ways) > 1:
+            raise ExpressionError(f"`{'.'.join(rest)}` may be several fields")
+        if not ways:
+            return NOTHING
+        (name, inner, behind), *_ = ways
+        return self.reach(self.dialect.field(sql, name), inner, behind)
+
+    def column(self, sql: str, kind: Type) -> Value:
+        """A column as its values are compared."""
+        if kind.kind.startswith("unsupported"):
+            name = kind.kind.removeprefix("unsupported ")
+            raise ExpressionError(f"the column {sql} has the type {name}, which cannot be asked")
+        if kind.kind == "float":
+            wide = f"cast({sql} as {self.dialect.double})" if kind.narrow else sql
+            return Value(f"nullif({wide}, {self.dialect.float('NaN')})", Type("float"))
+        if kind.kind == "timestamp" and kind.local:
+            return Value(self.dialect.as_timestamp(sql), Type("timestamp", local=True))
+        return Value(sql, kind)
+
+    def inside(self, variable: str, element: Type) -> "Scope":
+        """The scope of an element that the variable stands for."""
+        return self.of(self.dialect.column(variable), element)
+
+    def of(self, owner: str, element: Type) -> "Scope":
+        """The scope of an element."""
+        fields = None if element.kind == "unknown" else element.fields
+        return Scope(self.dialect, fields, owner, element, self.depth + 1)
+
+
+def _ways(
+    fields: Mapping[str, Type], parts: tuple[str, ...]
+) -> Iterator[tuple[str, Type, tuple[str, ...]]]:
+    """The fields whose names begin a dotted name, with what is left of it."""
+    for length in range(1, len(parts) + 1):
+        name = ".".join(parts[:length])
+        if name in fields:
+            yield name, fields[name], parts[length:]

@@ -1,0 +1,54 @@
+"""Conditions that `to_sql` writes, and conditions that `rules.sql` reads, as Spark answers them."""
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import longer
+from judge import rows
+from rules.sql_cases import Written, matching, table, written
+
+from .test_judge import time_zone
+
+QUESTIONS, ROWS = (150, 100) if longer.LONG else (20, 60)
+SEED = 17
+
+
+def asked_of_spark(
+    spark: SparkSession, conditions: list[str], data: pa.Table, zone: str
+) -> list[set[int]]:
+    """The rows for which conditions are true; few at a time: long queries are planned slowly."""
+    frame = spark.createDataFrame(data).coalesce(1).cache()
+    found: list[set[int]] = []
+    with time_zone(spark, zone):
+        for start in range(0, len(conditions), 40):
+            part = conditions[start : start + 40]
+            asked = [f"coalesce({each}, false) as q{number}" for number, each in enumerate(part)]
+            answers = frame.selectExpr("row", *asked).collect()
+            found += [
+                {answer["row"] for answer in answers if answer[number + 1]}
+                for number in range(len(part))
+            ]
+    frame.unpersist()
+    return found
+
+
+@pytest.mark.parametrize("missing", ["unknown", "false"])
+def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> None:
+    random, refused, pairs = Random(SEED), Counter[str](), 0
+    for zone in rows.ZONES:
+        data = table(random, ROWS)
+        made = list(written(random, QUESTIONS, "spark", zone, missing, data.schema))
+        refused.update(each for each in made if isinstance(each, str))
+        good = [each for each in made if isinstance(each, Written)]
+        wanted = matching([each.expression for each in good], data, zone, missing)
+        found = asked_of_spark(spark, [each.condition for each in good], data, zone)
+        for each, ours, theirs in zip(good, wanted, found, strict=True):
+            wrong = [data.to_pylist()[row] for row in sorted(ours ^ theirs)[:1]]
+            assert ours == theirs, f"{each.expression}\n{each.condition}\n{zone} {wrong}"
+        pairs += len(good) * data.num_rows
+    assert pairs > QUESTIONS * ROWS, refused
