@@ -1,34 +1,72 @@
 """What a Sigma rule says of an event, evaluated in plain Python over pySigma's parse tree.
 
-Written apart from the importer: it knows nothing of expressions.
+Written apart from the importer: it knows nothing of expressions. A rule is prepared once, as functions
+of a `View`, which finds and folds the values of an event at most once.
 """
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 
 from sigma import conditions, types
 
-Event = dict[str, Any]
+Event: TypeAlias = dict[str, Any]
+Test: TypeAlias = Callable[["View"], bool]
 
 
-def matches(rule: Any, event: Event) -> bool:
-    return any(holds(item.parsed, event) for item in rule.detection.parsed_condition)
+class View:
+    """An event as rules ask about it."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        self.names = {key.split(".")[0] for key in event}
+        self.found: dict[str, list[Any]] = {}
+        self.texts: list[str] | None = None
+
+    def values(self, field: str) -> list[Any]:
+        """All values of a field, nulls and objects among them."""
+        known = self.found.get(field)
+        if known is None:
+            known = []
+            if field.split(".", 1)[0] in self.names:
+                known = list(values_of(self.event, field.split(".")))
+            self.found[field] = known
+        return known
+
+    def present(self, field: str) -> list[Any]:
+        return [v for v in self.values(field) if v is not None and not isinstance(v, dict)]
+
+    def all_texts(self) -> list[str]:
+        if self.texts is None:
+            self.texts = list(texts_of(self.event))
+        return self.texts
 
 
-def holds(node: Any, event: Event) -> bool:
+def prepare(rule: Any) -> Test:
+    """A function that says whether an event satisfies a rule."""
+    return either([condition(item.parsed) for item in rule.detection.parsed_condition])
+
+
+def either(tests: list[Test]) -> Test:
+    return lambda view: any(test(view) for test in tests)
+
+
+def condition(node: Any) -> Test:
     if isinstance(node, conditions.ConditionAND):
-        return all(holds(item, event) for item in node.args)
+        tests = [condition(item) for item in node.args]
+        return lambda view: all(test(view) for test in tests)
     if isinstance(node, conditions.ConditionOR):
-        return any(holds(item, event) for item in node.args)
+        return either([condition(item) for item in node.args])
     if isinstance(node, conditions.ConditionNOT):
-        return not holds(node.args[0], event)
+        negated = condition(node.args[0])
+        return lambda view: not negated(view)
     if isinstance(node, conditions.ConditionFieldEqualsValueExpression):
-        return field_holds(node.field, node.value, event)
+        return field_test(node.field, node.value)
     assert isinstance(node, conditions.ConditionValueExpression)
-    return keyword_holds(node.value, event)
+    return keyword_test(node.value)
 
 
 def values_of(event: Any, path: list[str]) -> Iterator[Any]:
@@ -63,87 +101,97 @@ def texts_of(event: Any) -> Iterator[str]:
         yield str(event)
 
 
-def field_holds(field: str, value: Any, event: Event) -> bool:
-    found = list(values_of(event, field.split(".")))
-    present = [item for item in found if item is not None and not isinstance(item, dict)]
+def field_test(field: str, value: Any) -> Test:
     if isinstance(value, types.SigmaExpansion):
-        return any(field_holds(field, item, event) for item in value.values)
+        return either([field_test(field, item) for item in value.values])
     if isinstance(value, types.SigmaNull):
-        return not present
+        return lambda view: not view.present(field)
     if isinstance(value, types.SigmaExists):
-        return any(not isinstance(item, dict) for item in found) is value.exists
+        wanted = value.exists
+        return lambda view: any(not isinstance(v, dict) for v in view.values(field)) is wanted
     if isinstance(value, types.SigmaCompareExpression) and value.op.name == "NEQ":
-        return not field_holds(field, value.number, event)
+        equal = field_test(field, value.number)
+        return lambda view: not equal(view)
     if isinstance(value, types.SigmaFieldReference):
-        others = [item for item in values_of(event, value.field.split(".")) if item is not None]
-        return any(refers(item, other, value) for item in present for other in others)
-    return any(value_holds(item, value) for item in present)
+        return lambda view: any(
+            refers(item, other, value)
+            for item in view.present(field)
+            for other in view.values(value.field)
+            if other is not None
+        )
+    test = value_test(value)
+    return lambda view: any(test(item) for item in view.present(field))
 
 
 def refers(item: Any, other: Any, value: Any) -> bool:
     if not (isinstance(item, str) and isinstance(other, str)):
         plain = not value.starts_with and not value.ends_with
-        return plain and type(item) is type(other) and item == other
+        return plain and type(item) is type(other) and bool(item == other)
     item, other = lower(item), lower(other)
     if value.starts_with:
-        return bool(item.startswith(other))
-    return bool(item.endswith(other) if value.ends_with else item == other)
+        return item.startswith(other)
+    return item.endswith(other) if value.ends_with else item == other
 
 
-def value_holds(item: Any, value: Any) -> bool:
+def value_test(value: Any) -> Callable[[Any], bool]:
+    """Whether one value of an event is what a rule asks for."""
     if isinstance(value, types.SigmaString):
-        return string_holds(item, value)
+        return string_test(value)
     if isinstance(value, types.SigmaTimestampPart):
-        moment = read_time(item)
-        return (
-            moment is not None
-            and getattr(moment, value.timestamp_part.name.lower()) == value.number
-        )
+        part, wanted = value.timestamp_part.name.lower(), value.number
+        return lambda item: getattr(read_time(item), part, None) == wanted
     if isinstance(value, types.SigmaNumber):
-        if isinstance(item, bool):
-            return False
-        return item == value.number if isinstance(item, int | float) else item == str(value.number)
-    if isinstance(value, types.SigmaBool):
-        return item is value.boolean or (
-            isinstance(item, str) and lower(item) == str(value.boolean).lower()
+        number, text = value.number, str(value.number)
+        return lambda item: (
+            not isinstance(item, bool)
+            and (item == number if isinstance(item, int | float) else item == text)
         )
+    if isinstance(value, types.SigmaBool):
+        flag, word = value.boolean, str(value.boolean).lower()
+        return lambda item: item is flag or (isinstance(item, str) and lower(item) == word)
     if isinstance(value, types.SigmaRegularExpression):
         flags = re.RegexFlag(0)
-        for flag in value.flags:
-            flags |= value.sigma_to_python_flags[flag]
-        return isinstance(item, str) and re.search(str(value.regexp), item, flags) is not None
+        for each in value.flags:
+            flags |= value.sigma_to_python_flags[each]
+        expression = re.compile(str(value.regexp), flags)
+        return lambda item: isinstance(item, str) and expression.search(item) is not None
     if isinstance(value, types.SigmaCIDRExpression):
-        try:
-            return isinstance(item, str) and ipaddress.ip_address(item) in value.network
-        except ValueError:
-            return False
+        network = value.network
+        return lambda item: (address := read_address(item)) is not None and address in network
     assert isinstance(value, types.SigmaCompareExpression)
-    number = read_number(item)
+    operator, limit = value.op.name, value.number.number
+    return lambda item: compare(read_number(item), operator, limit)
+
+
+def compare(number: float | None, operator: str, limit: float) -> bool:
     if number is None:
         return False
-    limit = value.number.number
-    compared = {
+    return {
         "LT": number < limit,
         "LTE": number <= limit,
         "GT": number > limit,
         "GTE": number >= limit,
-    }
-    return compared[value.op.name]
+    }[operator]
 
 
-def string_holds(item: Any, value: types.SigmaString) -> bool:
+def string_test(value: types.SigmaString) -> Callable[[Any], bool]:
     special = any(not isinstance(part, str) for part in value.s)
     if value.s and all(part == types.SpecialChars.WILDCARD_MULTI for part in value.s):
-        return True
-    if isinstance(item, str):
-        return pattern(value).fullmatch(item if cased(value) else lower(item)) is not None
-    if special:
-        return False
+        return lambda _: True
+    found, exact = pattern(value), cased(value)
     text = "".join(str(part) for part in value.s)
-    if isinstance(item, bool):
-        return lower(text) == str(item).lower()
     number = re.fullmatch(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?", text)
-    return number is not None and float(text) == item
+
+    def test(item: Any) -> bool:
+        if isinstance(item, str):
+            return found.fullmatch(item if exact else lower(item)) is not None
+        if special:
+            return False
+        if isinstance(item, bool):
+            return lower(text) == str(item).lower()
+        return number is not None and float(text) == item
+
+    return test
 
 
 def cased(value: types.SigmaString) -> bool:
@@ -159,18 +207,26 @@ def pattern(value: types.SigmaString) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-def keyword_holds(value: Any, event: Event) -> bool:
+def keyword_test(value: Any) -> Test:
+    """A value that may stand anywhere in the event."""
     if isinstance(value, types.SigmaExpansion):
-        return any(keyword_holds(item, event) for item in value.values)
+        return either([keyword_test(item) for item in value.values])
     if isinstance(value, types.SigmaRegularExpression):
-        return any(value_holds(text, value) for text in texts_of(event))
+        test = value_test(value)
+        return lambda view: any(test(text) for text in view.all_texts())
     if isinstance(value, types.SigmaNumber):
-        return any(str(value.number) in text for text in texts_of(event))
-    found = pattern(value)
-    return any(found.search(text if cased(value) else lower(text)) for text in texts_of(event))
+        number = str(value.number)
+        return lambda view: any(number in text for text in view.all_texts())
+    found, exact = pattern(value), cased(value)
+    return lambda view: any(
+        found.search(text if exact else lower(text)) for text in view.all_texts()
+    )
 
 
+@cache
 def lower(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     return "".join("i" if c == "\u0130" else c.lower() for c in text)
 
 
@@ -187,5 +243,12 @@ def read_number(item: Any) -> float | None:
 def read_time(item: Any) -> datetime | None:
     try:
         return datetime.fromisoformat(item) if isinstance(item, str) else None
+    except ValueError:
+        return None
+
+
+def read_address(item: Any) -> Any:
+    try:
+        return ipaddress.ip_address(item) if isinstance(item, str) else None
     except ValueError:
         return None
