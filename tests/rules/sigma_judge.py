@@ -1,7 +1,7 @@
 """What a Sigma rule says of an event, evaluated in plain Python over pySigma's parse tree.
 
-Written apart from the importer: it knows nothing of expressions. A rule is prepared once, as functions
-of a `View`, which finds and folds the values of an event at most once.
+Written apart from the importer: it knows nothing of expressions. A rule is prepared once, as
+functions of a `View`, which finds the values of an event at most once.
 """
 
 import ipaddress

@@ -477,10 +477,11 @@ class Writer:
         if kinds <= {"string", "boolean", "span"}:
             if "boolean" in kinds and operator != "=":
                 return self.false(left, right)
-            first = str(left.sql)
+            first, second = str(left.sql), str(right.sql)
             if "string" in kinds and operator != "=":
-                first = self.scope.dialect.ordered(first)
-            return f"({first} {operator} {right.sql})"
+                ordered = self.scope.dialect.ordered
+                first, second = ordered(first), ordered(second)
+            return f"({first} {operator} {second})"
         raise ExpressionError(
             f"the types of {shown(left)} and {shown(right)} are not known; say them with `columns`"
         )
