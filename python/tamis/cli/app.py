@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from tamis._tamis import __version__
-from tamis.cli import check, explain, match, serve, top
+from tamis.cli import check, explain, match, serve, test, top
 from tamis.cli.lab import compare as lab_compare
 from tamis.cli.lab import draw as lab_draw
 from tamis.cli.lab import generate as lab_generate
@@ -32,6 +32,7 @@ app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
 app.command(top.top, usage=top.USAGE, help_epilogue=top.EXAMPLES)
 app.command(explain.explain, usage=explain.USAGE, help_epilogue=explain.EXAMPLES)
+app.command(test.run_examples, name="test", usage=test.USAGE, help_epilogue=test.EXAMPLES)
 app.command(serve.serve, usage=serve.USAGE, help_epilogue=serve.EXAMPLES)
 
 foreign = App(

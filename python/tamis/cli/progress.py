@@ -48,6 +48,19 @@ def progress(source: Source, doing: str, *, writes: bool) -> Iterator[Callable[[
         yield show
 
 
+@contextmanager
+def counting(doing: str) -> Iterator[Callable[[int], None]]:
+    """Show on standard error how many items were read, of which nobody knows the number."""
+    if not _is_terminal(sys.stderr):
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.status import Status
+
+    with Status(doing, console=Console(stderr=True)) as status:
+        yield lambda count: status.update(f"{doing}: {count}")
+
+
 def _is_terminal(stream: object) -> bool:
     isatty = getattr(stream, "isatty", None)
     return isatty is not None and isatty()

@@ -15,12 +15,14 @@ Each module reads one rule language and returns ordinary expressions; none knows
 >>> index.match({"source": "aws.ec2", "detail": {"state": "stopped"}})
 ['stopped']
 
+`tamis.rules.examples` runs the example events that rules carry: what must match, and what must not.
+
 What a language cannot say exactly in Tamis is refused with the reason, never approximated. `read`
 functions take many rules and collect what they refuse in `ReadRules.refused`; `parse` functions
 take one condition and raise `RuleError`.
 """
 
-from tamis.rules import eventbridge, mongo, sigma, sql
+from tamis.rules import eventbridge, examples, mongo, sigma, sql
 from tamis.rules.result import ReadRules, Refused, RuleError, RuleSubscription
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "RuleError",
     "RuleSubscription",
     "eventbridge",
+    "examples",
     "mongo",
     "sigma",
     "sql",

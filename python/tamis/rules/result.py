@@ -48,10 +48,12 @@ class ReadRules:
     Attributes:
         subscriptions: What was read; pass it to `Index.add_many`.
         refused: What was not, each with its reason. One bad rule costs no other.
+        examples: By the ids of rules that carry example events: these as written, file and line.
     """
 
     subscriptions: list[RuleSubscription] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    examples: dict[str, tuple[Any, str | None, int]] = field(default_factory=dict, repr=False)
     _lines: dict[str, str] = field(default_factory=dict, repr=False)
 
     def take(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis._tamis import Expression
 from tamis.rules import files
-from tamis.rules.result import ReadRules, RuleError
+from tamis.rules.result import ReadRules, Refused, RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from sigma.processing.pipeline import ProcessingPipeline
     from sigma.rule import SigmaRule
 
-__all__ = ["convert", "read"]
+    from tamis.rules.examples import Tests
+
+__all__ = ["convert", "read", "read_tests"]
 
 
 def read(
@@ -62,6 +64,34 @@ def read(
     else:
         _read_file(path, documents, applied, read)
     return read
+
+
+def read_tests(
+    source: str | Path, *, pipeline: "str | Path | ProcessingPipeline | None" = None
+) -> "Tests":
+    """Read rules with the example events that they carry in the attribute `tests`.
+
+    It has two members, `match` and `not_match`: lists of events that must match the rule, and that
+    must not.
+
+    Raises:
+        RuleError: As for `read`.
+    """
+    from tamis.rules import examples
+
+    found = read(source, pipeline=pipeline)
+    tests = examples.Tests(refused=list(found.refused), missing="false")
+    for rule in found.subscriptions:
+        written, file, line = found.examples.get(rule.id, ({}, None, 1))
+        try:
+            if not isinstance(written, dict) or set(written) - {"match", "not_match"}:
+                raise RuleError("`tests` has the members `match` and `not_match`")
+            given = examples.read_examples(written)
+        except RuleError as error:
+            tests.refused.append(Refused(rule.id, file, line, str(error)))
+        else:
+            tests.rules.append(examples.TestedRule(rule.id, rule.expression, given, file, line))
+    return tests
 
 
 def convert(rule: "SigmaRule") -> Expression:

@@ -14,12 +14,11 @@ from sigma.processing.pipeline import ProcessingPipeline
 from sigma.rule import SigmaRule
 
 from tamis._tamis import Expression
-from tamis.rules import files
+from tamis.rules import files, yaml_input
 from tamis.rules.result import ReadRules, RuleError, one_line
 from tamis.rules.sigma.conditions import rule_text
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DEPTH = 50
 
 
 def find_pipeline(pipeline: str | Path | ProcessingPipeline | None) -> ProcessingPipeline | None:
@@ -72,7 +71,7 @@ def read_text(
 
 def _documents(text: str) -> Iterator[tuple[int, Any]]:
     """The documents of a text with the lines they begin at."""
-    _check_depth(text)
+    yaml_input.check_depth(text)
     loader = _LOADER(text)
     try:
         while loader.check_node():
@@ -80,18 +79,6 @@ def _documents(text: str) -> Iterator[tuple[int, Any]]:
             yield node.start_mark.line + 1, loader.construct_document(node)
     finally:
         loader.dispose()
-
-
-def _check_depth(text: str) -> None:
-    """Refuse deep nesting before it is composed, which takes the C stack."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_LOADER):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > _DEPTH:
-                raise ValueError(f"nested deeper than {_DEPTH} levels")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
 
 
 def _grouped(documents: list[tuple[int, Any]]) -> Iterator[tuple[int, list[Any]]]:
@@ -132,6 +119,9 @@ def _take(
             raise RuleError(one_line(str(error)) or type(error).__name__) from error
 
     read.take(identifier, expression, _metadata(rule, file), file=file, line=line)
+    tests = (rule.custom_attributes or {}).get("tests")
+    if tests is not None:
+        read.examples.setdefault(identifier, (tests, file, line))
 
 
 def _identifier(rule: Any) -> str | None:
