@@ -127,10 +127,10 @@ def refers(item: Any, other: Any, value: Any) -> bool:
     if not (isinstance(item, str) and isinstance(other, str)):
         plain = not value.starts_with and not value.ends_with
         return plain and type(item) is type(other) and bool(item == other)
-    item, other = lower(item), lower(other)
+    folded, wanted = lower(item), lower(other)
     if value.starts_with:
-        return item.startswith(other)
-    return item.endswith(other) if value.ends_with else item == other
+        return folded.startswith(wanted)
+    return folded.endswith(wanted) if value.ends_with else folded == wanted
 
 
 def value_test(value: Any) -> Callable[[Any], bool]:
