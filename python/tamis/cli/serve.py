@@ -32,6 +32,7 @@ def serve(
     port: Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65535))] = 8080,
     tokens: Path | None = None,
     poll: _Seconds = 1.0,
+    fold: _Positive = 100_000,
     timeout: _Seconds = 1.0,
     max_body: _Positive = 16 << 20,
     max_batch: _Positive = 10_000,
@@ -55,6 +56,7 @@ def serve(
         tokens: A file with lines of `read NAME TOKEN` or `write NAME TOKEN`; by default the
             environment's TAMIS_TOKENS.
         poll: Seconds between two looks for another version.
+        fold: With `--own`, the changes after which the index is saved and its log begins anew.
         timeout: Seconds that matching one event may take.
         max_body: Bytes of a request's body.
         max_batch: Events of a list, or subscriptions of a bulk change.
@@ -79,6 +81,7 @@ def serve(
         port=port,
         tokens=given,
         poll=poll,
+        fold=fold,
         threads=threads or Settings.threads,
         log_requests=log_requests,
         copy=copy,

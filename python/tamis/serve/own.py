@@ -8,6 +8,7 @@ does, so it does not matter that a save may contain changes which the log has, t
 
 import asyncio
 import fcntl
+import gc
 import os
 import queue
 import threading
@@ -29,7 +30,7 @@ from tamis.serve.settings import Settings
 from tamis.serve.source import Change, Source
 
 _GROUP = 1_000  # changes that wait for the disk together
-_REPLAYED = 200_000  # subscriptions that are added together on start
+_REPLAYED = 1_000_000  # subscriptions that are added together on start
 
 
 @dataclass(slots=True)
@@ -70,13 +71,18 @@ class Own(Source):
         began = perf_counter()
         self._changes = ChangeLog(self._folder / "changes")
         found = Read()
+        collecting = gc.isenabled()
         try:
             self._index = _open(self._folder, copy=settings.copy)
+            gc.disable()  # a million changes are no garbage, and looking at them takes seconds
             count = self._replay(found)
         except BaseException:
             self._changes.close()
             os.close(self._lock)
             raise
+        finally:
+            if collecting:
+                gc.enable()
         self._number = found.last
         self.held = Held(self._index, str(self._number))
         self._log.write(
@@ -94,26 +100,37 @@ class Own(Source):
         if not self._changes.files():
             self._changes.begin(1)
             return 0
-        count = in_last = 0
-        waiting: list[Entry] = []
+        count = 0
+        pending = Pending()
         last: list[Entry] = []
         for group in self._changes.read(found):
             void = {number for entry in group for number in entry.voids}
-            waiting += [entry for entry in last if entry.number not in void]
-            if sum(len(entry.puts) + len(entry.removes) for entry in waiting) > _REPLAYED:
-                _apply_all(self._index, waiting, self._folder)
-                waiting = []
+            pending.take(entry for entry in last if entry.number not in void)
+            if len(pending.puts) > _REPLAYED:
+                self._apply(pending)
+                pending = Pending()
             last = group
             count += len(group)
-        _apply_all(self._index, waiting, self._folder)
+        self._apply(pending)
         # Nobody was told of changes in the last group that turn out not to be possible.
         void = {entry.number for entry, _ in apply(self._index, last)}
-        in_last = found.last - self._changes.files()[-1][0] + 1
-        self._changes.resume(in_last)
+        self._changes.resume(found.last - self._changes.files()[-1][0] + 1)
         if void:
             found.last += 1
             self._changes.append([Entry(found.last, [], [], sorted(void))])
         return count
+
+    def _apply(self, pending: "Pending") -> None:
+        """Apply changes of which clients were told, so that they must be possible."""
+        try:
+            pending.apply(self._index)
+        except TamisError as error:
+            number = pending.numbers[error.item or 0]
+            message = (
+                f"{self._folder}: change {number} of the log cannot be applied: {error.message}. "
+                "Was it written by another version of Tamis?"
+            )
+            raise StorageError(message, path=str(self._folder)) from error
 
     def start(self, publish: Callable[[Held], None]) -> None:
         """Begin to accept changes."""
@@ -254,21 +271,46 @@ class Own(Source):
         self._log.write("info", "fold", changes=first - 1, seconds=seconds)
 
 
-def apply(index: Index, entries: Iterable[Entry]) -> list[tuple[Entry, TamisError]]:
+class Pending:
+    """What is left to do of changes: later ones make earlier ones superfluous."""
+
+    def __init__(self) -> None:
+        self.puts: dict[str | int, tuple[int, dict[str, Any]]] = {}
+        self._removes: dict[str | int, None] = {}
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the changes that put something, in the order in which it is added."""
+        return [number for number, _ in self.puts.values()]
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        """Take changes, in their order."""
+        puts, removes = self.puts, self._removes
+        for entry in entries:
+            for put in entry.puts:
+                id = put["id"]
+                puts.pop(id, None)  # the order is that of the last time something was put
+                puts[id] = entry.number, put
+                removes.pop(id, None)
+            for id in entry.removes:
+                puts.pop(id, None)
+                removes[id] = None
+
+    def apply(self, index: Index) -> None:
+        """Make the changes.
+
+        Raises:
+            TamisError: One is not possible, and nothing is added.
+        """
+        _change(index, [put for _, put in self.puts.values()], self._removes)
+
+
+def apply(index: Index, entries: list[Entry]) -> list[tuple[Entry, TamisError]]:
     """Apply changes to an index; returns those that are not possible, which change nothing."""
-    entries = list(entries)
-    puts: dict[str | int, dict[str, Any]] = {}
-    removes: dict[str | int, None] = {}
-    for entry in entries:
-        for put in entry.puts:
-            puts.pop(put["id"], None)  # the order is that of the last time something was put
-            puts[put["id"]] = put
-            removes.pop(put["id"], None)
-        for id in entry.removes:
-            puts.pop(id, None)
-            removes[id] = None
+    pending = Pending()
+    pending.take(entries)
     try:
-        _change(index, list(puts.values()), removes)
+        pending.apply(index)
     except TamisError as error:
         if len(entries) == 1:
             return [(entries[0], error)]
@@ -284,17 +326,6 @@ def _change(index: Index, puts: list[dict[str, Any]], removes: Iterable[str | in
     for id in removes:
         if id in index:
             index.remove(id)
-
-
-def _apply_all(index: Index, entries: list[Entry], folder: Path) -> None:
-    failed = apply(index, entries)
-    if failed:
-        entry, error = failed[0]
-        message = (
-            f"{folder}: change {entry.number} of the log cannot be applied: {error}. Was it "
-            "written by another version of Tamis?"
-        )
-        raise StorageError(message, path=str(folder))
 
 
 def _open(folder: Path, *, copy: bool) -> Index:

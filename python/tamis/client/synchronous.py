@@ -1,0 +1,170 @@
+"""The client that waits."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, TypeVar
+
+import httpx
+
+from tamis.client import calls
+from tamis.client.answers import Answer, Changed, Checked, Explained, Failed, Id, Page, Ranked
+
+T = TypeVar("T")
+
+
+class Client:
+    """A client of a server; one for many requests, from any thread.
+
+    Args:
+        url: Where the server is.
+        token: What it asks for.
+        timeout: Seconds to wait for an answer.
+        options: More arguments of `httpx.Client`, such as `verify`.
+    """
+
+    def __init__(
+        self, url: str, *, token: str | None = None, timeout: float = 30.0, **options: Any
+    ) -> None:
+        headers = calls.headers(token)
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, **options)
+
+    def match(self, event: object, *, now: str | None = None) -> Answer:
+        """What an event matches.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            now: The moment that `now()` is; the server's clock if not given.
+        """
+        return self._send(calls.match(event, now))
+
+    def top(
+        self,
+        event: object,
+        n: int = 10,
+        *,
+        weights: Mapping[str, Any] | None = None,
+        now: str | None = None,
+    ) -> Ranked:
+        """What an event matches best, with scores, best first.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            n: How many at most.
+            weights: What the event gives attributes, or values of them, instead of 1.
+            now: The moment that `now()` is.
+        """
+        return self._send(calls.top(event, n, weights, now))
+
+    def explain(self, event: object, *ids: Id, now: str | None = None) -> list[Explained]:
+        """Why subscriptions match an event, or not.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            ids: Which; by default those that match, ten at most.
+            now: The moment that `now()` is.
+        """
+        return self._send(calls.explain(event, ids, now))
+
+    def check(self, expression: str) -> Checked:
+        """Whether an expression is valid, and its canonical form."""
+        return self._send(calls.check(expression))
+
+    def get(self, id: Id) -> dict[str, Any]:
+        """What is known about a subscription."""
+        return self._send(calls.get(id))
+
+    def put(
+        self,
+        id: Id,
+        expression: str,
+        *,
+        metadata: object = None,
+        weights: Mapping[str, Any] | None = None,
+        boost: float | None = None,
+    ) -> str:
+        """Add a subscription, or replace it; it is on the server's disk afterwards.
+
+        Returns:
+            The version that has it.
+        """
+        return self._send(calls.put(id, expression, metadata, weights, boost))
+
+    def remove(self, id: Id) -> str:
+        """Remove a subscription; returns the version without it."""
+        return self._send(calls.remove(id))
+
+    def change(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        on_error: Literal["raise", "collect"] = "raise",
+    ) -> Changed:
+        """Add, replace and remove many at once.
+
+        Args:
+            items: Objects with `id` and `expression`, or with `id` and `deleted`.
+            on_error: `raise`: all are valid or nothing changes; `collect`: the valid ones count.
+        """
+        return self._send(calls.change(items, on_error))
+
+    def page(
+        self,
+        limit: int = 100,
+        *,
+        after: str | None = None,
+        where: str | None = None,
+        text: str | None = None,
+    ) -> Page:
+        """Some of the subscriptions, in insertion order.
+
+        Args:
+            limit: How many at most.
+            after: Where they begin: what the page before called `next`.
+            where: An expression over their metadata.
+            text: What their ids or expressions contain, in any case.
+        """
+        return self._send(calls.page(limit, after, where, text))
+
+    def stats(self) -> dict[str, Any]:
+        """What is served, and how busy the server is."""
+        return self._send(calls.stats())
+
+    def match_batch(
+        self, events: Iterable[object], *, now: str | None = None
+    ) -> Iterator[list[Id] | Failed]:
+        """What each event matches, in their order; a `Failed` for one that cannot be read.
+
+        Args:
+            events: As many as there are; they are sent a thousand at a time.
+            now: The moment that `now()` is.
+        """
+        for batch in calls.batches(events):
+            yield from self._send(calls.match_batch(batch, now))
+
+    def stream(self, where: str | None = None) -> Iterator[dict[str, Any]]:
+        """Matches as they happen, each with `time`, `event`, `matches` and `version`.
+
+        Args:
+            where: An expression over them, such as `matches = 'a' and event.age > 20`.
+        """
+        params = {} if where is None else {"where": where}
+        with self._http.stream("GET", "/stream", params=params, timeout=None) as response:
+            if not response.is_success:
+                response.read()
+                calls.stats().answer(response)
+            for line in response.iter_lines():
+                told = calls.happening(line)
+                if told is not None:
+                    yield told
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _send(self, call: calls.Call[T]) -> T:
+        return call.answer(self._http.send(call.request(self._http)))
