@@ -29,7 +29,7 @@ fuzz: NEEDS += nightly
 .NOTPARALLEL:
 .SILENT:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust pipeline check lint types docs format licenses fuzz bench bench-full peers clean require build
+.PHONY: help demo test test-rust pipeline serve console check lint types docs format licenses fuzz bench bench-full peers clean require build
 
 help: ## list the targets
 	awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,14 @@ test-rust: require $(BIN)/python ## run the Rust tests alone; needs no Java
 
 pipeline: require build $(VENV)/.extra-spark $(VENV)/.extra-connect ## the long tests of the Spark pipeline: kills, Kafka, a cluster
 	TAMIS_LONG=1 $(BIN)/pytest -q --durations 15 tests/spark
+
+serve: require build $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra-dev ## the long tests of the server: kills, attacks, 10,000 connections
+	TAMIS_LONG=1 $(BIN)/pytest -q --durations 15 tests/serve
+
+console: require build $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra-console ## test the console in a real browser, headless; skipped where there is no Chromium
+	mkdir -p build/console
+	cd build/console && npm pack --silent axe-core@4 > /dev/null && tar xzf axe-core-4*.tgz package/axe.min.js
+	TAMIS_CONSOLE=$(CURDIR)/build/console $(BIN)/pytest -q -rs tests/serve/test_console.py
 
 check: require lint types test docs ## everything that must pass before a merge
 

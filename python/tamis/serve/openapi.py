@@ -249,6 +249,17 @@ def document(version: str) -> dict[str, Any]:
                 )
             },
             "/stats": {"get": _operation("How busy is it?", {"type": "object"})},
+            "/findings": {
+                "get": _operation(
+                    "What may be a mistake?",
+                    _object(
+                        findings={"type": "array", "items": {"type": "object"}},
+                        examined={"type": "integer"},
+                        total={"type": "integer"},
+                        version=_VERSION,
+                    ),
+                )
+            },
             "/metrics": {"get": _operation("Figures for Prometheus.", text, type="text/plain")},
             "/healthz": {
                 "get": _operation("Is it alive?", _object(alive={"type": "boolean"}), secured=False)

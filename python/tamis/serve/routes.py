@@ -1,5 +1,6 @@
 """What does each path do?"""
 
+from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -12,12 +13,17 @@ from tamis.serve.app import Handler, Service
 from tamis.serve.changes import delete_subscription, post_subscriptions, put_subscription
 from tamis.serve.encoding import decode
 from tamis.serve.events import answer
+from tamis.serve.findings import find
 from tamis.serve.listing import Wanted, page
 from tamis.serve.openapi import document
 from tamis.serve.problem import ClientGoneError, RequestError, bad_request
 from tamis.serve.request import Request, number, one
 from tamis.serve.response import Response, json_response, start
 
+_POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    b"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _HEARTBEAT = 15.0  # seconds after which a silent stream says that it is there
 
 
@@ -158,6 +164,13 @@ def _never(service: Service, hits: dict[str | int, int], most: int) -> list[str 
     return found
 
 
+async def findings(service: Service, request: Request) -> Response:
+    """What about the subscriptions may be a mistake?"""
+    request.parameters()
+    seen = service.metrics
+    return json_response(await service.work(find, service.held, seen.hits.copy(), seen.events))
+
+
 async def metrics(service: Service, request: Request) -> Response:
     """The figures that Prometheus collects."""
     request.parameters()
@@ -199,6 +212,21 @@ async def openapi(_: Service, request: Request) -> Response:
     return json_response(document(__version__))
 
 
+def _file(name: str, type: bytes) -> Handler:
+    content = files("tamis.serve").joinpath("console", name).read_bytes()
+    headers = [
+        (b"content-security-policy", _POLICY),
+        (b"referrer-policy", b"no-referrer"),
+        (b"x-frame-options", b"DENY"),
+    ]
+
+    async def send_file(_: Service, request: Request) -> Response:
+        request.parameters()
+        return Response(200, content, type, headers)
+
+    return send_file
+
+
 def routes() -> dict[tuple[str, str], tuple[Handler, auth.Scope | None]]:
     """What each method of each path does, and what a token must allow for it."""
     return {
@@ -213,8 +241,12 @@ def routes() -> dict[tuple[str, str], tuple[Handler, auth.Scope | None]]:
         ("DELETE", "/subscriptions/{id}"): (delete_subscription, "write"),
         ("GET", "/stream"): (stream, "read"),
         ("GET", "/stats"): (stats, "read"),
+        ("GET", "/findings"): (findings, "read"),
         ("GET", "/metrics"): (metrics, "read"),
         ("GET", "/healthz"): (healthz, None),
         ("GET", "/readyz"): (readyz, None),
         ("GET", "/openapi.json"): (openapi, None),
+        ("GET", "/"): (_file("index.html", b"text/html; charset=utf-8"), None),
+        ("GET", "/console.js"): (_file("console.js", b"text/javascript; charset=utf-8"), None),
+        ("GET", "/console.css"): (_file("console.css", b"text/css; charset=utf-8"), None),
     }
