@@ -96,7 +96,7 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \
 	done
 
-bench: require build $(VENV)/.extra-lab ## the papers' figures and the engine beside its references, scaled down
+bench: require build $(VENV)/.extra-lab $(VENV)/.extra-serve ## the papers' figures and the engine beside its references, scaled down
 	$(BIN)/tamis lab run all --scale small --records build/record
 	$(BIN)/tamis lab draw --scale small --records build/record --out build/lab/small
 	$(BIN)/tamis lab report build/lab/small/report.html --scale small --records build/record
@@ -104,6 +104,7 @@ bench: require build $(VENV)/.extra-lab ## the papers' figures and the engine be
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
 	cargo run --locked --release --quiet -p tamis-lab --bin values -- 100000
+	if command -v wrk > /dev/null; then $(BIN)/python benchmarks/serve.py; else echo "-- no wrk: the server is not measured"; fi
 
 bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything at full scale: also millions of expressions, the language, XML, Spark
 	$(BIN)/tamis lab run all $(MILLIONS)
