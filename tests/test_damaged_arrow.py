@@ -260,6 +260,15 @@ def test_structures_that_are_wrong(index: Index, column: Any, change: Any) -> No
     assert caught.value.item is None
 
 
+def test_a_sparse_union_whose_child_is_too_short() -> None:
+    union = pa.UnionArray.from_sparse(pa.array([0] * 3, pa.int8()), [TEXTS])
+    index = Index()
+    index.add("x", "b = 1")
+    assert index.match_batch(Crafted(union, lambda _: None)).num_rows == 0
+    with pytest.raises(EventError, match="fewer rows"):
+        index.match_batch(Crafted(union, shorten_child))
+
+
 def test_a_last_offset_that_is_negative(index: Index) -> None:
     offsets = bytearray(struct.pack("<3i", 0, 1, 2))
     array = pa.Array.from_buffers(

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::{RecordBatch, RecordBatchOptions, StructArray};
 use arrow_data::{ArrayData, layout};
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef, UnionMode};
 
 /// How deep types may be nested.
 const DEPTH: usize = 256;
@@ -133,7 +133,7 @@ fn check_sizes(data: &ArrayData) -> Result<(), String> {
         |what: &str| Err(format!("the Arrow data is damaged: an array of {} {what}", data.data_type()));
     let rows = data.len() + data.offset();
     let needed = match data.data_type() {
-        DataType::Struct(_) => rows,
+        DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => rows,
         DataType::FixedSizeList(_, size) => {
             let Ok(size) = usize::try_from(*size) else { return wrong("has lists of a negative size") };
             let Some(needed) = rows.checked_mul(size) else { return wrong("has lists beyond all memory") };
