@@ -1,10 +1,7 @@
 //! Batches of events that come as Arrow data, and leave as Arrow data.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
 use arrow_array::RecordBatch;
-use pyo3::exceptions::{PyImportError, PyRuntimeError};
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
 use tamis::{ArrowEvents, ArrowMatches, Batching, Evaluation, Limits, OnError};
@@ -12,10 +9,8 @@ use tamis::{ArrowEvents, ArrowMatches, Batching, Evaluation, Limits, OnError};
 use crate::batch::{Ask, Asked};
 use crate::error;
 use crate::import::Batches;
+use crate::interrupt::interruptible;
 use crate::refused::Refusals;
-
-/// How often a long match looks whether it was interrupted.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The matches of all batches as one table of rows and ids, and of scores and ranks where the best
 /// are asked for.
@@ -86,37 +81,4 @@ pub fn each_batch<'py>(
         }
     })?;
     refusals.finish(table)
-}
-
-/// Runs `work` without the interpreter's lock, in a thread beside one that looks for interrupts.
-pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().spawn_scoped(scope, || work(&stop));
-        let worker = worker.map_err(|error| {
-            PyRuntimeError::new_err(format!(
-                "a batch is matched by a thread, which could not be started: {error}"
-            ))
-        })?;
-        let mut interrupted = Ok(());
-        while !py.detach(|| {
-            let started = std::time::Instant::now();
-            while !worker.is_finished() && started.elapsed() < PATIENCE {
-                std::thread::park_timeout(Duration::from_micros(200));
-            }
-            worker.is_finished()
-        }) {
-            interrupted = py.check_signals();
-            if interrupted.is_err() {
-                stop.store(true, Ordering::Relaxed);
-                break;
-            }
-        }
-        let result = py.detach(|| worker.join());
-        interrupted?;
-        match result {
-            Ok(result) => Ok(result),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
 }

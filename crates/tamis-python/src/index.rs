@@ -15,13 +15,13 @@ use tamis::{
     Timestamp,
 };
 
-use crate::arrow::interruptible;
 use crate::batch::{Ask, Asked};
 use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
 use crate::hierarchy;
 use crate::id;
+use crate::interrupt::interruptible;
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;

@@ -16,6 +16,7 @@ mod id;
 mod import;
 mod index;
 mod interface;
+mod interrupt;
 mod items;
 mod lab;
 mod limits;

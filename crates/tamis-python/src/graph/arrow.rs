@@ -9,6 +9,7 @@ use super::{Graph, find};
 use crate::arrow;
 use crate::error;
 use crate::index::read_now;
+use crate::interrupt::interruptible;
 
 impl Graph {
     /// The nodes that the rows of Arrow data reach, from one source or from that which a column names.
@@ -44,7 +45,7 @@ impl Graph {
             let search = |stop: &_| {
                 snapshot.match_arrow(&events, first, &starts, strategy, sinks_only, limits, on_error, stop)
             };
-            arrow::interruptible(py, search)?.map_err(|error| error::raise(py, &error))
+            interruptible(py, search)?.map_err(|error| error::raise(py, &error))
         })
     }
 }

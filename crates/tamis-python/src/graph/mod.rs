@@ -18,13 +18,13 @@ use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
 use tamis::{Event, IdRef, OpenOptions};
 
-use crate::arrow::interruptible;
 use crate::error;
 use crate::event;
 use crate::expression::Expression;
 use crate::id;
 use crate::import::is_arrow;
 use crate::index::{PATIENCE, STOPPABLE, read_missing, read_now, read_zone, write_missing};
+use crate::interrupt::abandonable;
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::rank;
@@ -42,7 +42,7 @@ thread_local! {
 /// A graph of nodes and edges with expressions, which can be searched while it changes.
 #[pyclass(module = "tamis", frozen, subclass)]
 pub struct Graph {
-    graph: graph::Graph,
+    graph: Arc<graph::Graph>,
 }
 
 #[pymethods]
@@ -66,7 +66,7 @@ impl Graph {
                 .detach(|| graph::Graph::open(&path, limits, options))
                 .map_err(|error| error::raise(py, &error))?,
         };
-        Ok(Graph { graph })
+        Ok(Graph { graph: Arc::new(graph) })
     }
 
     /// Add a node, or replace the expression of one that is there.
@@ -123,9 +123,10 @@ impl Graph {
                 .map_err(|failure| error::at_item(py, failure, position, &subject("edge", &edge)))?;
         }
         let many = batch.len() > STOPPABLE;
-        let add = |stop: &AtomicBool| self.graph.add_batch_until(batch, stop);
+        let graph = Arc::clone(&self.graph);
+        let add = move |stop: &AtomicBool| graph.add_batch_until(batch, stop);
         let added = match many {
-            true => interruptible(py, add)?,
+            true => abandonable(py, add)?,
             false => py.detach(|| add(&AtomicBool::new(false))),
         };
         added.map_err(|error| error::raise(py, &error))

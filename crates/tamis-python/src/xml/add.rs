@@ -1,17 +1,18 @@
 //! Filters on their way in: what Python gives, and the engine that reads it without the interpreter's lock.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyMapping, PyString};
-use tamis::xml::{FilterSubscription, Limits, Variable, XPath};
+use tamis::xml::{Filter, FilterSubscription, Limits, Variable, XPath};
 
-use crate::arrow::interruptible;
 use crate::error;
 use crate::id;
 use crate::index::STOPPABLE;
+use crate::interrupt::abandonable;
 use crate::items;
 
 /// So many bytes of filters are added at once without looking for interrupts.
@@ -61,7 +62,7 @@ impl Written {
     }
 }
 
-pub fn add_one(py: Python<'_>, filter: &tamis::xml::Filter, written: Written, names: &Names) -> PyResult<()> {
+pub fn add_one(py: Python<'_>, filter: &Filter, written: Written, names: &Names) -> PyResult<()> {
     let added = py.detach(|| {
         let xpath = names.parse(&written.text, filter.limits())?;
         filter.add_many(vec![FilterSubscription::new(written.id, xpath)])
@@ -69,7 +70,7 @@ pub fn add_one(py: Python<'_>, filter: &tamis::xml::Filter, written: Written, na
     added.map_err(|error| error::raise(py, &error))
 }
 
-pub fn add_many(filter: &tamis::xml::Filter, items: &Bound<'_, PyAny>, names: &Names) -> PyResult<()> {
+pub fn add_many(filter: &Arc<Filter>, items: &Bound<'_, PyAny>, names: Names) -> PyResult<()> {
     let py = items.py();
     let items = items::pairs(items, "add_many takes an iterable of (id, xpath) pairs")?;
     let (mut written, mut bytes) = (Vec::new(), 0);
@@ -88,8 +89,10 @@ pub fn add_many(filter: &tamis::xml::Filter, items: &Bound<'_, PyAny>, names: &N
             }
         }
     }
+    let many = written.len() > STOPPABLE || bytes > STOPPABLE_BYTES;
     let complete = wrong.is_ok();
-    let add = |stop: &AtomicBool| {
+    let filter = Arc::clone(filter);
+    let add = move |stop: &AtomicBool| {
         let mut subscriptions = Vec::with_capacity(written.len());
         for (position, Written { id, text }) in written.iter().enumerate() {
             if stop.load(Ordering::Relaxed) {
@@ -97,7 +100,7 @@ pub fn add_many(filter: &tamis::xml::Filter, items: &Bound<'_, PyAny>, names: &N
             }
             match names.parse(text, filter.limits()) {
                 Ok(xpath) => subscriptions.push(FilterSubscription::new(id.clone(), xpath)),
-                Err(error) => return Err((Some((position, id)), error)),
+                Err(error) => return Err((Some((position, id.clone())), error)),
             }
         }
         if complete {
@@ -106,8 +109,8 @@ pub fn add_many(filter: &tamis::xml::Filter, items: &Bound<'_, PyAny>, names: &N
             Ok(())
         }
     };
-    let added = match written.len() > STOPPABLE || bytes > STOPPABLE_BYTES {
-        true => interruptible(py, add)?,
+    let added = match many {
+        true => abandonable(py, add)?,
         false => py.detach(|| add(&AtomicBool::new(false))),
     };
     added.map_err(|(place, error)| {

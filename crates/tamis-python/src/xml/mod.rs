@@ -70,7 +70,7 @@ impl Filter {
         namespaces: Option<&Bound<'_, PyAny>>,
         variables: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        add::add_many(&self.filter, items, &Names::read(namespaces, variables)?)
+        add::add_many(&self.filter, items, Names::read(namespaces, variables)?)
     }
 
     /// Remove a filter.

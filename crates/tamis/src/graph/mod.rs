@@ -212,6 +212,9 @@ impl Graph {
                     if current.numbers() == 0 { batch.into_draft() } else { batch.onto(current.draft()?) };
                 draft.check()?;
                 let segment = Segment::new(&draft, &current.attributes, self.shared.missing, stop)?;
+                if stop.load(Ordering::Relaxed) {
+                    return Err(Error::Cancelled);
+                }
                 writer.replace(&self.shared, &current, segment, Tail::default());
             }
         }

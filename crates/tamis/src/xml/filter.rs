@@ -6,7 +6,7 @@
 //! leaves the memory of the large segments as it is.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -22,7 +22,7 @@ use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription, Part};
 use super::storage::OpenedPart;
 use super::xpath::XPath;
 use crate::deadline::Deadline;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fork::ForkLock;
 use crate::id::Id;
 
@@ -140,6 +140,7 @@ impl Filter {
             parts.push(part);
             self.merge(&current, parts, live, &mut writer, stop)
         });
+        let parts = if stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { parts };
         match parts {
             Ok(parts) => {
                 let table = &mut writer.subscriptions;
@@ -317,7 +318,6 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     fn ids(filter: &Filter, document: &str) -> Vec<Id> {
         filter.match_bytes(document.as_bytes()).unwrap()

@@ -51,9 +51,6 @@ impl Session<'_> {
         if let Some(declared) = declared {
             self.add_defaults(declared, attributes, inside)?;
         }
-        for attribute in attributes.iter_mut().filter(|attribute| attribute.name == XML_ID) {
-            attribute.tokenised = true;
-        }
         let bound = self.document.reading.bound.len();
         let mut declares = false;
         for attribute in attributes.iter().filter(|attribute| attribute.name.starts_with("xmlns")) {
@@ -68,15 +65,16 @@ impl Session<'_> {
                 continue;
             }
             let name = self.name(attribute.name, false, inside)?;
+            let is_id = attribute.name == XML_ID
+                || declared.is_some_and(|list| list.declared(attribute.name).0 == AttributeType::Id);
+            let written = Written { tokenised: attribute.tokenised || is_id, ..*attribute };
             let value = self.document.values.len() as u32;
-            if let Err(fault) = append_value(attribute, dtd, &mut self.budget, &mut self.document.values) {
+            if let Err(fault) = append_value(&written, dtd, &mut self.budget, &mut self.document.values) {
                 return self.fault(inside, fault);
             }
             let value = (value, self.document.values.len() as u32);
             self.document.push(NodeKind::Attribute, name, value);
-            let declares_id =
-                |declared: &AttributeList| declared.declared(attribute.name).0 == AttributeType::Id;
-            if attribute.name == XML_ID || declared.is_some_and(declares_id) {
+            if is_id {
                 let id = &self.document.values[value.0 as usize..value.1 as usize];
                 self.document.identified.entry(id.into()).or_insert(element);
             }
