@@ -117,6 +117,7 @@ bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything 
 		cargo run --locked --release --quiet -p tamis-lab --bin engine -- $$setting || exit; \
 	done
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/spark.py
 
 peers: require build $(VENV)/.extra-lab ## measure public engines beside ours, in an environment of their own

@@ -91,8 +91,12 @@ def read_many(source: str | Path, key: str, parse: Callable[[Any], Expression]) 
     if not isinstance(rules, dict):
         read.refuse(None, "rules are one JSON object by id, or JSON lines", file=file, line=1)
         return read
+    position, line = 0, 1
     for identifier, rule in rules.items():
-        line = text.count("\n", 0, max(text.find(json.dumps(identifier)), 0)) + 1
+        found = text.find(json.dumps(identifier, ensure_ascii=False), position)
+        if found >= 0:  # keys come in the order of the text
+            line += text.count("\n", position, found)
+            position = found
         read.take(identifier, partial(parse, rule), None, file=file, line=line)
     return read
 

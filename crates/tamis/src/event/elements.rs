@@ -40,6 +40,9 @@ pub(crate) trait ElementSnapshot: Send + Sync + fmt::Debug {
 /// Makes an index for the elements of a list.
 pub(crate) type MakeIndex = fn(Missing, &Limits, &TimeZone) -> Arc<dyn ElementIndex>;
 
+/// How many events are kept for their memory.
+const SPARE: usize = 64;
+
 /// The elements of one list, decoded.
 #[derive(Debug)]
 pub(super) struct ElementList {
@@ -80,19 +83,29 @@ impl Event {
             drop(pin);
             self.element_count = event.element_count;
             events.push(event);
-            decoded?;
+            if decoded.is_err() {
+                self.clear_elements();
+            }
+            return decoded;
         }
         Ok(())
     }
 
     /// Forgets the elements, but not the memory they took.
     pub(super) fn clear_elements(&mut self) {
-        const SPARE: usize = 64;
         self.element_count = 0;
-        for list in self.elements.drain(..) {
+        let lists = std::mem::take(&mut self.elements);
+        self.recycle(lists);
+    }
+
+    /// Drops the snapshots of lists, so that working memory keeps no index alive: it is dropped when its
+    /// thread ends, too late to drop an index.
+    fn recycle(&mut self, mut lists: Vec<ElementList>) {
+        for list in lists.drain(..) {
             let room = SPARE.saturating_sub(self.spare.len());
             self.spare.extend(list.events.into_iter().take(room));
         }
+        self.elements = lists;
     }
 
     /// Adds what the elements of lists satisfy.
@@ -108,7 +121,7 @@ impl Event {
                 done = self.ask_list(list, *asked, settings);
             }
         }
-        self.elements = lists;
+        self.recycle(lists);
         done
     }
 
