@@ -356,3 +356,36 @@ def test_replacing_for_long_stays_compact() -> None:
     assert stats["subscriptions"] == 5_000
     assert stats["removed"] <= 2 * 5_000 + 2_048
     assert index.match({"a": 100}) == [97]
+
+
+def test_a_thread_that_ends_last_lets_an_index_go() -> None:
+    """Working memory keeps no index alive: a thread drops it last, too late to drop an index."""
+    code = """
+import threading, tamis
+made = [tamis.Index()]
+made[0].add("a", "any(items, price > 3 and colour = 'red') or y = 1")
+item = {"price": 5, "colour": "red"}
+def use(event, error):
+    try:
+        made[0].match(event)
+    except tamis.EventError:
+        assert error
+    made.clear()
+for event, error in [
+    ({"items": [item]}, False),
+    ({"items": [item], "y": [[1]]}, True),
+    ('{"items": [{"price": 5}], "y": [[1]]}', True),
+    ({"items": [item, {"price": [[1]]}]}, True),
+]:
+    if not made:
+        made.append(tamis.Index())
+        made[0].add("a", "any(items, price > 3 and colour = 'red') or y = 1")
+    thread = threading.Thread(target=use, args=(event, error))
+    thread.start()
+    thread.join()
+print("done")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, "done\n"), ended.stderr[-2000:]

@@ -1,11 +1,13 @@
 """Rules that carry examples: `tamis test` says which are not as they must be, and why."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tamis import rules
 from tamis.cli.app import run
 from tamis.rules import RuleError, examples, sigma
 
@@ -173,3 +175,28 @@ def test_sigma_rules_carry_tests(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "example 2 must not match" in captured.out
     assert "`match` and `not_match`" in captured.err
     assert run(["test", "--from", "sigma", str(tmp_path / "nowhere")]) == 1
+
+
+def test_reading_tells_how_far_it_is(tmp_path: Path) -> None:
+    """Every importer counts what it read and refused; the commands show that on a terminal."""
+    pytest.importorskip("sigma.collection")
+    pytest.importorskip("sqlglot")
+    counts: list[int] = []
+    rules.sigma.read(SIGMA + "---\ntitle: bad\n", progress=counts.append)
+    rules.eventbridge.read('{"a": {"x": ["y"]}, "b": {"x": []}}', progress=counts.append)
+    rules.mongo.read('{"a": {"x": 1}}', progress=counts.append)
+    rules.sql.read('{"a": "x = 1"}', progress=counts.append)
+    assert counts == [1, 2, 1, 2, 1, 1]
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    file = tmp_path / "rules.json"
+    file.write_text('{"a": {"x": 1}}')
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert run(["rules", "read", "--from", "mongo", str(file)]) == 0
+    assert "reading" in terminal.getvalue()

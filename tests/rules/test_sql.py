@@ -1,8 +1,15 @@
 """WHERE clauses of other dialects: what they become, what is refused, and what a database finds."""
 
+import os
+from random import Random
+
 import pytest
 
 import tamis
+from judge import rows
+from judge.language import text
+from judge.sql import SparkSql
+from rules.sql_cases import matching
 from tamis.rules import RuleError, sql
 
 pytest.importorskip("sqlglot")
@@ -20,6 +27,18 @@ READ = [
     ("spark", "a LIKE 'x!_%' ESCAPE '!'", "a like 'x\\_%'"),
     ("duckdb", "a LIKE 'x\\y%'", "a like 'x\\\\y%'"),
     ("spark", "a ILIKE 'X%'", "a ilike 'X%'"),
+    ("spark", "a NOT LIKE 'x%'", "a not like 'x%'"),
+    ("spark", "a NOT ILIKE 'X%'", "a not ilike 'X%'"),
+    ("spark", "a NOT LIKE 'x!_%' ESCAPE '!'", "a not like 'x\\_%'"),
+    ("spark", "a NOT LIKE ANY ('x%', 'y%')", "a not like 'x%' or a not like 'y%'"),
+    ("spark", "a NOT RLIKE '^x'", "not a matches '^x'"),
+    ("spark", "a NOT BETWEEN 1 AND 3", "not a between 1 and 3"),
+    ("spark", "(a > 1) = (b > 2)", "a > 1 xnor b > 2"),
+    ("spark", "(a > 1 OR c) <> b", "(a > 1 or c) xor b"),
+    ("spark", "coalesce(a > 1, false)", "(a > 1) is true"),
+    ("spark", "coalesce(a > 1, true)", "(a > 1) is not false"),
+    ("spark", "(a > 1) IS NULL", "(a > 1) is unknown"),
+    ("spark", "weekday(ts) = 0", "weekday(ts) - 1 = 0"),
     ("spark", "a RLIKE '^x'", "a matches '^x'"),
     ("spark", "a RLIKE '\\\\d'", "a matches '[0-9]'"),
     ("spark", "a IS NULL OR b IS NOT NULL", "a is null or not b is null"),
@@ -100,3 +119,29 @@ def test_read_keeps_the_good_ones() -> None:
     read = sql.read('{"good": "a > 1", "bad": "a >", "other": "b IS NULL", "odd": 3}')
     assert [subscription.id for subscription in read.subscriptions] == ["good", "other"]
     assert [refused.id for refused in read.refused] == ["bad", "odd"]
+
+
+CASES = int(os.environ.get("TAMIS_FUZZ_CASES", "0"))
+SEED = Random().randrange(1 << 32) if CASES else 3
+QUESTIONS, ROWS = (max(CASES // 20, 100), 100) if CASES else (60, 50)
+
+
+def test_conditions_of_spark_mean_what_spark_says() -> None:
+    """The judge writes expressions as Spark's SQL, which the importer reads back."""
+    random, pairs = Random(SEED), 0
+    for zone in rows.ZONES:
+        data = rows.table(random, ROWS)
+        asked, read = [], []
+        for _ in range(QUESTIONS):
+            node = rows.Questions(random).node()
+            try:
+                read.append(sql.parse(SparkSql().node(node), "spark"))
+            except RuleError:
+                continue  # a function that Tamis does not have, or `case`
+            asked.append(tamis.parse(text(node)))
+        wanted = matching(asked, data, zone, "unknown")
+        found = matching(read, data, zone, "unknown")
+        for one, other, ours, theirs in zip(asked, read, wanted, found, strict=True):
+            assert ours == theirs, f"seed {SEED}: {one}\n{other}"
+        pairs += len(read) * ROWS
+    assert pairs > 2 * QUESTIONS * ROWS

@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 
 import longer
 from judge import rows
+from judge.sql import SparkSql
 from rules.sql_cases import Written, matching, table, written
+from tamis.rules import RuleError, sql
 
 from .test_judge import time_zone
 
@@ -52,3 +54,24 @@ def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> N
             assert ours == theirs, f"{each.expression}\n{each.condition}\n{zone} {wrong}"
         pairs += len(good) * data.num_rows
     assert pairs > QUESTIONS * ROWS, refused
+
+
+def test_conditions_that_are_read_find_sparks_own_rows(spark: SparkSession) -> None:
+    random, pairs = Random(SEED), 0
+    for zone in rows.ZONES:
+        data = rows.table(random, ROWS)
+        conditions, read = [], []
+        for _ in range(QUESTIONS):
+            condition = SparkSql().node(rows.Questions(random).node())
+            try:
+                read.append(sql.parse(condition, "spark"))
+            except RuleError:
+                continue
+            conditions.append(condition)
+        found = asked_of_spark(spark, conditions, data, zone)
+        for condition, ours, theirs in zip(
+            conditions, matching(read, data, zone, "unknown"), found, strict=True
+        ):
+            assert ours == theirs, f"{condition}\n{zone}"
+        pairs += len(read) * ROWS
+    assert pairs > QUESTIONS * ROWS

@@ -43,7 +43,13 @@ pub fn decode(
     match json(object)? {
         Some(json) => without_lock(py, json.len(), || event.decode_json(&json, attributes, limits))
             .map_err(|error| error::raise(py, &error)),
-        None => decode_mapping(object, event, attributes, limits),
+        None => {
+            let decoded = decode_mapping(object, event, attributes, limits);
+            if decoded.is_err() {
+                event.clear(); // working memory keeps no index alive
+            }
+            decoded
+        }
     }
 }
 

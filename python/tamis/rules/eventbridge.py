@@ -43,13 +43,13 @@ def parse(pattern: str | bytes | Mapping[str, Any]) -> Expression:
     return Expression.parse(_object(pattern, "the pattern"))
 
 
-def read(source: str | Path) -> ReadRules:
+def read(source: str | Path, *, progress: Callable[[int], None] | None = None) -> ReadRules:
     """Read the patterns of a JSON file or text: an object of patterns by their ids.
 
     One bad pattern costs no other. A file may also hold one pattern per line as
     `{"id": ..., "pattern": {...}}`.
     """
-    return json_input.read_many(source, "pattern", parse)
+    return json_input.read_many(source, "pattern", parse, progress)
 
 
 def _object(pattern: Mapping[str, Any], place: str) -> str:

@@ -72,22 +72,27 @@ def _refuse_constant(constant: str) -> Never:
     raise ValueError(f"{constant} is not a JSON value")
 
 
-def read_many(source: str | Path, key: str, parse: Callable[[Any], Expression]) -> ReadRules:
+def read_many(
+    source: str | Path,
+    key: str,
+    parse: Callable[[Any], Expression],
+    progress: Callable[[int], None] | None = None,
+) -> ReadRules:
     """Read many JSON rules from a file or from text.
 
     The text is one JSON object of rules by id, or JSON lines with the members `id` and `key`.
     """
     text, file = files.read_text(source)
-    read = ReadRules()
+    read = ReadRules(progress=progress)
     try:
         rules = load(text)
     except RuleError as error:
         if "\n" not in text.strip():
             read.refuse(None, str(error), file=file, line=1)
             return read
-        return _read_lines(text, file, key, parse)
+        return _read_lines(text, file, key, parse, read)
     if isinstance(rules, dict) and set(rules) == {"id", key}:
-        return _read_lines(text, file, key, parse)
+        return _read_lines(text, file, key, parse, read)
     if not isinstance(rules, dict):
         read.refuse(None, "rules are one JSON object by id, or JSON lines", file=file, line=1)
         return read
@@ -102,9 +107,8 @@ def read_many(source: str | Path, key: str, parse: Callable[[Any], Expression]) 
 
 
 def _read_lines(
-    text: str, file: str | None, key: str, parse: Callable[[Any], Expression]
+    text: str, file: str | None, key: str, parse: Callable[[Any], Expression], read: ReadRules
 ) -> ReadRules:
-    read = ReadRules()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue

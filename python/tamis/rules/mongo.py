@@ -73,12 +73,19 @@ def parse(
     return Expression.parse(_document(condition, groups or {}))
 
 
-def read(source: str | Path, *, groups: Groups | None = None) -> ReadRules:
+def read(
+    source: str | Path,
+    *,
+    groups: Groups | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> ReadRules:
     """Read the conditions of a JSON file or text: an object of conditions by id, or JSON lines.
 
     A line is `{"id": ..., "condition": {...}}`. One bad condition costs no other.
     """
-    return json_input.read_many(source, "condition", lambda rule: parse(rule, groups=groups))
+    return json_input.read_many(
+        source, "condition", lambda rule: parse(rule, groups=groups), progress
+    )
 
 
 def _document(condition: Mapping[str, Any], groups: Groups) -> str:

@@ -48,12 +48,14 @@ class ReadRules:
     Attributes:
         subscriptions: What was read; pass it to `Index.add_many`.
         refused: What was not, each with its reason. One bad rule costs no other.
+        progress: Called with the number of rules that were read or refused so far.
         examples: By the ids of rules that carry example events: these as written, file and line.
     """
 
     subscriptions: list[RuleSubscription] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     examples: dict[str, tuple[Any, str | None, int]] = field(default_factory=dict, repr=False)
+    progress: Callable[[int], None] | None = field(default=None, repr=False)
     _lines: dict[str, str] = field(default_factory=dict, repr=False)
 
     def take(
@@ -77,10 +79,16 @@ class ReadRules:
             self.refuse(identifier, one_line(str(error)), file=file, line=line)
         else:
             self.subscriptions.append(RuleSubscription(identifier, expression, metadata))
+            self._show()
 
     def refuse(self, identifier: str | None, reason: str, *, file: str | None, line: int) -> None:
         """Record a rule that was not read."""
         self.refused.append(Refused(identifier, file, line, reason))
+        self._show()
+
+    def _show(self) -> None:
+        if self.progress is not None:
+            self.progress(len(self.subscriptions) + len(self.refused))
 
     def reasons(self) -> list[tuple[str, int]]:
         """How many rules each reason refused, most frequent first."""

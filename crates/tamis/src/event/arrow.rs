@@ -306,6 +306,20 @@ impl ArrowEvents {
         limits: &Limits,
     ) -> Result<()> {
         event.set_now(self.now);
+        let decoded = self.decode_row(row, event, attributes, limits);
+        if decoded.is_err() {
+            event.clear_elements();
+        }
+        decoded
+    }
+
+    fn decode_row(
+        &self,
+        row: usize,
+        event: &mut Event,
+        attributes: &Attributes,
+        limits: &Limits,
+    ) -> Result<()> {
         if let Some(json) = &self.json {
             return match json.get(row) {
                 Ok(Some(Input::Text(text))) => event.decode_json(text.as_bytes(), attributes, limits),

@@ -36,10 +36,14 @@ impl Event {
         let result = reader.object();
         let Reader { json: read, path, .. } = reader;
         (self.tape, self.path) = (read.into_tape(), path);
-        result?;
-        if let Some(values) = attributes.asks_values() {
-            self.whole_json(values, json, limits)?;
+        let whole = result.and_then(|()| match attributes.asks_values() {
+            Some(values) => self.whole_json(values, json, limits),
+            None => Ok(()),
+        });
+        if whole.is_err() {
+            self.clear_elements();
         }
+        whole?;
         self.finish(attributes)
     }
 

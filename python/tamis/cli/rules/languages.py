@@ -8,12 +8,13 @@ from cyclopts import Parameter
 
 from tamis import rules
 from tamis.cli.output import INVALID, CommandError, report
+from tamis.cli.progress import counting
 from tamis.rules.result import ReadRules, RuleError
 
 Language = Literal["sigma", "eventbridge", "mongo", "sql"]
 From = Annotated[Language | None, Parameter(name="--from")]
 
-_READERS: dict[str, Callable[[str | Path], ReadRules]] = {
+_READERS: dict[str, Callable[..., ReadRules]] = {
     "sigma": rules.sigma.read,
     "eventbridge": rules.eventbridge.read,
     "mongo": rules.mongo.read,
@@ -28,7 +29,8 @@ def read_rules(language: Language, path: Path) -> ReadRules:
         CommandError: The path cannot be read, or what the importer needs is not installed.
     """
     try:
-        return _READERS[language](path)
+        with counting(f"reading {path}") as show:
+            return _READERS[language](path, progress=show)
     except RuleError as error:
         raise CommandError(str(error), INVALID) from error
 

@@ -36,7 +36,10 @@ __all__ = ["convert", "read", "read_tests"]
 
 
 def read(
-    source: str | Path, *, pipeline: "str | Path | ProcessingPipeline | None" = None
+    source: str | Path,
+    *,
+    pipeline: "str | Path | ProcessingPipeline | None" = None,
+    progress: "Callable[[int], None] | None" = None,
 ) -> ReadRules:
     """Read the rules of a file, of a folder and the folders below it, or of YAML text.
 
@@ -46,6 +49,7 @@ def read(
         source: A path, or the text itself.
         pipeline: A pySigma pipeline that renames fields and resolves placeholders: an object, the
             name of an installed one, or the path of its YAML file.
+        progress: Called with the number of rules that were read or refused so far.
 
     Raises:
         RuleError: pySigma is not installed, or there is no such path or pipeline.
@@ -55,7 +59,7 @@ def read(
     path = files.as_path(source)
     if (path is None and "\n" not in str(source)) or (path is not None and not path.exists()):
         raise RuleError(f"there is no file or folder {str(source)!r}")
-    read = ReadRules()
+    read = ReadRules(progress=progress)
     if path is None:
         documents.read_text(str(source), None, applied, read)
     elif path.is_dir():

@@ -13,6 +13,7 @@ string as different values where some databases cast, and names are taken as the
 most databases ignore their case.
 """
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -42,12 +43,18 @@ def parse(condition: str, dialect: str = "spark") -> Expression:
     return Expression.parse(condition_text(condition, dialect))
 
 
-def read(source: str | Path, dialect: str = "spark") -> ReadRules:
+def read(
+    source: str | Path,
+    dialect: str = "spark",
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> ReadRules:
     """Read the conditions of a JSON file or text: an object of conditions by id, or JSON lines.
 
     A line is `{"id": ..., "condition": "..."}`. One bad condition costs no other.
     """
-    return json_input.read_many(source, "condition", partial(_parse_item, dialect=dialect))
+    convert = partial(_parse_item, dialect=dialect)
+    return json_input.read_many(source, "condition", convert, progress)
 
 
 def _parse_item(condition: object, dialect: str) -> Expression:

@@ -61,7 +61,9 @@ _FUNCTIONS: dict[type[exp.Expression], str] = {
     exp.Date: "date",
     exp.ArraySize: "size",
 }
-_NAMED_FUNCTIONS = {"now": "now", "cardinality": "size", "weekday": "weekday"}
+_NAMED_FUNCTIONS = {"now": "now", "cardinality": "size"}
+# Dialects in which Monday is 0; it is 1 here.
+_MONDAY_IS_ZERO = {"spark", "databricks", "mysql"}
 _TYPES = {
     exp.DType.TEXT: "string",
     exp.DType.VARCHAR: "string",
@@ -135,6 +137,13 @@ class _Writer:
             return self.condition(node.this)
         if isinstance(node, exp.Not):
             return writing.negated(self.condition(node.this))
+        if node.args.get("negate") and not isinstance(node, exp.Like | exp.ILike):
+            raise RuleError(f"`{node.sql(self.dialect)}` is not supported")
+        if isinstance(node, exp.EQ | exp.NEQ) and (_asks(node.this) or _asks(node.expression)):
+            connective = "xnor" if isinstance(node, exp.EQ) else "xor"
+            return f"({self.condition(node.this)}) {connective} ({self.condition(node.expression)})"
+        if isinstance(node, exp.Coalesce) and _asks(node.this):
+            return self._known(node)
         if type(node) in _COMPARISONS:
             return self._comparison(node, _COMPARISONS[type(node)])
         for kind, rule in _CONDITIONS.items():
@@ -143,6 +152,14 @@ class _Writer:
         if isinstance(node, exp.Anonymous):
             return self._named_condition(node)
         return self.value(node)
+
+    def _known(self, node: exp.Coalesce) -> str:
+        """`coalesce(condition, false)`: what is unknown counts as false, or as true."""
+        (other,) = node.expressions if len(node.expressions) == 1 else (None,)
+        if not isinstance(other, exp.Boolean):
+            raise RuleError("`coalesce` of a condition takes true or false")
+        words = "is not false" if other.this else "is true"
+        return f"({self.condition(node.this)}) {words}"
 
     def _comparison(self, node: exp.Expression, operator: str) -> str:
         if isinstance(node.this, exp.Null) or isinstance(node.expression, exp.Null):
@@ -200,6 +217,8 @@ class _Writer:
                 return rule(self, node)
         if isinstance(node, exp.Anonymous):
             name = str(node.this).lower()
+            if name == "weekday" and self.dialect in _MONDAY_IS_ZERO:
+                return f"(weekday({', '.join(map(self.value, node.expressions))}) - 1)"
             if name in _NAMED_FUNCTIONS:
                 return f"{_NAMED_FUNCTIONS[name]}({', '.join(map(self.value, node.expressions))})"
             raise RuleError(f"there is no function `{name}` in Tamis")
@@ -243,6 +262,18 @@ def _name_parts(node: exp.Expression) -> list[str]:
     raise RuleError(f"`{node.sql()}` is not the name of an attribute")
 
 
+def _asks(node: exp.Expression) -> bool:
+    """Whether a part is a condition that is more than a name or a constant."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower() in ("isnull", "isnotnull", "forall")
+    if isinstance(node, exp.Coalesce):
+        return _asks(node.this)
+    known = (exp.And, exp.Or, exp.Not, *_COMPARISONS, *_CONDITIONS)
+    return isinstance(node, known)
+
+
 def _flattened(node: exp.Expression) -> list[exp.Expression]:
     kind = type(node)
     parts, waiting = [], [node]
@@ -279,6 +310,8 @@ def _negative(writer: _Writer, node: exp.Neg) -> str:
 
 def _is(writer: _Writer, node: exp.Is) -> str:
     if isinstance(node.expression, exp.Null):
+        if _asks(node.this):
+            return f"({writer.condition(node.this)}) is unknown"
         return f"{writer.value(node.this)} is null"
     if isinstance(node.expression, exp.Boolean):
         word = "true" if node.expression.this else "false"
@@ -310,6 +343,8 @@ def _like(writer: _Writer, node: exp.Expression) -> str:
         node, escape = node.this, node.expression.this
     pattern = node.expression
     operator = "ilike" if isinstance(node, exp.ILike) else "like"
+    if node.args.get("negate"):
+        operator = f"not {operator}"
     if isinstance(pattern, exp.Any | exp.All):
         join = writing.any_of if isinstance(pattern, exp.Any) else writing.all_of
         inner = pattern.this
@@ -384,6 +419,8 @@ def _exists(writer: _Writer, node: exp.Exists) -> str:
 
 def _substring(writer: _Writer, node: exp.Substring) -> str:
     start, length = node.args.get("start"), node.args.get("length")
+    while isinstance(start, exp.Paren):
+        start = start.this
     if not isinstance(start, exp.Literal) or start.is_string or int(start.this) < 1:
         raise RuleError("`substring` takes a position of at least 1 here")
     if length is None:
