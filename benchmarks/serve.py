@@ -114,6 +114,11 @@ class Served:
         self._process.terminate()
         self._process.wait()
 
+    def processor_seconds(self) -> float:
+        """What it took of processors so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def connect(self) -> http.client.HTTPConnection:
         """A connection to it."""
         return http.client.HTTPConnection(self.host, self.port, timeout=120)
@@ -144,14 +149,24 @@ def requests(folder: Path, events: list[bytes], seconds: int) -> None:
         print(f"{len(index)} subscriptions, body {len(body)} B, response {size} B")
         for connections in (1, 16, 256):
             best: dict[str, tuple[float, str, str]] = {}
+            busy: dict[str, float] = {}  # microseconds of processors per request
             for _ in range(ROUNDS):
                 for path in ("/constant", "/match"):
+                    before = served.processor_seconds()
                     found = wrk(served.url + path, connections, seconds, script)
+                    taken = (served.processor_seconds() - before) / (found[0] * seconds) * 1e6
+                    busy[path] = min(busy.get(path, taken), taken)
                     best[path] = max(best.get(path, found), found)
             share = best["/match"][0] / best["/constant"][0]
             for path, (rate, median, worst) in best.items():
-                print(f"  {connections:3} {path:9} {rate:8.0f}/s  p50 {median} p99 {worst}")
-            print(f"  {connections:3} connections: {share:.0%} of the constant's requests/s")
+                print(
+                    f"  {connections:3} {path:9} {rate:8.0f}/s  p50 {median} p99 {worst}  "
+                    f"{busy[path]:.0f} us of processors"
+                )
+            cost = busy["/constant"] / busy["/match"]
+            print(
+                f"  {connections:3} connections: {share:.0%} of the requests/s, {cost:.0%} by cost"
+            )
 
 
 def wrk(url: str, connections: int, seconds: int, script: Path) -> tuple[float, str, str]:

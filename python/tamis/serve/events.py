@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 INLINE_BYTES = 1 << 14  # of an event that is matched on the event loop's thread
-INLINE_SECONDS = 0.002  # after which it is matched again, on another thread
+INLINE_SECONDS = 0.02  # after which it is matched again, on another thread
 
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 _OBJECTS = frozenset({"", "application/json", "application/x-www-form-urlencoded"})

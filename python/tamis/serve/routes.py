@@ -1,5 +1,6 @@
 """What does each path do?"""
 
+from collections import Counter
 from importlib.resources import files
 from typing import Any
 
@@ -128,12 +129,11 @@ async def _send(request: Request, body: bytes) -> None:
 async def stats(service: Service, request: Request) -> Response:
     """What is served, and how busy is it?"""
     request.parameters()
-    return json_response(await service.work(_stats, service))
+    return json_response(await service.work(_stats, service, service.metrics.hits()))
 
 
-def _stats(service: Service) -> dict[str, Any]:
+def _stats(service: Service, hits: Counter[str | int]) -> dict[str, Any]:
     held, metrics = service.held, service.metrics
-    hits = metrics.hits.copy()
     return {
         "version": held.version,
         "kind": held.kind,
@@ -168,7 +168,7 @@ async def findings(service: Service, request: Request) -> Response:
     """What about the subscriptions may be a mistake?"""
     request.parameters()
     seen = service.metrics
-    return json_response(await service.work(find, service.held, seen.hits.copy(), seen.events))
+    return json_response(await service.work(find, service.held, seen.hits(), seen.events))
 
 
 async def metrics(service: Service, request: Request) -> Response:
