@@ -64,7 +64,7 @@ def test_requests_made_from_the_document(tmp_path: Path) -> None:
 
                 with suppress(Unsatisfiable):  # what takes nothing cannot be given anything wrong
                     ask()
-        assert asked > 1_000
+        assert asked > 500
         assert not [line for line in server.log if "Fault" in line or "trace" in line]
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,7 +19,7 @@ NDJSON = {"content-type": "application/x-ndjson"}
 EVENT = {"age": 21, "state": "CA", "tags": "new"}
 
 
-def lines(response: httpx.Response) -> list[dict[str, object]]:
+def lines(response: httpx.Response) -> list[dict[str, Any]]:
     return [json.loads(line) for line in response.text.splitlines()]
 
 
@@ -210,6 +211,9 @@ def test_graphs(tmp_path: Path) -> None:
         why = client.post("/explain", json={"age": 3}, params={**source, "target": "adv7"}).json()
         assert why["explanations"][0]["cut"][0]["at"] == "net1"
         assert client.post("/match", json=old).status_code == 400
+        for params, kind in (({}, "BadRequest"), ({"source": "x"}, "UnknownIdError")):
+            streamed = client.post("/match", content=b"{}\n{}", headers=NDJSON, params=params)
+            assert [line["error"]["kind"] for line in lines(streamed)] == [kind, kind]
         assert client.post("/match", json=old, params={"source": "x"}).status_code == 404
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from tamis._tamis import Filter, Index
-from tamis.errors import EventError, MatchTimeoutError
+from tamis.errors import EventError, MatchTimeoutError, TamisError
 from tamis.serve.answers import MATCH, PLAIN, Answer, Operation, Question, answer_all, refusal
 from tamis.serve.encoding import decode, encode_lines
 from tamis.serve.held import Held
@@ -216,8 +216,10 @@ def _answer_chunk(
             answers = _answer_text_lines(operation, held, events, question, seconds)
         else:
             answers = answer_all(operation, held, events, question, seconds)
-    except MatchTimeoutError as error:
+    except TamisError as error:  # of all of them: their time is over, or what is asked is unknown
         answers = [refusal(error)] * len(events)
+    except RequestError as error:
+        answers = [{"error": error.to_dict()}] * len(events)
     service.loop.call_soon_threadsafe(_count, service, held, operation, events, answers)
     written = encode_lines(
         [{"line": line, **found} for line, found in zip(numbers, answers, strict=True)]
