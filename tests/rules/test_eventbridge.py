@@ -233,6 +233,8 @@ REFUSED: list[tuple[Any, str]] = [
     ({"a": [{"numeric": ["=", 1, "<", 5]}]}, "followed by"),
     ({"a": [{"numeric": [">", 6e9]}]}, "-5e9 to 5e9"),
     ({"a": [{"numeric": 5}]}, "in turn"),
+    ({"a": [float("inf")]}, "not a number"),
+    ({"a": [{"anything-but": float("nan")}]}, "not a number"),
     ({"a": [{"cidr": "10.0.0.0"}]}, "prefix length"),
     ({"a": [{"cidr": "10.0.0.0/33"}]}, "cidr"),
     ({"a": [{"cidr": "ten/8"}]}, "cidr"),

@@ -213,6 +213,14 @@ BAD_TEXTS = {
     + "title: bomb\nlogsource: {product: a}\ndetection: {s: {f: *j}, condition: s}\n",
     "a cycle": "title: x\nlogsource: {product: a}\ndetection: &d\n  s: {f: 1}\n  t: *d\n  condition: s\n",
     "deep": "a: " + "[" * 50_000 + "]" * 50_000 + "\n",
+    "a condition nested deeply": "title: x\nlogsource: {product: a}\ndetection: {s: {f: 1}, condition: "
+    + "not " * 3000
+    + "s}\n",
+    "10 MB of one rule": "title: x\nlogsource: {product: a}\ndetection: {s: {f: "
+    + "x" * 10_000_000
+    + "}, condition: s}\n",
+    "an unknown modifier": "title: x\nlogsource: {product: a}\ndetection: {s: {f|nearly: 1}, condition: s}\n",
+    "a character that YAML forbids": "title: \0\n",
     "a tag of Python": "title: !!python/object/apply:os.system [ls]\n",
     "a condition of the wrong type": "title: x\nlogsource: {product: a}\ndetection: {s: {f: 1}, condition: 7}\n",
     "a detection of the wrong type": "title: x\nlogsource: {product: a}\ndetection: 7\n",

@@ -4,8 +4,11 @@ Names are always quoted and literals always escaped here, so that no part of a f
 read as a keyword, a function or an operator.
 """
 
+import math
 from collections.abc import Iterable
 from decimal import Decimal
+
+from tamis.rules.result import RuleError
 
 TRUE = "true"
 FALSE = "false"
@@ -22,7 +25,13 @@ def string(text: str) -> str:
 
 
 def number(value: int | float | Decimal) -> str:
-    """A number literal."""
+    """A number literal.
+
+    Raises:
+        RuleError: It is infinite, or no number; the text would read as a name.
+    """
+    if not math.isfinite(value):
+        raise RuleError(f"{value} is not a number that a rule can ask for")
     return str(value) if not isinstance(value, float) else repr(value)
 
 

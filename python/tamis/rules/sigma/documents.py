@@ -115,7 +115,9 @@ def _take(
             if pipeline is not None:
                 pipeline.apply(rule)
             return Expression.parse(rule_text(rule))
-        except (SigmaError, TypeError, AttributeError, KeyError, RecursionError) as error:
+        except RecursionError as error:
+            raise RuleError("the rule is nested too deeply") from error
+        except (SigmaError, TypeError, AttributeError, KeyError) as error:
             raise RuleError(one_line(str(error)) or type(error).__name__) from error
 
     read.take(identifier, expression, _metadata(rule, file), file=file, line=line)
