@@ -123,7 +123,7 @@ def test_read_keeps_the_good_ones() -> None:
 
 CASES = int(os.environ.get("TAMIS_FUZZ_CASES", "0"))
 SEED = Random().randrange(1 << 32) if CASES else 3
-QUESTIONS, ROWS = (max(CASES // 20, 100), 100) if CASES else (60, 50)
+QUESTIONS, ROWS = (max(CASES // 20, 100), 100) if CASES else (40, 50)
 
 
 def test_conditions_of_spark_mean_what_spark_says() -> None:

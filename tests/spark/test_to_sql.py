@@ -16,7 +16,7 @@ from tamis.rules import RuleError, sql
 
 from .test_judge import time_zone
 
-QUESTIONS, ROWS = (150, 100) if longer.LONG else (20, 60)
+QUESTIONS, ROWS = (150, 100) if longer.LONG else (10, 60)
 SEED = 17
 
 
