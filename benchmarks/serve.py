@@ -37,7 +37,7 @@ ROUNDS = 3
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--subscriptions", type=int, default=100_000)
-    parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--swap", type=int, default=0, help="size of an index to swap under load")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     given = parser.parse_args()
