@@ -107,6 +107,7 @@ bench: require build $(VENV)/.extra-lab $(VENV)/.extra-serve ## the papers' figu
 	done
 	cargo run --locked --release --quiet -p tamis-lab --bin values -- 100000
 	if command -v wrk > /dev/null; then $(BIN)/python benchmarks/serve.py; else echo "-- no wrk: the server is not measured"; fi
+	$(BIN)/python benchmarks/life.py 200000
 
 bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything at full scale: also millions of expressions, the language, XML, Spark
 	$(BIN)/tamis lab run all $(MILLIONS)
@@ -120,6 +121,7 @@ bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything 
 	done
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/rules.py
+	$(BIN)/python benchmarks/life.py
 	$(BIN)/python benchmarks/spark.py
 
 peers: require build $(VENV)/.extra-lab ## measure public engines beside ours, in an environment of their own

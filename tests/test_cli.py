@@ -577,3 +577,39 @@ def test_now_is_given(run: Run) -> None:
     refused = run("match", "recent.jsonl", "-", "--now", "noon", stdin=event)
     assert refused.code == 2
     assert "now is a time, not 'noon'" in refused.err
+
+
+def test_where_count_and_first(run: Run) -> None:
+    rules = [
+        {"id": "a", "expression": "x > 1", "metadata": {"tenant": "t"}},
+        {"id": "b", "expression": "x > 2", "priority": 3, "active_until": "2026-01-01T00:00Z"},
+        {"id": "c", "expression": "x > 2", "priority": 3, "metadata": {"tenant": "t"}},
+    ]
+    lines = "".join(json.dumps(rule) + "\n" for rule in rules)
+    Path("rules.jsonl").write_text(lines, encoding="utf-8")
+    events = '{"x": 2}\n{"x": 3}\n'
+    before, after = ("--now", "2025-12-31T23:00Z"), ("--now", "2026-01-01T00:00Z")
+    where = ("--where", "tenant = 't'")
+    assert run("first", "rules.jsonl", "-", *before, stdin=events).json == [
+        {"line": 1, "first": ["a"]},
+        {"line": 2, "first": ["b"]},
+    ]
+    found = run("first", "rules.jsonl", "-", "-n", "2", *after, stdin=events).json
+    assert [line["first"] for line in found] == [["a"], ["c", "a"]]
+    found = run("match", "rules.jsonl", "-", *where, *before, stdin=events).json
+    assert [line["matches"] for line in found] == [["a"], ["a", "c"]]
+    found = run("top", "rules.jsonl", "-", *where, *before, stdin=events).json
+    assert [len(line["top"]) for line in found] == [1, 2]
+    counted = run("match", "rules.jsonl", "-", "--count", *before, stdin=events)
+    assert counted.json == [
+        {"id": "a", "count": 2},
+        {"id": "b", "count": 1},
+        {"id": "c", "count": 1},
+    ]
+    bad = run("match", "rules.jsonl", "-", "--count", "--on-error", "skip", stdin='{"x": 2}\n{\n')
+    assert (bad.code, bad.json) == (1, [{"id": "a", "count": 1}])
+    assert "<stdin>:2:" in bad.err
+    assert run("match", "rules.jsonl", "-", "--count", stdin="{").code == 1
+    refused = run("match", "rules.jsonl", "-", "--where", "tenant =", stdin=events)
+    assert refused.code == 2
+    assert "expected" in refused.err

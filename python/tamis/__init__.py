@@ -26,7 +26,7 @@ from tamis._tamis import (
     Subscription,
     __version__,
 )
-from tamis.batches import Collected, OnError, Refused, Skipped
+from tamis.batches import Collected, Loaded, OnError, Refused, Skipped, Validity
 from tamis.builder import (
     Attribute,
     Operand,
@@ -74,6 +74,7 @@ __all__ = [
     "Index",
     "LimitError",
     "Limits",
+    "Loaded",
     "Match",
     "MatchTimeoutError",
     "OnError",
@@ -86,6 +87,7 @@ __all__ = [
     "TamisError",
     "Term",
     "UnknownIdError",
+    "Validity",
     "__version__",
     "all_of",
     "any_of",

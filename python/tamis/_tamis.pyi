@@ -1,12 +1,13 @@
 """The native engine; everything public is re-exported by `tamis`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, final, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeAlias, final, overload
 
 from typing_extensions import disjoint_base
 
-from tamis.batches import Collected, OnError, Skipped
+from tamis.batches import Collected, Loaded, OnError, Skipped, Validity
 from tamis.builder import Operand, Scalar
 from tamis.graph import Strategy
 from tamis.ranking import Match
@@ -283,7 +284,7 @@ class Explanation:
 
 @final
 class Subscription:
-    """An id with an expression and, optionally, metadata."""
+    """An id with an expression and what else belongs to it."""
 
     @property
     def id(self) -> str | int:
@@ -297,6 +298,15 @@ class Subscription:
     @property
     def boost(self) -> float:
         """What its score is multiplied by."""
+    @property
+    def priority(self) -> int:
+        """Higher ones come first in `Index.first`."""
+    @property
+    def active_from(self) -> datetime | None:
+        """The first moment at which it can match, in UTC; None for one that always could."""
+    @property
+    def active_until(self) -> datetime | None:
+        """The first moment at which it no longer can match, in UTC; None for one that goes on."""
 
 @final
 class Index:
@@ -314,6 +324,8 @@ class Index:
             negation, or `"false"`, and its negation is true.
         time_zone: Where times without an offset are at home, in expressions and in events: a name
             such as `"Europe/Paris"`, or an offset such as `"+02:00"`.
+        metadata_columns: The members of metadata that get an index, so that `where` is fast: names
+            such as `"tenant"`, or `"owner.team"` in a nested object.
         limits: Bounds on expressions and events.
     """
 
@@ -325,6 +337,7 @@ class Index:
         ] = "auto",
         missing: Literal["unknown", "false"] = "unknown",
         time_zone: str = "UTC",
+        metadata_columns: Iterable[str] | None = None,
         limits: Limits | None = None,
     ) -> Index: ...
     def add(
@@ -335,6 +348,9 @@ class Index:
         metadata: Any = None,
         weights: _Weights | None = None,
         boost: float | None = None,
+        priority: int | None = None,
+        active_from: datetime | str | None = None,
+        active_until: datetime | str | None = None,
     ) -> None:
         """Add a subscription, replacing the one of the same id.
 
@@ -346,16 +362,175 @@ class Index:
                 `{"age": 2.0, "tags": {"new": 2.5}}`. They become part of the expression, in place
                 of those in its text (`tags = 'new'^2.5`).
             boost: What its score in a ranking is multiplied by, such as a bid; 1 by default.
+            priority: Higher ones come first in `first`; 0 by default.
+            active_from: The first moment at which it can match: a `datetime`, or text such as
+                `2026-01-02T05:00Z`. Compared with the moment that `now()` is.
+            active_until: The first moment at which it no longer can.
         """
-    def add_many(self, items: Iterable[_Item] | Mapping[Any, _Expression]) -> None:
+    @overload
+    def add_many(
+        self,
+        items: Iterable[_Item] | Mapping[Any, _Expression],
+        *,
+        on_error: Literal["raise"] = "raise",
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None: ...
+    @overload
+    def add_many(
+        self,
+        items: Iterable[_Item] | Mapping[Any, _Expression],
+        *,
+        on_error: Literal["skip", "collect"],
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Loaded: ...
+    @overload
+    def add_many(
+        self,
+        items: Iterable[_Item] | Mapping[Any, _Expression],
+        *,
+        on_error: OnError,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Loaded | None:
         """Add all subscriptions, or none.
+
+        Ctrl-C stops it, and so does a `progress` that raises: nothing is added then.
 
         Args:
             items: (id, expression), (id, expression, metadata) or a dict of the arguments of `add`
                 each, or one mapping of ids to expressions. Of equal ids the last counts.
+            on_error: What becomes of items that cannot be added. `"raise"`: nothing is added.
+                `"skip"`: they are passed over and counted. `"collect"`: they are passed over, and
+                come back in `Loaded.refused`.
+            progress: Called now and then with how many subscriptions are compiled, and how many
+                there are.
 
         Raises:
             TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
+        """
+    @overload
+    def add_table(
+        self,
+        table: Any,
+        *,
+        on_error: Literal["raise"] = "raise",
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None: ...
+    @overload
+    def add_table(
+        self,
+        table: Any,
+        *,
+        on_error: OnError = "raise",
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Loaded | None:
+        """Add the subscriptions in the rows of a table, in their order.
+
+        Args:
+            table: Whatever speaks the Arrow C interface: Arrow, pandas, Polars, DuckDB. Its columns
+                are `id` (strings or integers), `expression` (text, or the JSON form) and,
+                optionally, `metadata` and `weights` (JSON, or a struct or map), `boost`,
+                `priority`, `active_from` and `active_until` (times, or their texts). Others are
+                not looked at.
+            on_error: As in `add_many`.
+            progress: As in `add_many`.
+
+        Raises:
+            SubscriptionError: A column is missing or of a wrong type.
+            TamisError: A row cannot be added.
+        """
+    @overload
+    @staticmethod
+    def from_table(
+        table: Any,
+        *,
+        on_error: Literal["raise"] = "raise",
+        progress: Callable[[int, int], object] | None = None,
+        **options: Any,
+    ) -> Index: ...
+    @overload
+    @staticmethod
+    def from_table(
+        table: Any,
+        *,
+        on_error: Literal["skip", "collect"],
+        progress: Callable[[int, int], object] | None = None,
+        **options: Any,
+    ) -> tuple[Index, Loaded]:
+        """An index of the subscriptions in the rows of a table.
+
+        Args:
+            table: As in `add_table`.
+            on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+            progress: As in `add_many`.
+            options: What `Index` takes.
+        """
+    @overload
+    @staticmethod
+    def from_csv(
+        path: str | PathLike[str] | TextIO,
+        *,
+        ids: Literal["string", "integer"] = "string",
+        delimiter: str = ",",
+        encoding: str = "utf-8",
+        on_error: Literal["raise"] = "raise",
+        progress: Callable[[int, int], object] | None = None,
+        **options: Any,
+    ) -> Index: ...
+    @overload
+    @staticmethod
+    def from_csv(
+        path: str | PathLike[str] | TextIO,
+        *,
+        ids: Literal["string", "integer"] = "string",
+        delimiter: str = ",",
+        encoding: str = "utf-8",
+        on_error: Literal["skip", "collect"],
+        progress: Callable[[int, int], object] | None = None,
+        **options: Any,
+    ) -> tuple[Index, Loaded]:
+        """An index of the subscriptions in a CSV file.
+
+        Args:
+            path: The file, or an open one. Its first line names the columns: those of `add_table`,
+                and no others. `metadata` and `weights` are JSON; an empty cell is as good as none.
+            ids: Whether ids are strings or integers.
+            delimiter: What stands between cells.
+            encoding: How the file is encoded.
+            on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+            progress: As in `add_many`.
+            options: What `Index` takes.
+        """
+    def set_validity(self, id: _Id, **bounds: Any) -> None:
+        """Change when a subscription can match.
+
+        Like one that is replaced, it then stands at the end of the order.
+
+        Args:
+            id: Its id.
+            bounds: `active_from` and `active_until`, as `add` takes them. One that is not given
+                stays as it is; None takes it away.
+
+        Raises:
+            UnknownIdError: There is none of that id.
+            ExpressionError: It would end before it begins.
+        """
+    def validities(self) -> list[Validity]:
+        """The subscriptions that are not always valid, in insertion order."""
+    def remove_many(
+        self, ids: Iterable[_Id], *, on_error: Literal["raise", "skip"] = "raise"
+    ) -> int:
+        """Remove the subscriptions of these ids at once.
+
+        Args:
+            ids: Their ids.
+            on_error: What becomes of an id that no subscription has: an error, and then nothing is
+                removed (`"raise"`), or nothing (`"skip"`).
+
+        Returns:
+            How many were removed.
+
+        Raises:
+            UnknownIdError: No subscription has one of the ids.
         """
     def remove(self, id: _Id) -> None:
         """Remove a subscription.
@@ -367,6 +542,7 @@ class Index:
         self,
         event: _Event,
         *,
+        where: _Expression | None = None,
         document: _Document | None = None,
         now: object = None,
         timeout: float | None = None,
@@ -375,6 +551,9 @@ class Index:
 
         Args:
             event: A mapping, or JSON as text or bytes.
+            where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those
+                that satisfy it are looked for. Metadata is read as an event is; what is no object
+                has no attributes. Fast where it asks plain predicates of `metadata_columns`.
             document: What `xpath('...')` asks about: bytes, text, the path of a file, or an open
                 binary file or stream. Without one, the answer is unknown.
             now: The moment that `now()` is; the clock's if not given.
@@ -390,6 +569,7 @@ class Index:
         self,
         events: Iterable[_Event] | _Json,
         *,
+        where: _Expression | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
@@ -399,6 +579,7 @@ class Index:
         self,
         events: Iterable[_Event] | _Json,
         *,
+        where: _Expression | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
         now: object = None,
@@ -408,6 +589,7 @@ class Index:
         self,
         events: Iterable[_Event] | _Json,
         *,
+        where: _Expression | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
@@ -415,8 +597,21 @@ class Index:
     @overload
     def match_batch(
         self,
+        events: Iterable[_Event] | _Json,
+        *,
+        where: _Expression | None = None,
+        count: Literal[True],
+        documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["raise"] = "raise",
+        now: object = None,
+    ) -> dict[Any, int]: ...
+    @overload
+    def match_batch(
+        self,
         events: Any,
         *,
+        where: _Expression | None = None,
+        count: bool = False,
         documents: str | None = None,
         column: str | None = None,
         metadata: bool = False,
@@ -433,6 +628,10 @@ class Index:
             events: An iterable of events, or JSON lines in one text, whose blank lines are skipped,
                 for one list of ids per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...)
                 for a pyarrow table with the columns `event`, the row, and `subscription`, the id.
+            where: A condition on the metadata of subscriptions, as in `match`.
+            count: Whether to count matches instead: a dict of ids and numbers of events, or, with
+                Arrow data, a table with the columns `subscription` and `count`. Subscriptions
+                without a match are not in it.
             documents: One document per event, or `None` for an event without. With Arrow data, the
                 name of the column that holds them, as text or bytes.
             column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
@@ -457,6 +656,7 @@ class Index:
         n: int = 10,
         *,
         weights: _Weights | None = None,
+        where: _Expression | None = None,
         document: _Document | None = None,
         now: object = None,
     ) -> list[Match]:
@@ -472,6 +672,7 @@ class Index:
             n: How many at most.
             weights: What the event gives attributes, or values of them, instead of 1:
                 `{"age": 0.8, "tags": {"new": 2.0}}`.
+            where: A condition on the metadata of subscriptions, as in `match`.
             document: What `xpath('...')` asks about; see `match`.
             now: The moment that `now()` is; the clock's if not given.
 
@@ -486,6 +687,7 @@ class Index:
         n: int = 10,
         *,
         weights: _Weights | None = None,
+        where: _Expression | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
@@ -497,6 +699,7 @@ class Index:
         n: int = 10,
         *,
         weights: _Weights | None = None,
+        where: _Expression | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
         now: object = None,
@@ -508,6 +711,7 @@ class Index:
         n: int = 10,
         *,
         weights: _Weights | None = None,
+        where: _Expression | None = None,
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
@@ -519,6 +723,7 @@ class Index:
         n: int = 10,
         *,
         weights: _Weights | None = None,
+        where: _Expression | None = None,
         documents: Any = None,
         column: str | None = None,
         threads: int | None = None,
@@ -533,9 +738,80 @@ class Index:
                 the id, `score`, and `rank`, from 1.
             n: How many at most for each event.
             weights: What all of the events give attributes, or values of them, instead of 1.
+            where: A condition on the metadata of subscriptions, as in `match`.
             documents: One document per event, as in `match_batch`.
             column: With Arrow data, the column that holds the events.
             threads: With Arrow data, how many threads rank; by default one per core.
+            on_error: What becomes of events that cannot be read, as in `match_batch`.
+            now: The moment that `now()` is for all events; the clock's, read once, if not given.
+        """
+    def first(
+        self,
+        event: _Event,
+        n: int = 1,
+        *,
+        where: _Expression | None = None,
+        document: _Document | None = None,
+        now: object = None,
+    ) -> list[Any]:
+        """The ids of the matching subscriptions of the highest priorities, highest first.
+
+        Of equal priorities the one added first comes first. The others are not looked for: those
+        of the highest priorities are compiled apart, when they are first asked for.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            n: How many at most.
+            where: A condition on the metadata of subscriptions, as in `match`.
+            document: What `xpath('...')` asks about; see `match`.
+            now: The moment that `now()` is; the clock's if not given.
+        """
+    @overload
+    def first_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        n: int = 1,
+        *,
+        where: _Expression | None = None,
+        documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["raise"] = "raise",
+        now: object = None,
+    ) -> list[list[Any]]: ...
+    @overload
+    def first_batch(
+        self,
+        events: Iterable[_Event] | _Json,
+        n: int = 1,
+        *,
+        where: _Expression | None = None,
+        documents: Iterable[_Document | None] | None = None,
+        on_error: Literal["collect"],
+        now: object = None,
+    ) -> Collected[list[list[Any]]]: ...
+    @overload
+    def first_batch(
+        self,
+        events: Any,
+        n: int = 1,
+        *,
+        where: _Expression | None = None,
+        documents: Any = None,
+        column: str | None = None,
+        threads: int | None = None,
+        on_error: OnError = "raise",
+        now: object = None,
+    ) -> Any:
+        """The matching subscriptions of the highest priorities for each event; see `first`.
+
+        Args:
+            events: An iterable of events, or JSON lines in one text, for one list of ids per event.
+                Or Arrow data for a pyarrow table with the columns `event`, the row,
+                `subscription`, the id, `priority`, and `rank`, from 1.
+            n: How many at most for each event.
+            where: A condition on the metadata of subscriptions, as in `match`.
+            documents: One document per event, as in `match_batch`.
+            column: With Arrow data, the column that holds the events.
+            threads: With Arrow data, how many threads match; by default one per core.
             on_error: What becomes of events that cannot be read, as in `match_batch`.
             now: The moment that `now()` is for all events; the clock's, read once, if not given.
         """
@@ -619,6 +895,9 @@ class Index:
     def asks_values(self) -> bool:
         """Whether `values()` is asked for, so that events are decoded as a whole."""
     @property
+    def metadata_columns(self) -> list[str]:
+        """The members of metadata that have an index."""
+    @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""
     @property
@@ -645,6 +924,7 @@ class Builder:
         *,
         missing: Literal["unknown", "false"] = "unknown",
         time_zone: str = "UTC",
+        metadata_columns: Iterable[str] | None = None,
         limits: Limits | None = None,
     ) -> Builder: ...
     def add(self, batch: Any) -> Any:
@@ -652,8 +932,9 @@ class Builder:
 
         Args:
             batch: The columns `id` (strings or integers), `expression` (text, or the JSON form)
-                and, optionally, `metadata` (JSON), `weights` (JSON), `boost` (a number) and
-                `deleted` (there is no such subscription).
+                and, optionally, `metadata` (JSON), `weights` (JSON), `boost` (a number),
+                `priority` (an integer), `active_from` and `active_until` (times, or their texts)
+                and `deleted` (there is no such subscription).
 
         Returns:
             A pyarrow table of the rows that were refused: `id`, `position`, `message` and

@@ -82,3 +82,23 @@ def test_what_goes_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "Path does not exist" in capsys.readouterr().err
     assert main(["spark", "stream", "kafka://events", "x", "y", "--checkpoint", "z"]) == 2
     assert "kafka://BROKER:PORT/TOPIC" in capsys.readouterr().err
+
+
+def test_first_and_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rules.jsonl").write_text(
+        '{"id": "a", "expression": "age > 1", "metadata": {"tenant": 1}}\n'
+        '{"id": "b", "expression": "age > 1", "priority": 5, "active_until": "2999-01-01"}\n'
+        '{"id": "c", "expression": "age > 50", "priority": 9}\n'
+    )
+    assert run("compile", folder, "rules.jsonl", "index", options="--metadata-columns tenant") == 0
+    assert run("first", folder, "events/first.jsonl", "index", "first.jsonl") == 0
+    found = {(row["subscription"], row["priority"]) for row in read(folder / "first.jsonl")}
+    assert found == {("b", 5), ("c", 9)}
+    assert run("count", folder, "events/first.jsonl", "index", "counts.jsonl") == 0
+    counts = {row["subscription"]: row["count"] for row in read(folder / "counts.jsonl")}
+    assert counts == {"a": 2, "b": 2, "c": 1}
+    files = ("events/first.jsonl", "index", "one.jsonl")
+    command = ["spark", "match", *(f"{folder}/{name}" for name in files)]
+    assert main([*command, "--where", "tenant = 1"]) == 0
+    assert {row["subscription"] for row in read(folder / "one.jsonl")} == {"a"}
+    capsys.readouterr()

@@ -1,10 +1,11 @@
 //! Batches of events that come as Arrow data, and leave as Arrow data.
 
 use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use tamis::{ArrowEvents, ArrowMatches, Batching, Evaluation, Limits, OnError};
+use tamis::{ArrowEvents, ArrowMatches, ArrowQuestion, Batching, Counts, Evaluation, Limits, OnError};
 
 use crate::batch::{Ask, Asked};
 use crate::error;
@@ -23,10 +24,21 @@ pub fn match_batch<'py>(
     documents: Option<&str>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Asked { snapshot, ask, on_error, now, .. } = asked;
+    let Asked { snapshot, ask, selection, on_error, now, .. } = asked;
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
-    let batching = Batching { threads, evaluation: Evaluation::Auto, on_error: *on_error };
-    each_batch(py, events, *on_error, |batch, first| {
+    let mut batching =
+        Batching { threads, evaluation: Evaluation::Auto, on_error: *on_error, selection: *selection };
+    let mut counts = Counts::default();
+    let question = match ask {
+        Ask::All { metadata, evaluation } => {
+            batching.evaluation = *evaluation;
+            Some(ArrowQuestion::All { metadata: *metadata })
+        }
+        Ask::Top(most, weights) => Some(ArrowQuestion::Top(*most, weights)),
+        Ask::First(most) => Some(ArrowQuestion::First(*most)),
+        Ask::Count(_) => None,
+    };
+    let matched = |batch: &RecordBatch, first: u64| {
         let events = py.detach(|| {
             let events = ArrowEvents::new(batch, column, snapshot.attributes())?.at(*now);
             match documents {
@@ -35,17 +47,22 @@ pub fn match_batch<'py>(
             }
         });
         let events = events.map_err(|error| error::raise(py, &error))?;
-        let matched = interruptible(py, |stop| match ask {
-            Ask::All { metadata, evaluation } => {
-                let batching = Batching { evaluation: *evaluation, ..batching };
-                snapshot.match_arrow(&events, first, *metadata, limits, batching, stop)
-            }
-            Ask::Top(most, weights) => {
-                snapshot.top_arrow(&events, first, *most, weights, limits, batching, stop)
+        let matched = interruptible(py, |stop| match question {
+            Some(question) => snapshot.match_arrow(&events, first, question, limits, batching, stop),
+            None => {
+                let refused = snapshot.count_arrow(&events, first, limits, batching, stop, &mut counts)?;
+                Ok(ArrowMatches { schema: Schema::empty().into(), batches: Vec::new(), refused })
             }
         })?;
         matched.map_err(|error| error::raise(py, &error))
-    })
+    };
+    let (batches, schema, refusals) = each(py, events, *on_error, matched)?;
+    if question.is_some() {
+        return table(py, batches, schema, refusals);
+    }
+    let counted = py.detach(|| snapshot.counted_arrow(&counts));
+    let (schema, batches) = counted.map_err(|error| error::raise(py, &error))?;
+    table(py, batches, schema, refusals)
 }
 
 /// The matches of all batches as one pyarrow table; `work` takes a batch, and the number of its first
@@ -54,8 +71,19 @@ pub fn each_batch<'py>(
     py: Python<'py>,
     events: &Bound<'py, PyAny>,
     on_error: OnError,
-    mut work: impl FnMut(&RecordBatch, u64) -> PyResult<ArrowMatches>,
+    work: impl FnMut(&RecordBatch, u64) -> PyResult<ArrowMatches>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (batches, schema, refusals) = each(py, events, on_error, work)?;
+    table(py, batches, schema, refusals)
+}
+
+/// The matches of all batches, what they look like, and what could not be read.
+fn each<'py>(
+    py: Python<'py>,
+    events: &Bound<'py, PyAny>,
+    on_error: OnError,
+    mut work: impl FnMut(&RecordBatch, u64) -> PyResult<ArrowMatches>,
+) -> PyResult<(Vec<RecordBatch>, SchemaRef, Refusals<'py>)> {
     let mut reader = Batches::open(events)?;
     let (mut first, mut all, mut schema) = (0, Vec::new(), None);
     let mut refusals = Refusals::new(on_error);
@@ -73,7 +101,17 @@ pub fn each_batch<'py>(
         refusals.take(py, &refused)?;
     }
     let Some(schema) = schema else { unreachable!("at least one batch was matched") };
-    let table = PyTable::try_new(all, schema)?.into_pyarrow(py).map_err(|failure| {
+    Ok((all, schema, refusals))
+}
+
+/// A pyarrow table, with what could not be read where that is asked for.
+fn table<'py>(
+    py: Python<'py>,
+    batches: Vec<RecordBatch>,
+    schema: SchemaRef,
+    refusals: Refusals<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let table = PyTable::try_new(batches, schema)?.into_pyarrow(py).map_err(|failure| {
         if failure.is_instance_of::<PyImportError>(py) {
             PyImportError::new_err("matches come as a pyarrow.Table: pip install 'tamis[arrow]'")
         } else {

@@ -1,11 +1,14 @@
 //! Many events at once: as an iterable, as JSON lines, or as Arrow data.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
-use tamis::{Evaluation, Event, EventWeights, IdRef, MatchScratch, OnError, Snapshot, Timestamp};
+use tamis::{
+    Counts, Evaluation, Event, EventWeights, IdRef, MatchScratch, OnError, Selection, Snapshot, Timestamp,
+};
 
 use crate::arrow;
 use crate::error;
@@ -30,6 +33,10 @@ pub enum Ask<'a> {
     All { metadata: bool, evaluation: Evaluation },
     /// The best matches, given the weights of all events.
     Top(usize, &'a EventWeights),
+    /// The matches of the highest priorities.
+    First(usize),
+    /// How many events each subscription matches, summed up here.
+    Count(Mutex<Counts>),
 }
 
 impl Ask<'_> {
@@ -37,23 +44,37 @@ impl Ask<'_> {
     fn answer<'s>(
         &self,
         snapshot: &'s Snapshot,
+        selection: Option<&Selection>,
         event: &Event,
         scratch: &mut MatchScratch,
     ) -> tamis::Result<Vec<(IdRef<'s>, f64)>> {
+        let mut ids = Vec::new();
         match self {
-            Ask::Top(most, weights) => snapshot.top(event, *most, weights, scratch),
+            Ask::Top(most, weights) => {
+                return snapshot.top_selected(event, *most, weights, selection, scratch);
+            }
             Ask::All { .. } => {
-                let mut ids = Vec::new();
-                snapshot.matches(event, scratch, |id| ids.push((id, 0.0)))?;
-                Ok(ids)
+                snapshot.matches_within(event, selection, None, scratch, |id| ids.push((id, 0.0)))?;
+            }
+            Ask::First(most) => {
+                let first = snapshot.first(event, *most, selection, scratch)?;
+                ids.extend(first.into_iter().map(|(id, _)| (id, 0.0)));
+            }
+            Ask::Count(counts) => {
+                let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+                let events = std::slice::from_ref(event);
+                snapshot.count_many(events, selection, &mut counts, scratch, &|| false)?;
             }
         }
+        Ok(ids)
     }
 
     fn write<'py>(&self, py: Python<'py>, found: &[(IdRef<'_>, f64)]) -> PyResult<Bound<'py, PyList>> {
         match self {
             Ask::Top(..) => rank::write_ranking(py, found),
-            Ask::All { .. } => id::write_all(py, found.iter().map(|(id, _)| *id)),
+            Ask::All { .. } | Ask::First(_) | Ask::Count(_) => {
+                id::write_all(py, found.iter().map(|(id, _)| *id))
+            }
         }
     }
 }
@@ -63,6 +84,8 @@ pub struct Asked<'a> {
     pub name: &'static str,
     pub snapshot: &'a Snapshot,
     pub ask: Ask<'a>,
+    /// The subscriptions that count, if not all.
+    pub selection: Option<&'a Selection>,
     pub on_error: OnError,
     /// The moment that `now()` is for all events.
     pub now: Timestamp,
@@ -120,7 +143,7 @@ impl Index {
         }
         let plain = match asked.ask {
             Ask::All { metadata, evaluation } => !metadata && evaluation == Evaluation::Auto,
-            Ask::Top(..) => true,
+            Ask::Top(..) | Ask::First(_) | Ask::Count(_) => true,
         };
         if column.is_some() || threads.is_some() || !plain {
             let message =
@@ -154,7 +177,13 @@ impl Index {
                 format!("there are more documents than events, of which there are {}", results.len());
             return Err(error::event(py, &message));
         }
-        refusals.finish(results.into_any())
+        let Ask::Count(counts) = &asked.ask else { return refusals.finish(results.into_any()) };
+        let (counts, dict) = (counts.lock().unwrap_or_else(PoisonError::into_inner), PyDict::new(py));
+        for counted in asked.snapshot.counted(&counts) {
+            let (id, count) = counted.map_err(|error| error::raise(py, &error))?;
+            dict.set_item(id::write(py, id)?, count)?;
+        }
+        refusals.finish(dict.into_any())
     }
 
     fn match_lines<'py>(
@@ -247,7 +276,7 @@ impl Index {
         results: &Bound<'py, PyList>,
         refusals: &mut Refusals<'py>,
     ) -> PyResult<()> {
-        let Asked { snapshot, ask, .. } = asked;
+        let Asked { snapshot, ask, selection, .. } = asked;
         let Working { events, scratch } = working;
         let first = results.len();
         let mut unreadable = vec![false; rows.len()];
@@ -278,7 +307,7 @@ impl Index {
                     } else if let Err(failure) = self.read_document(snapshot, &row.document, event) {
                         found.push(Some(Err(failure)));
                     } else {
-                        found.push(Some(Ok(ask.answer(snapshot, event, scratch)?)));
+                        found.push(Some(Ok(ask.answer(snapshot, *selection, event, scratch)?)));
                     }
                     next += 1;
                 }

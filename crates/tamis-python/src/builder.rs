@@ -10,7 +10,7 @@ use tamis::{IdRef, Refused};
 
 use crate::error;
 use crate::import::Batches;
-use crate::index::{Index, read_missing, read_zone};
+use crate::index::{Index, read_columns, read_missing, read_zone};
 use crate::limits::{Limits, or_default};
 
 /// A set of subscriptions that is going to be an index of one segment.
@@ -20,10 +20,18 @@ pub struct Builder(Mutex<Option<tamis::Builder>>);
 #[pymethods]
 impl Builder {
     #[new]
-    #[pyo3(signature = (*, missing="unknown", time_zone="UTC", limits=None))]
-    fn new(missing: &str, time_zone: &str, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
+    #[pyo3(signature = (*, missing="unknown", time_zone="UTC", metadata_columns=None, limits=None))]
+    fn new(
+        py: Python<'_>,
+        missing: &str,
+        time_zone: &str,
+        metadata_columns: Option<&Bound<'_, PyAny>>,
+        limits: Option<&Bound<'_, Limits>>,
+    ) -> PyResult<Self> {
         let zone = read_zone(time_zone)?;
         let builder = tamis::Builder::in_zone(read_missing(missing)?, or_default(limits), zone);
+        let builder = builder.with_metadata_columns(&read_columns(metadata_columns)?);
+        let builder = builder.map_err(|error| error::raise(py, &error))?;
         Ok(Builder(Mutex::new(Some(builder))))
     }
 

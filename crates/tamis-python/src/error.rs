@@ -166,3 +166,9 @@ pub fn at_item(py: Python<'_>, failure: PyErr, position: usize, name: &str) -> P
         _ => failure,
     }
 }
+
+/// The failure that an item is: what reads items says so where it cannot make one.
+pub fn as_failure(item: &Bound<'_, PyAny>) -> Option<PyErr> {
+    let class = item.py().import("tamis.errors").and_then(|module| module.getattr("TamisError")).ok()?;
+    item.is_instance(&class).unwrap_or(false).then(|| PyErr::from_value(item.clone()))
+}

@@ -1,18 +1,18 @@
 //! `tamis.Index`: what a user holds.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::{
-    Algorithm, Attributes, Evaluation, Event, MatchScratch, Missing, OpenOptions, Snapshot, TimeZone,
-    Timestamp,
+    Algorithm, Attributes, Evaluation, Event, MatchScratch, Missing, OpenOptions, Selection, Snapshot,
+    TimeZone, Timestamp, Validity,
 };
 
 use crate::batch::{Ask, Asked};
@@ -21,12 +21,12 @@ use crate::event;
 use crate::explanation::Explanation;
 use crate::hierarchy;
 use crate::id;
-use crate::interrupt::interruptible;
 use crate::items;
 use crate::limits::{Limits, or_default};
+use crate::loading::Loading;
 use crate::rank;
 use crate::refused::read_on_error;
-use crate::subscription::{Subscription, read_boost, read_written, write_metadata};
+use crate::subscription::{Subscription, read_boost, read_priority, write_metadata, write_moment};
 use crate::value;
 use crate::xml::{Failure, Source};
 
@@ -83,21 +83,42 @@ pub struct Index {
 #[pymethods]
 impl Index {
     #[new]
-    #[pyo3(signature = (*, matcher="auto", missing="unknown", time_zone="UTC", limits=None))]
+    #[pyo3(signature = (
+        *,
+        matcher="auto",
+        missing="unknown",
+        time_zone="UTC",
+        metadata_columns=None,
+        limits=None
+    ))]
     fn new(
+        py: Python<'_>,
         matcher: &str,
         missing: &str,
         time_zone: &str,
+        metadata_columns: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, Limits>>,
     ) -> PyResult<Self> {
-        let algorithm = read_algorithm(matcher)?;
-        let missing = read_missing(missing)?;
-        let zone = read_zone(time_zone)?;
-        Ok(Index { index: tamis::Index::in_zone(missing, or_default(limits), algorithm, zone) })
+        let (algorithm, missing, limits) =
+            (read_algorithm(matcher)?, read_missing(missing)?, or_default(limits));
+        let (zone, columns) = (read_zone(time_zone)?, read_columns(metadata_columns)?);
+        let index = tamis::Index::with_metadata_columns(missing, limits, algorithm, zone, &columns);
+        Ok(Index { index: index.map_err(|error| error::raise(py, &error))? })
     }
 
     /// Add a subscription, replacing the one of the same id.
-    #[pyo3(signature = (id, expression, *, metadata=None, weights=None, boost=None))]
+    #[pyo3(signature = (
+        id,
+        expression,
+        *,
+        metadata=None,
+        weights=None,
+        boost=None,
+        priority=None,
+        active_from=None,
+        active_until=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn add(
         &self,
         py: Python<'_>,
@@ -106,43 +127,149 @@ impl Index {
         metadata: Option<&Bound<'_, PyAny>>,
         weights: Option<&Bound<'_, PyAny>>,
         boost: Option<&Bound<'_, PyAny>>,
+        priority: Option<&Bound<'_, PyAny>>,
+        active_from: Option<&Bound<'_, PyAny>>,
+        active_until: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let id = id::read(id)?;
         let boost = boost.map_or(Ok(1.0), read_boost)?;
+        let priority = priority.map_or(Ok(0), read_priority)?;
+        let from = active_from.map(|time| self.read_moment("active_from", time)).transpose()?;
+        let until = active_until.map(|time| self.read_moment("active_until", time)).transpose()?;
+        let validity = Validity { from, until };
         let expression = self.read_expression(py, expression, weights)?;
         let metadata = metadata.map(write_metadata).transpose()?;
-        let subscription = tamis::Subscription { id, expression, metadata, boost };
+        let subscription = tamis::Subscription { id, expression, metadata, boost, priority, validity };
         py.detach(|| self.index.add_subscription(subscription)).map_err(|error| error::raise(py, &error))
     }
 
     /// Add all subscriptions, given as (id, expression) or (id, expression, metadata), as mappings of
-    /// the arguments of `add`, or as one mapping of ids to expressions; where one fails, none is added.
-    fn add_many(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (mut written, mut subscriptions) = (Vec::new(), Vec::new());
-        let items = items::pairs(items, "add_many takes an iterable of (id, expression) pairs")?;
-        for item in items::enumerate(items) {
-            let (position, item) = item?;
-            // While all are texts, the engine reads them, on all processors.
-            match read_written(&item) {
-                Some(item) if subscriptions.is_empty() => written.push(item),
-                _ => {
-                    for written in written.drain(..) {
-                        subscriptions.push(self.read_text(py, subscriptions.len(), written)?);
-                    }
-                    subscriptions.push(self.read_item(py, position, &item)?);
-                }
+    /// the arguments of `add`, or as one mapping of ids to expressions. Where one fails, none is added, unless
+    /// `on_error` says otherwise.
+    #[pyo3(signature = (items, *, on_error="raise", progress=None))]
+    fn add_many<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        on_error: &str,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.load_items(items, Loading::new(read_on_error(on_error)?, progress))
+    }
+
+    /// Add the subscriptions in the rows of a table that speaks the Arrow C interface.
+    #[pyo3(signature = (table, *, on_error="raise", progress=None))]
+    fn add_table<'py>(
+        &self,
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+        on_error: &str,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let table = py.import("tamis.loading")?.call_method1("as_table", (table,))?;
+        self.load_table(&table, Loading::new(read_on_error(on_error)?, progress))
+    }
+
+    /// An index of the subscriptions in the rows of a table; `options` are those of `Index`.
+    #[staticmethod]
+    #[pyo3(signature = (table, *, on_error="raise", progress=None, **options))]
+    fn from_table<'py>(
+        py: Python<'py>,
+        table: &Bound<'py, PyAny>,
+        on_error: &str,
+        progress: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = (table, on_error, progress, options);
+        py.import("tamis.loading")?.call_method1("from_table", arguments)
+    }
+
+    /// An index of the subscriptions in a CSV file; `options` are those of `Index`.
+    #[staticmethod]
+    #[pyo3(signature = (
+        path,
+        *,
+        ids="string",
+        delimiter=",",
+        encoding="utf-8",
+        on_error="raise",
+        progress=None,
+        **options
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
+    fn from_csv<'py>(
+        py: Python<'py>,
+        path: &Bound<'py, PyAny>,
+        ids: &str,
+        delimiter: &str,
+        encoding: &str,
+        on_error: &str,
+        progress: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = (path, ids, delimiter, encoding, on_error, progress, options);
+        py.import("tamis.loading")?.call_method1("from_csv", arguments)
+    }
+
+    /// Remove the subscriptions of these ids at once, and return how many. An id that none has is an error, and
+    /// then none is removed, unless `on_error` is `"skip"`.
+    #[pyo3(signature = (ids, *, on_error="raise"))]
+    fn remove_many(&self, ids: &Bound<'_, PyAny>, on_error: &str) -> PyResult<usize> {
+        match on_error {
+            "raise" => self.remove_ids(ids, true),
+            "skip" => self.remove_ids(ids, false),
+            other => {
+                let message = format!("on_error is \"raise\" or \"skip\" here, not {other:?}");
+                Err(PyValueError::new_err(message))
             }
         }
-        let many = written.len() + subscriptions.len() > STOPPABLE;
-        let add = |stop: &AtomicBool| match subscriptions.is_empty() {
-            true => self.index.add_written_until(written, stop),
-            false => self.index.add_many_until(subscriptions, stop),
+    }
+
+    /// Change when a subscription can match. What is not given stays as it is; None takes a bound away.
+    #[pyo3(signature = (id, **bounds))]
+    fn set_validity(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        bounds: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let (mut from, mut until) = (None, None);
+        for (name, time) in bounds.iter().flat_map(|bounds| bounds.iter()) {
+            let bound = match &*name.extract::<String>()? {
+                "active_from" => &mut from,
+                "active_until" => &mut until,
+                other => {
+                    let message =
+                        format!("set_validity takes `active_from` and `active_until`, not `{other}`");
+                    return Err(PyTypeError::new_err(message));
+                }
+            };
+            let name = name.extract::<String>()?;
+            *bound = Some(match time.is_none() {
+                true => None,
+                false => Some(self.read_moment(&name, &time)?),
+            });
+        }
+        let change = |before: Validity| Validity {
+            from: from.unwrap_or(before.from),
+            until: until.unwrap_or(before.until),
         };
-        let added = match many {
-            true => interruptible(py, add)?,
-            false => py.detach(|| add(&AtomicBool::new(false))),
-        };
-        added.map_err(|error| error::raise(py, &error))
+        let changed = id::try_read(id).map(|id| py.detach(|| self.index.set_validity(&id, change)));
+        match changed.transpose().map_err(|error| error::raise(py, &error))? {
+            Some(true) => Ok(()),
+            _ => Err(error::unknown_id(py, id)),
+        }
+    }
+
+    /// The subscriptions that are not always valid, with when they are, in insertion order.
+    fn validities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (snapshot, list) = (self.index.snapshot(), PyList::empty(py));
+        let class = py.import("tamis.batches")?.getattr("Validity")?;
+        for found in snapshot.validities() {
+            let (id, Validity { from, until }) = found.map_err(|error| error::raise(py, &error))?;
+            let bounds = (id::write(py, id)?, write_moment(py, from)?, write_moment(py, until)?);
+            list.append(class.call1(bounds)?)?;
+        }
+        Ok(list)
     }
 
     /// Remove a subscription.
@@ -156,17 +283,19 @@ impl Index {
 
     /// The ids of the subscriptions that an event matches, in insertion order. A document is what
     /// `xpath('...')` asks about: bytes, text, a path or a binary stream.
-    #[pyo3(name = "match", signature = (event, *, document=None, now=None, timeout=None))]
+    #[pyo3(name = "match", signature = (event, *, r#where=None, document=None, now=None, timeout=None))]
     fn match_event<'py>(
         &self,
         py: Python<'py>,
         event: &Bound<'py, PyAny>,
+        r#where: Option<&Bound<'py, PyAny>>,
         document: Option<&Bound<'py, PyAny>>,
         now: Option<&Bound<'py, PyAny>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
         let deadline = error::deadline(timeout)?;
         let snapshot = self.index.snapshot();
+        let selection = self.select(py, &snapshot, r#where)?;
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
@@ -175,7 +304,9 @@ impl Index {
             let mut found = Vec::new();
             let matched = py.detach(|| {
                 self.read_document_within(&snapshot, &document, deadline, decoded)?;
-                let matched = snapshot.matches_within(decoded, deadline, scratch, |id| found.push(id));
+                let selection = selection.as_ref();
+                let matched =
+                    snapshot.matches_within(decoded, selection, deadline, scratch, |id| found.push(id));
                 matched.map_err(Failure::Engine)
             });
             matched.map_err(|failure| failure.raise(py))?;
@@ -196,6 +327,8 @@ impl Index {
     #[pyo3(signature = (
         events,
         *,
+        r#where=None,
+        count=false,
         documents=None,
         column=None,
         metadata=false,
@@ -209,6 +342,8 @@ impl Index {
         &self,
         py: Python<'py>,
         events: &Bound<'py, PyAny>,
+        r#where: Option<&Bound<'py, PyAny>>,
+        count: bool,
         documents: Option<&Bound<'py, PyAny>>,
         column: Option<&str>,
         metadata: bool,
@@ -219,26 +354,40 @@ impl Index {
     ) -> PyResult<Bound<'py, PyAny>> {
         let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
-        let ask = Ask::All { metadata, evaluation: read_evaluation(evaluation)? };
+        let evaluation = read_evaluation(evaluation)?;
+        let ask = match count {
+            true if metadata => {
+                return Err(PyValueError::new_err(
+                    "`count` gives no pairs, to which `metadata` could be added",
+                ));
+            }
+            true => Ask::Count(Mutex::default()),
+            false => Ask::All { metadata, evaluation },
+        };
+        let selection = self.select(py, &snapshot, r#where)?;
         let now = read_now(now, snapshot.attributes())?;
-        let asked = Asked { name: "match_batch", snapshot: &snapshot, ask, on_error, now };
+        let (snapshot, selection) = (&*snapshot, selection.as_ref());
+        let asked = Asked { name: "match_batch", snapshot, ask, selection, on_error, now };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
     /// The `n` subscriptions that an event matches best, best first.
-    #[pyo3(signature = (event, n=10, *, weights=None, document=None, now=None))]
+    #[pyo3(signature = (event, n=10, *, weights=None, r#where=None, document=None, now=None))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn top<'py>(
         &self,
         py: Python<'py>,
         event: &Bound<'py, PyAny>,
         n: i64,
         weights: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
         document: Option<&Bound<'py, PyAny>>,
         now: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let n = read_count(n)?;
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
+        let selection = self.select(py, &snapshot, r#where)?;
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
@@ -246,7 +395,8 @@ impl Index {
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let ranking = py.detach(|| {
                 self.read_document(&snapshot, &document, decoded)?;
-                snapshot.top(decoded, n, &weights, scratch).map_err(Failure::Engine)
+                let selection = selection.as_ref();
+                snapshot.top_selected(decoded, n, &weights, selection, scratch).map_err(Failure::Engine)
             });
             rank::write_ranking(py, &ranking.map_err(|failure| failure.raise(py))?)
         })
@@ -259,6 +409,7 @@ impl Index {
         n=10,
         *,
         weights=None,
+        r#where=None,
         documents=None,
         column=None,
         threads=None,
@@ -272,6 +423,7 @@ impl Index {
         events: &Bound<'py, PyAny>,
         n: i64,
         weights: Option<&Bound<'py, PyAny>>,
+        r#where: Option<&Bound<'py, PyAny>>,
         documents: Option<&Bound<'py, PyAny>>,
         column: Option<&str>,
         threads: Option<usize>,
@@ -282,8 +434,75 @@ impl Index {
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ask = Ask::Top(read_count(n)?, &weights);
+        let selection = self.select(py, &snapshot, r#where)?;
         let now = read_now(now, snapshot.attributes())?;
-        let asked = Asked { name: "top_batch", snapshot: &snapshot, ask, on_error, now };
+        let (snapshot, selection) = (&*snapshot, selection.as_ref());
+        let asked = Asked { name: "top_batch", snapshot, ask, selection, on_error, now };
+        self.batch(py, &asked, events, documents, column, threads)
+    }
+
+    /// The ids of the `n` subscriptions of the highest priorities that an event matches, highest first; of equal
+    /// priorities the one that was added first comes first.
+    #[pyo3(signature = (event, n=1, *, r#where=None, document=None, now=None))]
+    fn first<'py>(
+        &self,
+        py: Python<'py>,
+        event: &Bound<'py, PyAny>,
+        n: i64,
+        r#where: Option<&Bound<'py, PyAny>>,
+        document: Option<&Bound<'py, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let n = read_count(n)?;
+        let snapshot = self.index.snapshot();
+        let selection = self.select(py, &snapshot, r#where)?;
+        let document = self.document(document)?;
+        with_working(|working| {
+            let (decoded, scratch) = working.for_one();
+            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
+            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
+            let first = py.detach(|| {
+                self.read_document(&snapshot, &document, decoded)?;
+                snapshot.first(decoded, n, selection.as_ref(), scratch).map_err(Failure::Engine)
+            });
+            let first = first.map_err(|failure| failure.raise(py))?;
+            id::write_all(py, first.into_iter().map(|(id, _)| id).collect::<Vec<_>>())
+        })
+    }
+
+    /// The ids of the `n` subscriptions of the highest priorities that each event matches: one list per event, or
+    /// an Arrow table for Arrow data. `on_error` is that of `match_batch`.
+    #[pyo3(signature = (
+        events,
+        n=1,
+        *,
+        r#where=None,
+        documents=None,
+        column=None,
+        threads=None,
+        on_error="raise",
+        now=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
+    fn first_batch<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        n: i64,
+        r#where: Option<&Bound<'py, PyAny>>,
+        documents: Option<&Bound<'py, PyAny>>,
+        column: Option<&str>,
+        threads: Option<usize>,
+        on_error: &str,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let on_error = read_on_error(on_error)?;
+        let snapshot = self.index.snapshot();
+        let ask = Ask::First(read_count(n)?);
+        let selection = self.select(py, &snapshot, r#where)?;
+        let now = read_now(now, snapshot.attributes())?;
+        let (snapshot, selection) = (&*snapshot, selection.as_ref());
+        let asked = Asked { name: "first_batch", snapshot, ask, selection, on_error, now };
         self.batch(py, &asked, events, documents, column, threads)
     }
 
@@ -391,6 +610,12 @@ impl Index {
         self.index.snapshot().attributes().asks_values().is_some()
     }
 
+    /// The members of metadata that `where` finds fast.
+    #[getter]
+    fn metadata_columns(&self) -> Vec<String> {
+        self.index.metadata_columns().iter().map(|name| name.to_string()).collect()
+    }
+
     /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
     #[getter]
     fn missing(&self) -> &'static str {
@@ -446,6 +671,22 @@ impl Index {
         self.index.snapshot()
     }
 
+    /// What `where` selects of a snapshot.
+    fn select(
+        &self,
+        py: Python<'_>,
+        snapshot: &Snapshot,
+        condition: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Selection>> {
+        let Some(condition) = condition.filter(|condition| !condition.is_none()) else { return Ok(None) };
+        let text = match condition.cast::<crate::expression::Expression>() {
+            Ok(expression) => Cow::Owned(expression.get().0.to_string()),
+            Err(_) => Cow::Borrowed(crate::expression::text_of(py, condition, "`where`")?),
+        };
+        let selected = py.detach(|| snapshot.select(&self.index.condition(&text)?));
+        selected.map(Some).map_err(|error| error::raise(py, &error))
+    }
+
     /// The document that a Python object is, if it is one.
     pub(crate) fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
         let given = document.filter(|document| !document.is_none());
@@ -489,6 +730,13 @@ pub(crate) fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) 
     let moment = value::read(now).ok().and_then(|value| attributes.time_zone().moment_of(value.as_ref()));
     let refused = || PyValueError::new_err(format!("now is a time, not {}", error::shown(now)));
     moment.ok_or_else(refused)
+}
+
+/// The names of columns of metadata.
+pub(crate) fn read_columns(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Arc<str>>> {
+    let Some(columns) = columns.filter(|columns| !columns.is_none()) else { return Ok(Vec::new()) };
+    let names = items::iterate(columns, "metadata_columns is an iterable of names")?;
+    names.map(|name| Ok(name?.extract::<String>()?.into())).collect()
 }
 
 fn read_count(n: i64) -> PyResult<usize> {

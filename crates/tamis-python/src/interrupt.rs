@@ -6,18 +6,28 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use tamis::Work;
 
 /// How often long work looks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Runs `work` without the interpreter's lock. After an interrupt, waits for it to see that it should stop.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
-    let stop = AtomicBool::new(false);
+    watched(py, |state| work(&state.stop), |_| Ok(()))
+}
+
+/// As [`interruptible`], with a look at how far the work is, now and then; where that fails, the work is stopped.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Work) -> T + Send,
+    mut look: impl FnMut(&Work) -> PyResult<()>,
+) -> PyResult<T> {
+    let state = Work::default();
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().spawn_scoped(scope, || work(&stop)).map_err(not_started)?;
-        let interrupted = wait(py, || worker.is_finished());
+        let worker = std::thread::Builder::new().spawn_scoped(scope, || work(&state)).map_err(not_started)?;
+        let interrupted = wait(py, || worker.is_finished(), || look(&state));
         if interrupted.is_err() {
-            stop.store(true, Ordering::Relaxed);
+            state.stop.store(true, Ordering::Relaxed);
         }
         let result = py.detach(|| worker.join());
         interrupted?;
@@ -34,15 +44,19 @@ pub fn abandonable<T: Send + 'static>(
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let worker = std::thread::Builder::new().spawn(move || work(&stopped)).map_err(not_started)?;
-    if let Err(interrupt) = wait(py, || worker.is_finished()) {
+    if let Err(interrupt) = wait(py, || worker.is_finished(), || Ok(())) {
         stop.store(true, Ordering::Relaxed);
         return Err(interrupt);
     }
     py.detach(|| worker.join()).map_err(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Waits until a thread has finished, or fails with the interrupt that came before.
-fn wait(py: Python<'_>, is_finished: impl Fn() -> bool + Sync) -> PyResult<()> {
+/// Waits until a thread has finished, or fails with the interrupt that came before, or where `look` does.
+fn wait(
+    py: Python<'_>,
+    is_finished: impl Fn() -> bool + Sync,
+    mut look: impl FnMut() -> PyResult<()>,
+) -> PyResult<()> {
     while !py.detach(|| {
         let started = Instant::now();
         while !is_finished() && started.elapsed() < PATIENCE {
@@ -51,6 +65,7 @@ fn wait(py: Python<'_>, is_finished: impl Fn() -> bool + Sync) -> PyResult<()> {
         is_finished()
     }) {
         py.check_signals()?;
+        look()?;
     }
     Ok(())
 }

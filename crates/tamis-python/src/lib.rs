@@ -20,6 +20,7 @@ mod interrupt;
 mod items;
 mod lab;
 mod limits;
+mod loading;
 mod manifest;
 mod objects;
 mod rank;

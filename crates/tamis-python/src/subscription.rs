@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyString, PyTuple};
 
 use crate::error;
 use crate::expression::{self, Expression};
@@ -11,6 +11,7 @@ use crate::id;
 use crate::index::Index;
 use crate::items;
 use crate::rank;
+use crate::value;
 
 impl Index {
     pub(crate) fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<tamis::Subscription> {
@@ -27,6 +28,9 @@ impl Index {
         if let Ok(arguments) = item.cast::<PyDict>() {
             return self.read_arguments(py, position, arguments);
         }
+        if let Some(failure) = error::as_failure(item) {
+            return Err(error::at_item(py, failure, position, "item"));
+        }
         let parts = items::parts(item);
         let (id, expression, metadata) = match parts.as_deref() {
             Some([id, expression]) => (id, expression, None),
@@ -41,7 +45,7 @@ impl Index {
             let expression = expression::read(py, expression, self.index.limits())?;
             let metadata = metadata.filter(|metadata| !metadata.is_none());
             let metadata = metadata.map(write_metadata).transpose()?;
-            Ok(tamis::Subscription { id: id::read(id)?, expression, metadata, boost: 1.0 })
+            Ok(tamis::Subscription { metadata, ..tamis::Subscription::new(id::read(id)?, expression) })
         };
         read().map_err(|failure: PyErr| items::at_id(py, failure, position, id))
     }
@@ -51,13 +55,12 @@ impl Index {
         &self,
         py: Python<'_>,
         position: usize,
-        written: tamis::WrittenSubscription,
+        written: &tamis::WrittenSubscription,
     ) -> PyResult<tamis::Subscription> {
-        let tamis::WrittenSubscription { id, text, metadata, boost } = written;
-        match tamis::parse(&text, self.index.limits()) {
-            Ok(expression) => Ok(tamis::Subscription { id, expression, metadata, boost }),
+        match tamis::parse(&written.text, self.index.limits()) {
+            Ok(expression) => Ok(written.with(expression)),
             Err(error) => {
-                let id = id::write(py, id.as_ref())?;
+                let id = id::write(py, written.id.as_ref())?;
                 Err(items::at_id(py, error::raise(py, &error), position, &id))
             }
         }
@@ -70,31 +73,56 @@ impl Index {
         position: usize,
         arguments: &Bound<'_, PyDict>,
     ) -> PyResult<tamis::Subscription> {
-        const NAMES: [&str; 5] = ["id", "expression", "metadata", "weights", "boost"];
         let wrong = |message: &str| error::at_item(py, error::subscription(py, message), position, "item");
         for name in arguments.keys() {
-            if !NAMES.iter().any(|known| name.eq(known).unwrap_or(false)) {
+            if !ARGUMENTS.iter().any(|known| name.eq(known).unwrap_or(false)) {
                 let name = error::shorten(&name.str()?.to_string_lossy());
                 let message =
                     "an item is (id, expression) or a dict of arguments of add, and add has no argument";
-                return Err(wrong(&format!("{message} `{name}`; it has {}", NAMES.join(", "))));
+                return Err(wrong(&format!("{message} `{name}`; it has {}", ARGUMENTS.join(", "))));
             }
         }
-        let given = |name: &str| Ok::<_, PyErr>(arguments.get_item(name)?.filter(|value| !value.is_none()));
+        let given = |name: &str| given(arguments, name);
         let (Some(id), Some(expression)) = (arguments.get_item("id")?, arguments.get_item("expression")?)
         else {
             return Err(wrong("an item that is a dict needs an `id` and an `expression`"));
         };
         let read = || {
             let weights = given("weights")?;
-            Ok(tamis::Subscription {
-                id: id::read(&id)?,
-                expression: self.read_expression(py, &expression, weights.as_ref())?,
-                metadata: given("metadata")?.as_ref().map(write_metadata).transpose()?,
-                boost: given("boost")?.map_or(Ok(1.0), |boost| read_boost(&boost))?,
-            })
+            let written = self.read_beside(id::read(&id)?, String::new(), arguments)?;
+            Ok(written.with(self.read_expression(py, &expression, weights.as_ref())?))
         };
         read().map_err(|failure: PyErr| items::at_id(py, failure, position, &id))
+    }
+
+    /// What a dict of the arguments of `add` says beside its expression.
+    fn read_beside(
+        &self,
+        id: tamis::Id,
+        text: String,
+        arguments: &Bound<'_, PyDict>,
+    ) -> PyResult<tamis::WrittenSubscription> {
+        let moment = |name: &'static str| match given(arguments, name)? {
+            Some(time) => self.read_moment(name, &time).map(Some),
+            None => Ok(None),
+        };
+        let validity = tamis::Validity { from: moment("active_from")?, until: moment("active_until")? };
+        Ok(tamis::WrittenSubscription {
+            metadata: given(arguments, "metadata")?.as_ref().map(write_metadata).transpose()?,
+            boost: given(arguments, "boost")?.map_or(Ok(1.0), |boost| read_boost(&boost))?,
+            priority: given(arguments, "priority")?.map_or(Ok(0), |priority| read_priority(&priority))?,
+            validity,
+            ..tamis::WrittenSubscription::new(id, text)
+        })
+    }
+
+    /// The moment that an argument of this name says.
+    pub(crate) fn read_moment(&self, name: &str, time: &Bound<'_, PyAny>) -> PyResult<tamis::Timestamp> {
+        let zone = self.index.time_zone();
+        let moment = value::read(time).ok().and_then(|value| zone.moment_of(value.as_ref()));
+        moment.ok_or_else(|| {
+            error::subscription(time.py(), &format!("`{name}` is a time, not {}", error::shown(time)))
+        })
     }
 
     pub(crate) fn read_expression(
@@ -109,14 +137,66 @@ impl Index {
     }
 }
 
-/// An item that is nothing but an id and a text.
-pub fn read_written(item: &Bound<'_, PyAny>) -> Option<tamis::WrittenSubscription> {
-    let (id, text) = match item.cast::<PyTuple>() {
-        Ok(pair) if pair.len() == 2 => (pair.get_item(0).ok()?, pair.get_item(1).ok()?),
-        _ => return None,
+/// The arguments of `add`.
+const ARGUMENTS: [&str; 8] =
+    ["id", "expression", "metadata", "weights", "boost", "priority", "active_from", "active_until"];
+
+/// An argument that is there and not None.
+fn given<'py>(arguments: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Ok(arguments.get_item(name)?.filter(|value| !value.is_none()))
+}
+
+/// An item whose expression is a text, which the engine can read; `None` for another one.
+pub fn read_written(index: &Index, item: &Bound<'_, PyAny>) -> PyResult<Option<tamis::WrittenSubscription>> {
+    let text = |text: &Bound<'_, PyAny>| {
+        let text = text.cast::<PyString>().ok()?;
+        text.to_str().ok().map(str::to_owned)
     };
-    let text = text.cast::<PyString>().ok()?.to_str().ok()?.to_owned();
-    Some(tamis::WrittenSubscription::new(id::try_read(&id)?, text))
+    if let Ok(arguments) = item.cast::<PyDict>() {
+        let known = |name: Bound<'_, PyAny>| ARGUMENTS.iter().any(|known| name.eq(known).unwrap_or(false));
+        if given(arguments, "weights")?.is_some() || !arguments.keys().iter().all(known) {
+            return Ok(None);
+        }
+        let (id, expression) = (arguments.get_item("id")?, arguments.get_item("expression")?);
+        let (Some(id), Some(text)) =
+            (id.and_then(|id| id::try_read(&id)), expression.as_ref().and_then(text))
+        else {
+            return Ok(None);
+        };
+        return index.read_beside(id, text, arguments).map(Some);
+    }
+    let Some(parts) = item.cast::<PyTuple>().ok().filter(|item| (2..=3).contains(&item.len())) else {
+        return Ok(None);
+    };
+    let (Some(id), Some(text)) = (id::try_read(&parts.get_item(0)?), text(&parts.get_item(1)?)) else {
+        return Ok(None);
+    };
+    let metadata = if parts.len() == 3 { Some(parts.get_item(2)?) } else { None };
+    let metadata =
+        metadata.filter(|metadata| !metadata.is_none()).as_ref().map(write_metadata).transpose()?;
+    Ok(Some(tamis::WrittenSubscription { metadata, ..tamis::WrittenSubscription::new(id, text) }))
+}
+
+/// What stands in the place of an item's id, whatever it is; None where there is nothing.
+pub fn read_id(item: &Bound<'_, PyAny>) -> Py<PyAny> {
+    let py = item.py();
+    let id = match item.cast::<PyDict>() {
+        Ok(arguments) => arguments.get_item("id").ok().flatten(),
+        Err(_) => items::parts(item).and_then(|parts| parts.into_iter().next()),
+    };
+    id.map_or_else(|| py.None(), Bound::unbind)
+}
+
+pub fn read_priority(priority: &Bound<'_, PyAny>) -> PyResult<i64> {
+    let py = priority.py();
+    let known = !priority.is_instance_of::<PyBool>() && priority.get_type().hasattr("__index__")?;
+    if !known {
+        let found = error::type_name(priority);
+        return Err(error::subscription(py, &format!("a priority is an integer, not {found}")));
+    }
+    priority
+        .extract::<i64>()
+        .map_err(|_| error::subscription(py, "a priority is an integer of 64 bits, and this one is larger"))
 }
 
 pub fn read_boost(boost: &Bound<'_, PyAny>) -> PyResult<f64> {
@@ -137,7 +217,12 @@ pub fn write_metadata(metadata: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
     Ok(text.cast::<PyString>().map_err(PyErr::from)?.to_str()?.into())
 }
 
-/// An id with an expression and, optionally, metadata.
+/// A moment as a `datetime` in UTC.
+pub fn write_moment(py: Python<'_>, moment: Option<tamis::Timestamp>) -> PyResult<Option<Bound<'_, PyAny>>> {
+    moment.map(|moment| value::write(py, &tamis::Value::Timestamp(moment))).transpose()
+}
+
+/// An id with an expression and what else belongs to it.
 #[pyclass(module = "tamis", frozen)]
 pub struct Subscription(pub tamis::Subscription);
 
@@ -168,6 +253,24 @@ impl Subscription {
     #[getter]
     fn boost(&self) -> f64 {
         self.0.boost
+    }
+
+    /// Higher ones come first in `Index.first`.
+    #[getter]
+    fn priority(&self) -> i64 {
+        self.0.priority
+    }
+
+    /// The first moment at which it can match, in UTC, or None.
+    #[getter]
+    fn active_from<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        write_moment(py, self.0.validity.from)
+    }
+
+    /// The first moment at which it no longer can match, in UTC, or None.
+    #[getter]
+    fn active_until<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        write_moment(py, self.0.validity.until)
     }
 
     fn __repr__(&self) -> String {

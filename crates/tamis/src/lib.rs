@@ -71,8 +71,8 @@ pub use expression::{
 pub use folder::manifest::{Manifest, ManifestKind};
 pub use id::{Id, IdRef};
 pub use index::{
-    Algorithm, ArrowMatches, Batching, Builder, Index, MatchScratch, Refused, Snapshot, Stats, Subscription,
-    WrittenSubscription,
+    Algorithm, ArrowMatches, ArrowQuestion, Batching, Builder, Condition, Counts, Index, MatchScratch,
+    Refused, Selection, Snapshot, Stats, Subscription, TableRow, Validity, Work, WrittenSubscription,
 };
 pub use limits::Limits;
 pub use matcher::{

@@ -59,7 +59,7 @@ fn varied(count: i64) -> Vec<Subscription> {
         let id = if number % 2 == 0 { Id::Integer(number) } else { Id::from(&*format!("s{number}")) };
         let metadata = (number % 5 == 0).then(|| format!("{{\"n\":{number}}}").into());
         let expression = parse(&text, &Limits::default()).unwrap();
-        Subscription { id, expression, metadata, boost: 1.0 }
+        Subscription { metadata, ..Subscription::new(id, expression) }
     };
     (0..count).map(subscription).collect()
 }
@@ -200,11 +200,11 @@ fn torn_missing_and_foreign_files_are_errors() {
         "{}",
         "[]",
         "not JSON",
-        "{\"format\": 4}",
-        "{\"format\": 4, \"missing\": \"unknown\", \"segments\": []}",
-        "{\"format\": 4, \"missing\": \"unknown\", \"hierarchies\": {\"a\": 3}, \"segments\": []}",
-        "{\"format\": 4, \"missing\": \"perhaps\", \"hierarchies\": {}, \"segments\": []}",
-        "{\"format\": 4, \"missing\": \"unknown\", \"hierarchies\": {}, \"segments\": [3]}",
+        "{\"format\": 5}",
+        "{\"format\": 5, \"missing\": \"unknown\", \"segments\": []}",
+        "{\"format\": 5, \"missing\": \"unknown\", \"hierarchies\": {\"a\": 3}, \"segments\": []}",
+        "{\"format\": 5, \"missing\": \"perhaps\", \"hierarchies\": {}, \"segments\": []}",
+        "{\"format\": 5, \"missing\": \"unknown\", \"hierarchies\": {}, \"segments\": [3]}",
     ] {
         std::fs::write(&manifest, text).unwrap();
         assert!(reason(&folder.0).contains("manifest"), "{text}: {}", reason(&folder.0));
@@ -301,11 +301,9 @@ fn an_opened_index_is_merged_only_when_it_changes() {
     let folder = Folder::new();
     let index = Index::new(Missing::Unknown, Limits::default());
     for part in 0..7 {
-        let subscriptions = (0..700).map(|number| Subscription {
-            id: (part * 700 + number).into(),
-            expression: parse(&format!("a = {number}"), index.limits()).unwrap(),
-            metadata: None,
-            boost: 1.0,
+        let subscriptions = (0..700).map(|number| {
+            let expression = parse(&format!("a = {number}"), index.limits()).unwrap();
+            Subscription::new(part * 700 + number, expression)
         });
         index.add_many(subscriptions.collect()).unwrap();
     }
@@ -318,12 +316,7 @@ fn an_opened_index_is_merged_only_when_it_changes() {
     }
     opened.settle();
     assert_eq!(opened.snapshot().stats().segments, segments);
-    let more = (10_000..10_700).map(|id| Subscription {
-        id: id.into(),
-        expression: parse("a = 1", opened.limits()).unwrap(),
-        metadata: None,
-        boost: 1.0,
-    });
+    let more = (10_000..10_700).map(|id| Subscription::new(id, parse("a = 1", opened.limits()).unwrap()));
     opened.add_many(more.collect()).unwrap();
     opened.settle();
     assert!(opened.snapshot().stats().segments < segments);

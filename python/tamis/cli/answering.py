@@ -1,5 +1,6 @@
-"""For every event of a file, what an index says: what `tamis match` and `tamis top` share."""
+"""For every event of a file, what an index says: what `match`, `top` and `first` share."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -41,6 +42,48 @@ def answer(
     language: Language | None = None,
 ) -> int:
     """Write the answers for all events; returns the exit code."""
+    index = _open(subscriptions, events, missing, language)
+    invalid = 0
+    with Source(events) as source, progress(source, question.doing, writes=True) as show:
+        for first, chunk in source.chunks():
+            invalid += _answer_chunk(question, index, source.name, first, chunk, on_error)
+            show()
+    if invalid:
+        report(f"{source.name}: {invalid} invalid{', skipped' if on_error == 'skip' else ''}")
+    return INVALID if invalid else VALID
+
+
+def count(
+    many: Callable[[Index, bytes], Collected[dict[Any, int]]],
+    subscriptions: File,
+    events: File,
+    missing: Missing,
+    on_error: OnError,
+    language: Language | None = None,
+) -> int:
+    """Write how many events each subscription matches; returns the exit code."""
+    index = _open(subscriptions, events, missing, language)
+    counts, invalid = Counter[Any](), 0
+    with Source(events) as source, progress(source, "counting", writes=False) as show:
+        for first, chunk in source.chunks():
+            found, refused = many(index, chunk)
+            counts.update(found)
+            for event in refused:
+                number = first + (event.line or 1) - 1
+                message = f"{source.name}:{number}: {on_one_line(event)}"
+                if on_error == "raise":
+                    raise CommandError(message, INVALID) from event.error
+                report(message)
+            invalid += len(refused)
+            show()
+    write_json(*({"id": id, "count": counts[id]} for id in index if counts[id]))
+    if invalid:
+        report(f"{source.name}: {invalid} invalid, skipped")
+    return INVALID if invalid else VALID
+
+
+def _open(subscriptions: File, events: File, missing: Missing, language: Language | None) -> Index:
+    """An index of the subscriptions of a file."""
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
     index = Index(missing=missing)
@@ -51,14 +94,7 @@ def answer(
     else:
         with Source(subscriptions) as source:
             _load(index, source)
-    invalid = 0
-    with Source(events) as source, progress(source, question.doing, writes=True) as show:
-        for first, chunk in source.chunks():
-            invalid += _answer_chunk(question, index, source.name, first, chunk, on_error)
-            show()
-    if invalid:
-        report(f"{source.name}: {invalid} invalid{', skipped' if on_error == 'skip' else ''}")
-    return INVALID if invalid else VALID
+    return index
 
 
 def _load(index: Index, source: Source) -> None:

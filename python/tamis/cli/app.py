@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from tamis._tamis import __version__
-from tamis.cli import check, explain, match, serve, test, top
+from tamis.cli import check, explain, first, match, serve, test, top
 from tamis.cli.lab import compare as lab_compare
 from tamis.cli.lab import draw as lab_draw
 from tamis.cli.lab import generate as lab_generate
@@ -14,6 +14,8 @@ from tamis.cli.lab import run as lab_run
 from tamis.cli.output import FAILED, CommandError, prepare, report
 from tamis.cli.rules import read as rules_read
 from tamis.cli.spark import compile as spark_compile
+from tamis.cli.spark import count as spark_count
+from tamis.cli.spark import first as spark_first
 from tamis.cli.spark import match as spark_match
 from tamis.cli.spark import stream as spark_stream
 from tamis.cli.spark import top as spark_top
@@ -31,6 +33,7 @@ app = App(
 app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
 app.command(top.top, usage=top.USAGE, help_epilogue=top.EXAMPLES)
+app.command(first.first, usage=first.USAGE, help_epilogue=first.EXAMPLES)
 app.command(explain.explain, usage=explain.USAGE, help_epilogue=explain.EXAMPLES)
 app.command(test.run_examples, name="test", usage=test.USAGE, help_epilogue=test.EXAMPLES)
 app.command(serve.serve, usage=serve.USAGE, help_epilogue=serve.EXAMPLES)
@@ -49,7 +52,14 @@ pipeline = App(
     default_parameter=Parameter(negative=""),
 )
 app.command(pipeline)
-for command in (spark_compile, spark_match, spark_top, spark_stream):
+for command in (
+    spark_compile,
+    spark_match,
+    spark_top,
+    spark_first,
+    spark_count,
+    spark_stream,
+):
     run_it = getattr(command, command.__name__.rpartition(".")[2])
     pipeline.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)
 

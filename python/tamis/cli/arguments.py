@@ -26,3 +26,10 @@ def _check_now(_: object, now: str | None) -> None:
 
 
 Now = Annotated[str | None, Parameter(validator=_check_now)]
+
+
+def _check_where(_: object, where: str | None) -> None:
+    Index().match({}, where=where)
+
+
+Where = Annotated[str | None, Parameter(validator=_check_where)]

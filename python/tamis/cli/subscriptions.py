@@ -1,7 +1,8 @@
 """What do the lines of a subscriptions file say?
 
-A line is a JSON object with `id`, `expression` and, optionally, `metadata` and `boost`. Only the
-object itself is read here: what an id or an expression may be, the engine judges.
+A line is a JSON object with `id`, `expression` and, optionally, `metadata`, `boost`, `priority`,
+`active_from` and `active_until`. Only the object itself is read here: what an id or an expression
+may be, the engine judges.
 """
 
 import json
@@ -15,7 +16,8 @@ from tamis.cli.output import INVALID, CommandError, encode
 from tamis.cli.reading import Source
 from tamis.errors import SubscriptionError, TamisError
 
-_KEYS = {f'"{key}"': key for key in ("id", "expression", "metadata", "boost")}
+_BESIDE = ("boost", "priority", "active_from", "active_until")
+_KEYS = {f'"{key}"': key for key in ("id", "expression", "metadata", *_BESIDE)}
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _OPEN = re.compile(r"[ \t]*\{[ \t]*(\}?)")
 _KEY = re.compile(rf"[ \t]*({_STRING})[ \t]*:[ \t]*")
@@ -30,10 +32,10 @@ class Record:
     Attributes:
         id: Its id.
         metadata: Its metadata, or None.
-        boost: What its score is multiplied by, or None.
+        beside: Its boost, priority and validity, where they are given.
     """
 
-    __slots__ = ("_expression", "boost", "id", "metadata")
+    __slots__ = ("_expression", "beside", "id", "metadata")
 
     def __init__(self, line: str) -> None:
         members = _members(line)
@@ -41,7 +43,8 @@ class Record:
             raise SubscriptionError(f"a subscription needs the key `{missing[0]}`")
         self.id = _load(members["id"])
         self.metadata = _load(members.get("metadata", "null"))
-        self.boost = _load(members.get("boost", "null"))
+        beside = {key: _load(members[key]) for key in _BESIDE if key in members}
+        self.beside = {key: value for key, value in beside.items() if value is not None}
         self._expression = members["expression"]
 
     def arguments(self) -> dict[str, Any]:
@@ -51,8 +54,7 @@ class Record:
             TamisError: Its expression is none.
         """
         expression = self.expression()
-        boost = {} if self.boost is None else {"boost": self.boost}
-        return {"id": self.id, "expression": expression, "metadata": self.metadata, **boost}
+        return {"id": self.id, "expression": expression, "metadata": self.metadata, **self.beside}
 
     def expression(self) -> Expression:
         """Its expression, read from text or from the JSON form.

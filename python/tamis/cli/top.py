@@ -7,7 +7,7 @@ from cyclopts.validators import Number
 
 from tamis.batches import OnError
 from tamis.cli.answering import Question, answer
-from tamis.cli.arguments import File, Missing, Now
+from tamis.cli.arguments import File, Missing, Now, Where
 from tamis.cli.rules.languages import From
 from tamis.ranking import Match
 
@@ -25,6 +25,7 @@ def top(
     /,
     *,
     n: Annotated[int, Parameter(alias="-n", validator=Number(gte=0))] = 10,
+    where: Where = None,
     missing: Missing = "unknown",
     now: Now = None,
     on_error: OnError = "raise",
@@ -41,6 +42,8 @@ def top(
         subscriptions: The subscriptions, `-` for standard input.
         events: The events, `-` for standard input.
         n: How many matches of an event are written at most.
+        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those that
+            satisfy it are looked for.
         missing: What a predicate is on an attribute without a value: `unknown`, and so is its
             negation, or `false`, and its negation is true.
         now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's when
@@ -52,7 +55,9 @@ def top(
     """
     question = Question[list[Match]](
         doing="ranking",
-        many=lambda index, chunk: index.top_batch(chunk, n, on_error="collect", now=now),
+        many=lambda index, chunk: index.top_batch(
+            chunk, n, where=where, on_error="collect", now=now
+        ),
         describe=lambda ranking: {"top": [match._asdict() for match in ranking]},
     )
     return answer(question, subscriptions, events, missing, on_error, language)

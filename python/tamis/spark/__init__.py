@@ -13,7 +13,7 @@ try:
     from tamis.spark.compiling import Compiled, compile, update
     from tamis.spark.explaining import explain
     from tamis.spark.generating import generate_events, generate_subscriptions
-    from tamis.spark.matching import match, match_xml, top
+    from tamis.spark.matching import count, first, match, match_xml, top
     from tamis.spark.searching import match_graph
     from tamis.spark.versions import vacuum, versions
 except ModuleNotFoundError as error:
@@ -25,7 +25,9 @@ except ModuleNotFoundError as error:
 __all__ = [
     "Compiled",
     "compile",
+    "count",
     "explain",
+    "first",
     "generate_events",
     "generate_subscriptions",
     "match",

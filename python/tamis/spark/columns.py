@@ -11,6 +11,7 @@ from pyspark.sql.types import (
     ByteType,
     CalendarIntervalType,
     DataType,
+    DateType,
     IntegerType,
     LongType,
     MapType,
@@ -18,6 +19,8 @@ from pyspark.sql.types import (
     ShortType,
     StringType,
     StructType,
+    TimestampNTZType,
+    TimestampType,
     VariantType,
     YearMonthIntervalType,
 )
@@ -70,6 +73,23 @@ def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
                 f"the column `boost` is of the type {kind.simpleString()}; boosts are numbers"
             )
         columns["boost"] = column("boost").cast("double")
+    if "priority" in frame.columns:
+        kind = frame.schema["priority"].dataType
+        if not isinstance(kind, INTEGERS):
+            raise SubscriptionError(
+                f"the column `priority` is of the type {kind.simpleString()}; priorities are "
+                "integers"
+            )
+        columns["priority"] = column("priority").cast("bigint")
+    for name in ("active_from", "active_until"):
+        if name in frame.columns:
+            kind = frame.schema[name].dataType
+            if not isinstance(kind, (StringType, DateType, TimestampType, TimestampNTZType)):
+                raise SubscriptionError(
+                    f"the column `{name}` is of the type {kind.simpleString()}; it holds "
+                    "timestamps, dates, or their texts"
+                )
+            columns[name] = column(name)
     if "metadata" in frame.columns:
         columns["metadata"] = _json(frame, "metadata", StructType, MapType, ArrayType, VariantType)
     if "weights" in frame.columns:

@@ -8,7 +8,7 @@ shard, and commits a version when all are there.
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import PathLike
@@ -67,6 +67,7 @@ def compile(
     strict: bool = False,
     missing: Missing = "unknown",
     time_zone: str = "UTC",
+    metadata_columns: Iterable[str] = (),
     hierarchies: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Compiled:
@@ -79,8 +80,9 @@ def compile(
         subscriptions: The columns `id` (strings or integers), `expression` (text, or the JSON form)
             and, optionally, `metadata` (JSON, or a struct, map, array or variant), `weights` (what
             attributes, or values that are strings, are worth: JSON such as `{"age": 2, "tags":
-            {"new": 2.5}}`, or a struct, map or variant) and `boost` (a number by which scores are
-            multiplied).
+            {"new": 2.5}}`, or a struct, map or variant), `boost` (a number by which scores are
+            multiplied), `priority` (an integer, for `first`), `active_from` and `active_until`
+            (timestamps, dates, or their texts, between which it can match).
         path: The folder of the index: a path, or a URI of a filesystem that Arrow or fsspec opens.
         shards: How many shards there are; by default one for 500,000 subscriptions, which are
             counted first.
@@ -88,6 +90,8 @@ def compile(
         missing: What a predicate is on an attribute without a value.
         time_zone: Where times without an offset are at home, in expressions and in events. Updates
             leave it as it is.
+        metadata_columns: The members of metadata that get an index, so that `where` is fast.
+            Updates leave them as they are.
         hierarchies: What lies above the values of attributes, by their names, as `Index.hierarchy`
             takes it. Updates leave it as it is.
         limits: Bounds on expressions, as `tamis.Limits` takes them.
@@ -102,7 +106,8 @@ def compile(
     if missing not in ("unknown", "false"):
         raise ValueError(f'missing is "unknown" or "false", not {missing!r}')
     columns, ids = subscription_columns(subscriptions)
-    empty = _saved_empty(hierarchies or {}, time_zone)
+    declared = list(metadata_columns)
+    empty = _saved_empty(hierarchies or {}, time_zone, declared)
     folder = Folder(path)
     if any(file.name == "index.json" for file in folder.files()):
         message = f"{folder}: there is an index that Index.save wrote; compile into another folder"
@@ -111,9 +116,9 @@ def compile(
     if shards is None:
         shards = max(1, -(-subscriptions.count() // _PER_SHARD))
     rows = subscriptions.select(*(value.alias(name) for name, value in columns.items()))
-    built = _build(rows, folder, shards, None, missing, time_zone, limits)
+    built = _build(rows, folder, shards, None, missing, time_zone, declared, limits)
     content = {"missing": missing, "shards": shards, "ids": ids}
-    content |= {key: empty[key] for key in ("hierarchies", "time_zone")}
+    content |= {key: empty[key] for key in ("hierarchies", "metadata_columns", "time_zone")}
     return _commit(
         subscriptions.sparkSession, folder, max(there, default=0) + 1, content, [], built, strict
     )
@@ -161,7 +166,14 @@ def update(
         changes = changes.withColumn("_tamis_rank", latest).where("_tamis_rank = 1")
     rows = changes.select(*(value.alias(name) for name, value in columns.items()))
     built = _build(
-        rows, folder, before.shards, before.key, before.missing, before.time_zone, limits
+        rows,
+        folder,
+        before.shards,
+        before.key,
+        before.missing,
+        before.time_zone,
+        before.content["metadata_columns"],
+        limits,
     )
     touched = {row[SHARD] for row in built}
     kept = [
@@ -195,12 +207,13 @@ def _build(
     previous: str | None,
     missing: Missing,
     time_zone: str,
+    metadata_columns: list[str],
     limits: Mapping[str, Any] | None,
 ) -> list[Any]:
     folder.make()
     shard = sf.pmod(sf.xxhash64(column("id")), sf.lit(shards)).cast("int")
-    arguments = {"uri": folder.uri, "previous": previous, "missing": missing}
-    arguments["time_zone"] = time_zone
+    arguments: dict[str, Any] = {"uri": folder.uri, "previous": previous, "missing": missing}
+    arguments |= {"time_zone": time_zone, "metadata_columns": metadata_columns}
     build = on_worker("build_shards", **arguments, limits=dict(limits) if limits else None)
     parts = rows.withColumn(SHARD, shard).repartitionById(shards, SHARD)
     try:
@@ -241,7 +254,7 @@ def _commit(
         listed = [entry for part in (*kept, *parts) for entry in part.get(key, ())]
         content[key] = sorted(listed, key=lambda entry: entry["shard"])
     # What a manifest says besides its files is the same for all shards.
-    content = {**(parts[0] if parts else _saved_empty({}, "UTC")), **content}
+    content = {**(parts[0] if parts else _saved_empty({}, "UTC", [])), **content}
     if any(part["format"] != content["format"] for part in parts):
         message = f"{folder}: built by another version of Tamis; compile it again instead"
         raise StorageError(message, path=str(folder))
@@ -262,9 +275,11 @@ def _commit(
     )
 
 
-def _saved_empty(hierarchies: Mapping[str, Any], time_zone: str) -> dict[str, Any]:
+def _saved_empty(
+    hierarchies: Mapping[str, Any], time_zone: str, metadata_columns: list[str]
+) -> dict[str, Any]:
     """The manifest of an index with hierarchies, and without subscriptions."""
-    index = Index(time_zone=time_zone)
+    index = Index(time_zone=time_zone, metadata_columns=metadata_columns)
     for attribute, values in hierarchies.items():
         index.hierarchy(attribute, values)
     with tempfile.TemporaryDirectory() as folder:

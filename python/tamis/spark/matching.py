@@ -51,6 +51,7 @@ def match(
     keep: Iterable[str] | None = None,
     output: Output = "pairs",
     metadata: bool = False,
+    where: str | None = None,
     placement: Placement = "auto",
     slices: int = 1,
     version: int | None = None,
@@ -71,6 +72,8 @@ def match(
         output: `"pairs"` for a row per match, with the column `subscription`, or `"lists"` for a
             row per event, with the column `subscriptions`, sorted within each shard.
         metadata: Whether to add the column `metadata`: JSON, or a list of such.
+        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those
+            that satisfy it are looked for.
         placement: `"replicated"`, `"sharded"`, or `"auto"`, which replicates up to 4 GiB.
         slices: With `"sharded"`, how many tasks share the events of one shard.
         version: The version of the index; the current one by default, which for a stream is the one
@@ -94,6 +97,7 @@ def match(
         follows=version is None,
         lists=output == "lists",
         metadata=metadata,
+        where=where,
         placement=placement,
         slices=slices,
         add_version=add_version,
@@ -107,6 +111,7 @@ def top(
     n: int = 10,
     *,
     weights: Mapping[str, Any] | None = None,
+    where: str | None = None,
     event: str | None = None,
     document: str | None = None,
     keep: Iterable[str] | None = None,
@@ -126,6 +131,7 @@ def top(
         path: The folder of the index.
         n: How many at most for each event.
         weights: What all of the events give attributes, or values of them, instead of 1.
+        where: A condition on the metadata of subscriptions, as in `match`.
         event: The column that holds the events.
         document: The column that holds the XML documents.
         keep: The columns of the events that come out again; all by default.
@@ -149,9 +155,128 @@ def top(
         slices=slices,
         add_version=add_version,
         on_error=on_error,
+        where=where,
         most=n,
+        by="score",
         weights=dict(weights) if weights else None,
     )
+
+
+def first(
+    events: DataFrame,
+    path: str | PathLike[str],
+    n: int = 1,
+    *,
+    where: str | None = None,
+    event: str | None = None,
+    document: str | None = None,
+    keep: Iterable[str] | None = None,
+    placement: Placement = "auto",
+    slices: int = 1,
+    version: int | None = None,
+    add_version: bool = False,
+    on_error: OnError | None = None,
+) -> DataFrame:
+    """The subscriptions of the highest priorities that each event matches.
+
+    Of equal priorities the lower shard comes first, and within a shard the lower id.
+
+    Args:
+        events: As in `match`.
+        path: The folder of the index.
+        n: How many at most for each event.
+        where: A condition on the metadata of subscriptions, as in `match`.
+        event: The column that holds the events.
+        document: The column that holds the XML documents.
+        keep: The columns of the events that come out again; all by default.
+        placement: As in `match`; for a stream `"replicated"` only.
+        slices: With `"sharded"`, how many tasks share the events of one shard.
+        version: The version of the index.
+        add_version: Whether to add the column `version`.
+        on_error: As in `match`.
+
+    Returns:
+        A row per match: the kept columns, `subscription`, `priority` and `rank`, from 1.
+    """
+    if n < 1:
+        raise ValueError(f"n is at least 1, not {n}")
+    return _answer(
+        events,
+        manifests.read(Folder(path), version),
+        columns={"event": event, "document": document, "keep": keep},
+        follows=version is None,
+        placement=placement,
+        slices=slices,
+        add_version=add_version,
+        on_error=on_error,
+        where=where,
+        most=n,
+        by="priority",
+    )
+
+
+def count(
+    events: DataFrame,
+    path: str | PathLike[str],
+    *,
+    where: str | None = None,
+    event: str | None = None,
+    document: str | None = None,
+    placement: Placement = "auto",
+    slices: int = 1,
+    version: int | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+) -> DataFrame:
+    """How many events each subscription matches, without a row per match.
+
+    Tasks count, and what is shuffled is a row per task and subscription.
+
+    Args:
+        events: As in `match`, but no stream.
+        path: The folder of the index.
+        where: A condition on the metadata of subscriptions, as in `match`.
+        event: The column that holds the events.
+        document: The column that holds the XML documents.
+        placement: As in `match`.
+        slices: With `"sharded"`, how many tasks share the events of one shard.
+        version: The version of the index.
+        on_error: What becomes of events that cannot be read: the job fails, or they count for
+            nothing.
+
+    Returns:
+        The columns `subscription` and `count`; subscriptions without a match are not in it.
+    """
+    if events.isStreaming:
+        raise ValueError("count takes a batch; in a stream, count what `match` gives")
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error is "raise" or "skip" here, not {on_error!r}')
+    index = manifests.read(Folder(path), version)
+    sharded = _is_sharded(index, placement)
+    index.check_files()
+    mentioned, ids = _what_it_says(index)
+    prepared = Events(
+        events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
+    )
+    frame = prepared.frame.withColumn(NOW, sf.current_timestamp())
+    if sharded:
+        if on_error == "skip":
+            frame = _check(frame, prepared, index, index.name)
+        frame = _to_shards(frame, index, slices)
+    task = on_worker(
+        "count_batches",
+        uri=index.folder.uri,
+        names=frame.columns,
+        manifest=index.key,
+        column=prepared.column,
+        document=prepared.document,
+        attributes=prepared.attributes,
+        where=where,
+        skip=on_error == "skip",
+    )
+    plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+    fields = [StructField("subscription", ids), StructField("count", LongType())]
+    counted = plain.mapInArrow(task, StructType(fields))
+    return counted.groupBy("subscription").agg(sf.sum("count").alias("count"))
 
 
 def match_xml(
@@ -198,14 +323,16 @@ def _answer(
     on_error: OnError | None,
     lists: bool = False,
     metadata: bool = False,
+    where: str | None = None,
     most: int | None = None,
+    by: Literal["score", "priority"] | None = None,
     weights: dict[str, Any] | None = None,
 ) -> DataFrame:
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
     index.check_files()
     mentioned, ids = _what_it_says(index)
-    added = _added(ids, metadata, lists) if most is None else _ranked(ids)
+    added = _added(ids, metadata, lists) if by is None else _ranked(ids, by)
     names = [field.name for field in added]
     versioned = [StructField("version", LongType())] if add_version else []
     follows = follows and events.isStreaming and index.shards is not None
@@ -240,15 +367,17 @@ def _answer(
         lists=lists,
         add_version=add_version,
         collect=bool(errors),
+        where=where,
         most=most,
+        by=by,
         weights=weights,
     )
     kept = [StructField(name, frame.schema[name].dataType) for name in outgoing]
     # mapInArrow takes the names of columns for expressions.
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
     found = plain.mapInArrow(task, StructType([*kept, *errors, *added, *versioned]))
-    if keys and most is not None:
-        found = _merge(found, most)
+    if keys and most is not None and by is not None:
+        found = _merge(found, most, by)
     elif keys:
         beside = [field.name for field in (*errors, *versioned)]
         found = _gather(found, [*prepared.keep, *beside], names)
@@ -333,8 +462,9 @@ def _added(ids: DataType, metadata: bool, lists: bool) -> list[StructField]:
     return [StructField(name, ArrayType(kind) if lists else kind) for name, kind in columns.items()]
 
 
-def _ranked(ids: DataType) -> list[StructField]:
-    columns = {"subscription": ids, "score": DoubleType(), "rank": IntegerType()}
+def _ranked(ids: DataType, by: str) -> list[StructField]:
+    kind: DataType = DoubleType() if by == "score" else LongType()
+    columns = {"subscription": ids, by: kind, "rank": IntegerType()}
     return [StructField(name, kind) for name, kind in columns.items()]
 
 
@@ -355,9 +485,9 @@ def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:
     return frame.repartitionById(index.shards * slices, part)
 
 
-def _merge(found: DataFrame, most: int) -> DataFrame:
+def _merge(found: DataFrame, most: int, by: str) -> DataFrame:
     """One ranking per event from one per event and shard."""
-    order = [column("score").desc(), column(SHARD), column("rank")]
+    order = [column(by).desc(), column(SHARD), column("rank")]
     rank = sf.row_number().over(Window.partitionBy(_EVENT_NUMBER).orderBy(*order))
     merged = found.withColumn("_tamis_rank", rank).where(column("_tamis_rank") <= most)
     # What could not be read has no rank.

@@ -72,6 +72,7 @@ def build_shards(
     previous: str | None,
     missing: Any,
     time_zone: str,
+    metadata_columns: Sequence[str],
     limits: Mapping[str, Any] | None,
 ) -> Batches:
     """Build the shard whose rows a task has got, and say what came of it.
@@ -82,11 +83,15 @@ def build_shards(
         previous: The key of the manifest whose subscriptions stay where rows do not change them.
         missing: What a predicate is on an attribute without a value.
         time_zone: Where times without an offset are at home.
+        metadata_columns: The members of metadata that get an index.
         limits: Bounds on expressions.
     """
     started, folder = time.perf_counter(), Folder(uri)
     builder = Builder(
-        missing=missing, time_zone=time_zone, limits=Limits(**limits) if limits else None
+        missing=missing,
+        time_zone=time_zone,
+        metadata_columns=metadata_columns,
+        limits=Limits(**limits) if limits else None,
     )
     shard, refused = None, []
     for batch in batches:
@@ -166,7 +171,9 @@ def match_batches(
     lists: bool,
     add_version: bool,
     collect: bool,
+    where: str | None = None,
     most: int | None = None,
+    by: str | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> Batches:
     """The kept columns of every event with the subscriptions it matches.
@@ -187,10 +194,12 @@ def match_batches(
         add_version: Whether the version of the index is added.
         collect: Whether the column `REFUSED` is added, instead of failing, and a row for every
             event that cannot be read.
-        most: How many of the best matches are wanted; all by default.
-        weights: With `most`, the weights of the events' attributes.
+        where: The condition on the metadata of subscriptions, if there is one.
+        most: How many matches are wanted; all by default.
+        by: With `most`, whether those of the best `score` or of the highest `priority` are.
+        weights: With `by="score"`, the weights of the events' attributes.
     """
-    given: dict[str, Any] = {"documents": document, "column": column, "threads": 1}
+    given: dict[str, Any] = {"documents": document, "column": column, "threads": 1, "where": where}
     looked_at = [column] if column is not None else list(attributes)
     if document is not None:
         looked_at.append(document)
@@ -198,6 +207,8 @@ def match_batches(
     def answer(index: Index, events: pa.RecordBatch, **how: Any) -> Any:
         if most is None:
             return index.match_batch(events, metadata=metadata, **given, **how)
+        if by == "priority":
+            return index.first_batch(events, most, **given, **how)
         return index.top_batch(events, most, weights=weights, **given, **how)
 
     for batch in batches:
@@ -212,6 +223,70 @@ def match_batches(
                     yield result.append_column("version", versions)
                 else:
                     yield result
+
+
+def count_batches(
+    batches: Batches,
+    uri: str,
+    names: Sequence[str],
+    manifest: str,
+    column: str | None,
+    document: str | None,
+    attributes: Sequence[str],
+    where: str | None,
+    skip: bool,
+) -> Batches:
+    """How many events of a task each subscription matches.
+
+    Args:
+        batches: Events. The column `SHARD`, if there is one, says which shard is meant. Events
+            whose column `REFUSED` says why they cannot be read are not looked at.
+        uri: The folder of the index.
+        names: What the columns are called.
+        manifest: The key of its manifest.
+        column: The column that holds the events, if one does.
+        document: The column that holds the documents, if one does.
+        attributes: Otherwise the columns that are attributes.
+        where: The condition on the metadata of subscriptions, if there is one.
+        skip: Whether events that cannot be read are left out, instead of failing.
+    """
+    looked_at = [column] if column is not None else list(attributes)
+    if document is not None:
+        looked_at.append(document)
+    counted: pa.Table | None = None
+    for batch in batches:
+        for name, shard, part in _parts(batch.rename_columns(list(names)), manifest):
+            index = open_index(uri, name, shard)
+            events = part.select(looked_at)
+            if REFUSED in part.schema.names:
+                reasons = part.column(REFUSED)
+                events = events.take(pa.array(np.flatnonzero(reasons.is_null()), pa.uint64()))
+            with _naming_rows(part):
+                found: Any = index.match_batch(
+                    events,
+                    count=True,
+                    where=where,
+                    documents=document,
+                    column=column,
+                    threads=1,
+                    now=_now(part),
+                    on_error="skip" if skip else "raise",
+                )
+            counts = found.matches if skip else found
+            # What was counted so far is one table, so that a task keeps one row per subscription.
+            counted = counts if counted is None else pa.concat_tables([counted, counts])
+            if counted.num_rows > 2 * counts.num_rows + 1_000_000:
+                counted = _summed(counted)
+    if counted is not None:
+        counted = _summed(counted)
+        columns = [counted.column("subscription"), counted.column("count").cast(pa.int64())]
+        yield from pa.table(columns, ["subscription", "count"]).to_batches(max_chunksize=100_000)
+
+
+def _summed(counted: pa.Table) -> pa.Table:
+    """One row per subscription."""
+    summed = counted.group_by("subscription").aggregate([("count", "sum")])
+    return summed.rename_columns(["subscription", "count"])
 
 
 def check_batches(

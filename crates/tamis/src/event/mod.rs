@@ -245,7 +245,7 @@ impl Event {
     }
 
     /// The moment that `now()` is.
-    fn moment(&self) -> Timestamp {
+    pub fn moment(&self) -> Timestamp {
         self.now.unwrap_or_else(clock)
     }
 

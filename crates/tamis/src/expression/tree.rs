@@ -208,6 +208,16 @@ impl Expression {
         })
     }
 
+    /// The operands of the outermost connective, first to last.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = Expression> {
+        let (starts, last) = (self.starts(), self.nodes.len() - 1);
+        let mut operands: Vec<usize> = self.operands_reversed(last, &starts).collect();
+        operands.reverse();
+        operands
+            .into_iter()
+            .map(move |operand| Expression { nodes: self.nodes[starts[operand] as usize..=operand].to_vec() })
+    }
+
     /// For every node, where its operands begin: the index of the first node below it.
     pub(crate) fn starts(&self) -> Vec<u32> {
         let mut starts: Vec<u32> = Vec::with_capacity(self.nodes.len());

@@ -52,7 +52,7 @@ impl ManifestKind {
     /// The number of the format, noted in the changelog when it changes.
     fn format(self) -> i64 {
         match self {
-            ManifestKind::Index => 4,
+            ManifestKind::Index => 5,
             ManifestKind::Graph | ManifestKind::Filter => 3,
         }
     }
@@ -385,7 +385,7 @@ mod tests {
     const CHECKSUM: &str = "0123456789abcdef";
 
     fn members(entry: &str, more: &str) -> String {
-        format!("{{\"format\": 4, \"missing\": \"unknown\", \"segments\": [{{{entry}}}]{more}}}")
+        format!("{{\"format\": 5, \"missing\": \"unknown\", \"segments\": [{{{entry}}}]{more}}}")
     }
 
     fn entry(file: &str) -> String {

@@ -1,4 +1,4 @@
-//! Which subscriptions do the events of an Arrow batch match, and which of them best?
+//! Which subscriptions do the events of an Arrow batch match, and which of them best or first?
 //!
 //! Rows are handed out in blocks to as many threads as are wanted; the matches of a block are one
 //! record batch, and the blocks come out in the order of the rows.
@@ -12,7 +12,9 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, 
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::counts::Counts;
 use super::segment::Segment;
+use super::selection::Selection;
 use super::snapshot::{MatchScratch, Snapshot};
 use crate::error::{Error, Result};
 use crate::event::{ArrowEvents, Event, OnError, RefusedEvents};
@@ -24,25 +26,44 @@ use crate::rank::EventWeights;
 /// Events that one thread matches together.
 const BLOCK: usize = 512;
 
-/// The answers for one part of the events, by its number.
-type Part = (usize, Result<(Vec<RecordBatch>, RefusedEvents)>);
+/// The answers for one block of rows, by its number.
+type Answered<T> = (usize, Result<(T, RefusedEvents)>);
+
+/// Whether to give up.
+type Stopped<'a> = &'a (dyn Fn() -> bool + 'a);
 
 /// How a batch is matched.
 #[derive(Debug, Clone, Copy)]
-pub struct Batching {
+pub struct Batching<'a> {
     /// By how many threads.
     pub threads: usize,
     /// How each of them looks at events.
     pub evaluation: Evaluation,
     /// What becomes of events that cannot be read.
     pub on_error: OnError,
+    /// The subscriptions that count, if not all.
+    pub selection: Option<&'a Selection>,
+}
+
+/// What is asked of every row.
+#[derive(Debug, Clone, Copy)]
+pub enum ArrowQuestion<'a> {
+    /// All matches in insertion order, perhaps with metadata.
+    All {
+        /// Whether to add it.
+        metadata: bool,
+    },
+    /// So many matches that score best, best first, given the weights of every event.
+    Top(usize, &'a EventWeights),
+    /// So many matches of the highest priorities.
+    First(usize),
 }
 
 /// The matches of a batch: pairs of an event's row and a subscription's id.
 #[derive(Debug)]
 pub struct ArrowMatches {
-    /// `event` (the row) and `subscription` (the id, a string or an integer); of a ranking also `score`
-    /// and `rank`, from 1; where it was asked for, `metadata` (JSON).
+    /// `event` (the row) and `subscription` (the id, a string or an integer); of a ranking also `score`, of the
+    /// first also `priority`, and of both `rank`, from 1; where it was asked for, `metadata` (JSON).
     pub schema: SchemaRef,
     /// One batch per block of rows, in their order.
     pub batches: Vec<RecordBatch>,
@@ -51,85 +72,109 @@ pub struct ArrowMatches {
 }
 
 impl Snapshot {
-    /// The pairs of rows and ids that match, in the order of the rows and of insertion.
+    /// The pairs of rows and ids that match, in the order of the rows.
     ///
-    /// `first` is the number of the batch's first row, `metadata` whether to add it; `stop` is asked now and then whether to give
+    /// `first` is the number of the batch's first row; `stop` is asked now and then whether to give
     /// up, which ends in what was found so far.
     pub fn match_arrow(
         &self,
         events: &ArrowEvents,
         first: u64,
-        metadata: bool,
+        question: ArrowQuestion<'_>,
         limits: &Limits,
-        batching: Batching,
-        stop: &AtomicBool,
-    ) -> Result<ArrowMatches> {
-        self.answer_arrow(events, first, None, metadata, limits, batching, stop)
-    }
-
-    /// The `most` matches of every row that score best, in the order of the rows and best first; the
-    /// weights are those of every event.
-    #[expect(clippy::too_many_arguments, reason = "those of match_arrow, and what a ranking takes")]
-    pub fn top_arrow(
-        &self,
-        events: &ArrowEvents,
-        first: u64,
-        most: usize,
-        weights: &EventWeights,
-        limits: &Limits,
-        batching: Batching,
-        stop: &AtomicBool,
-    ) -> Result<ArrowMatches> {
-        self.answer_arrow(events, first, Some((most, weights)), false, limits, batching, stop)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "those of its two callers")]
-    fn answer_arrow(
-        &self,
-        events: &ArrowEvents,
-        first: u64,
-        ranking: Option<(usize, &EventWeights)>,
-        metadata: bool,
-        limits: &Limits,
-        batching: Batching,
+        batching: Batching<'_>,
         stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
         let strings = self.has_string_ids()?;
         let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
         let mut fields =
             vec![Field::new("event", DataType::UInt64, false), Field::new("subscription", kind, false)];
-        if ranking.is_some() {
-            fields.push(Field::new("score", DataType::Float64, false));
+        match question {
+            ArrowQuestion::All { metadata: false } => {}
+            ArrowQuestion::All { metadata: true } => {
+                fields.push(Field::new("metadata", DataType::Utf8, true))
+            }
+            ArrowQuestion::Top(..) => fields.push(Field::new("score", DataType::Float64, false)),
+            ArrowQuestion::First(_) => fields.push(Field::new("priority", DataType::Int64, false)),
+        }
+        if !matches!(question, ArrowQuestion::All { .. }) {
             fields.push(Field::new("rank", DataType::UInt32, false));
         }
-        if metadata {
-            fields.push(Field::new("metadata", DataType::Utf8, true));
-        }
         let schema = Arc::new(Schema::new(fields));
+        let selection = batching.selection;
+        let answer = |(): &mut (),
+                      rows: &[u64],
+                      events: &[Event],
+                      scratch: &mut MatchScratch,
+                      stopped: Stopped<'_>| {
+            let mut found = Found::new(strings, question, &schema);
+            self.answer_rows(rows, events, question, selection, scratch, stopped, &mut found)?;
+            found.finish()
+        };
+        let (batches, _, refused) = self.each_block(events, first, limits, batching, stop, || (), answer)?;
+        Ok(ArrowMatches { schema, batches: batches.into_iter().flatten().collect(), refused })
+    }
+
+    /// Counts, for every subscription, the rows that match it.
+    pub fn count_arrow(
+        &self,
+        events: &ArrowEvents,
+        first: u64,
+        limits: &Limits,
+        batching: Batching<'_>,
+        stop: &AtomicBool,
+        counts: &mut Counts,
+    ) -> Result<RefusedEvents> {
+        let count = |counts: &mut Counts,
+                     _: &[u64],
+                     events: &[Event],
+                     scratch: &mut MatchScratch,
+                     stopped: Stopped<'_>| {
+            self.count_many(events, batching.selection, counts, scratch, stopped)
+        };
+        let (_, parts, refused) =
+            self.each_block(events, first, limits, batching, stop, Counts::default, count)?;
+        parts.into_iter().for_each(|part| counts.add(part));
+        Ok(refused)
+    }
+
+    /// Reads the rows block by block, on as many threads as are wanted, and gives each block to `answer`, with what
+    /// its thread keeps from block to block.
+    #[expect(clippy::too_many_arguments, reason = "those of its two callers")]
+    fn each_block<T: Send, K: Send>(
+        &self,
+        events: &ArrowEvents,
+        first: u64,
+        limits: &Limits,
+        batching: Batching<'_>,
+        stop: &AtomicBool,
+        keep: impl Fn() -> K + Sync,
+        answer: impl Fn(&mut K, &[u64], &[Event], &mut MatchScratch, Stopped<'_>) -> Result<T> + Sync,
+    ) -> Result<(Vec<T>, Vec<K>, RefusedEvents)> {
         let blocks = events.len().div_ceil(BLOCK);
         let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<Part>> = Mutex::default();
+        let done: Mutex<(Vec<Answered<T>>, Vec<K>)> = Mutex::new((Vec::new(), Vec::new()));
         let failed = AtomicBool::new(false);
         let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+        let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
-            let (mut decoded, mut scratch) = (Vec::new(), MatchScratch::default());
+            let (mut decoded, mut scratch, mut kept) = (Vec::new(), MatchScratch::default(), keep());
             scratch.set_evaluation(batching.evaluation);
             loop {
                 let block = next.fetch_add(1, Ordering::Relaxed);
                 if block >= blocks || stopped() {
+                    lock().1.push(kept);
                     return;
                 }
                 let rows = block * BLOCK..events.len().min((block + 1) * BLOCK);
-                let mut found = Found::new(strings, metadata, &schema);
                 let mut refused = RefusedEvents::new(batching.on_error);
                 let read = self.read_rows(events, rows, first, &mut decoded, limits, &mut refused);
-                let matched = read.and_then(|numbers| {
+                let answered = read.and_then(|numbers| {
                     let decoded = &decoded[..numbers.len()];
-                    self.answer_rows(&numbers, decoded, ranking, &mut scratch, &stopped, &mut found)
+                    Ok((answer(&mut kept, &numbers, decoded, &mut scratch, &stopped)?, refused))
                 });
-                let answered = matched.and_then(|()| Ok((found.finish()?, refused)));
                 failed.fetch_or(answered.is_err(), Ordering::Relaxed);
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((block, answered));
+                lock().0.push((block, answered));
             }
         };
         let threads = batching.threads.clamp(1, blocks.max(1));
@@ -140,15 +185,15 @@ impl Snapshot {
             }
             work();
         });
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (mut done, kept) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|(block, _)| *block);
-        let (mut batches, mut refused) = (Vec::new(), RefusedEvents::new(batching.on_error));
+        let (mut answers, mut refused) = (Vec::new(), RefusedEvents::new(batching.on_error));
         for (_, answered) in done {
-            let (some, not_read) = answered?;
-            batches.extend(some);
+            let (answer, not_read) = answered?;
+            answers.push(answer);
             refused.append(not_read);
         }
-        Ok(ArrowMatches { schema, batches, refused })
+        Ok((answers, kept, refused))
     }
 
     /// Reads the events of some rows, and their documents; returns the numbers of those that could be
@@ -181,31 +226,46 @@ impl Snapshot {
     }
 
     /// Writes down what events match, which have these numbers.
+    #[expect(clippy::too_many_arguments, reason = "what a block is answered with")]
     fn answer_rows(
         &self,
         numbers: &[u64],
         events: &[Event],
-        ranking: Option<(usize, &EventWeights)>,
+        question: ArrowQuestion<'_>,
+        selection: Option<&Selection>,
         scratch: &mut MatchScratch,
         stopped: &dyn Fn() -> bool,
         found: &mut Found<'_>,
     ) -> Result<()> {
-        let Some((most, weights)) = ranking else {
-            return self.matching_many(events, scratch, stopped, |event, segment, slots| {
-                found.push(numbers[event], segment, slots)
+        if let ArrowQuestion::All { .. } = question {
+            return self.matching_many(events, selection, scratch, stopped, |event, position, slots| {
+                found.push(numbers[event], &self.segments[position], slots)
             });
-        };
+        }
         for (event, &number) in events.iter().zip(numbers).take_while(|_| !stopped()) {
-            let ranked = self.top(event, most, weights, scratch)?;
-            for ((id, score), rank) in ranked.into_iter().zip(1..) {
-                found.push_ranked(number, id, score, rank)?;
+            match question {
+                ArrowQuestion::All { .. } => {}
+                ArrowQuestion::Top(most, weights) => {
+                    let ranked = self.top_selected(event, most, weights, selection, scratch)?;
+                    for ((id, score), rank) in ranked.into_iter().zip(1..) {
+                        found.push_ranked(number, id, rank)?;
+                        found.scores.push(score);
+                    }
+                }
+                ArrowQuestion::First(most) => {
+                    let first = self.first(event, most, selection, scratch)?;
+                    for ((id, priority), rank) in first.into_iter().zip(1..) {
+                        found.push_ranked(number, id, rank)?;
+                        found.priorities.push(priority);
+                    }
+                }
             }
         }
         Ok(())
     }
 
     /// Whether the ids are strings; an Arrow column holds ids of one kind.
-    fn has_string_ids(&self) -> Result<bool> {
+    pub(super) fn has_string_ids(&self) -> Result<bool> {
         let (mut strings, mut integers) = (false, false);
         for segment in &self.segments {
             let kinds = segment.id_kinds();
@@ -223,7 +283,7 @@ impl Snapshot {
 }
 
 /// Bytes of ids or metadata after which a batch is complete: its offsets are 32-bit numbers.
-const FULL: usize = 1 << 30;
+pub(super) const FULL: usize = 1 << 30;
 
 /// Pairs on their way into a batch.
 struct Found<'a> {
@@ -234,26 +294,67 @@ struct Found<'a> {
     metadata: Option<StringBuilder>,
     /// Bytes of text in the batch under way.
     bytes: usize,
-    /// Of a ranking only.
+    question: ArrowQuestion<'a>,
     scores: Vec<f64>,
+    priorities: Vec<i64>,
     ranks: Vec<u32>,
 }
 
-enum Ids {
+/// Ids on their way into a column.
+pub(super) enum Ids {
     /// Their bytes, and where each of them ends.
     Strings(Vec<u8>, Vec<i32>),
     Integers(Vec<i64>),
 }
 
-impl<'a> Found<'a> {
-    fn new(strings: bool, metadata: bool, schema: &'a SchemaRef) -> Found<'a> {
-        let ids = match strings {
+impl Ids {
+    pub fn new(strings: bool) -> Ids {
+        match strings {
             true => Ids::Strings(Vec::new(), vec![0]),
             false => Ids::Integers(Vec::new()),
-        };
-        let metadata = metadata.then(StringBuilder::new);
-        let (complete, rows, scores, ranks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Found { schema, complete, rows, ids, metadata, bytes: 0, scores, ranks }
+        }
+    }
+
+    pub fn push(&mut self, id: IdRef<'_>) -> Result<()> {
+        match (self, id) {
+            (Ids::Strings(bytes, ends), IdRef::String(id)) => {
+                bytes.extend_from_slice(id.as_bytes());
+                ends.push(bytes.len() as i32);
+            }
+            (Ids::Integers(ids), IdRef::Integer(id)) => ids.push(id),
+            _ => {
+                return Err(Error::event(
+                    "an id is of another kind than its segment says: a file is damaged",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The column of those that were pushed since the last.
+    pub fn take(&mut self) -> Result<ArrayRef> {
+        Ok(match self {
+            Ids::Strings(bytes, ends) => {
+                let ends = ScalarBuffer::from(std::mem::replace(ends, vec![0]));
+                let bytes = Buffer::from_vec(std::mem::take(bytes));
+                Arc::new(StringArray::try_new(OffsetBuffer::new(ends), bytes, None).map_err(wrong)?)
+            }
+            Ids::Integers(ids) => Arc::new(Int64Array::from(std::mem::take(ids))),
+        })
+    }
+}
+
+pub(super) fn wrong(error: arrow_schema::ArrowError) -> Error {
+    Error::event(error.to_string())
+}
+
+impl<'a> Found<'a> {
+    fn new(strings: bool, question: ArrowQuestion<'a>, schema: &'a SchemaRef) -> Found<'a> {
+        let ids = Ids::new(strings);
+        let metadata = matches!(question, ArrowQuestion::All { metadata: true }).then(StringBuilder::new);
+        let (complete, rows, bytes) = (Vec::new(), Vec::new(), 0);
+        let (scores, priorities, ranks) = (Vec::new(), Vec::new(), Vec::new());
+        Found { schema, complete, rows, ids, metadata, bytes, question, scores, priorities, ranks }
     }
 
     /// Adds the pairs of one event and these slots.
@@ -278,22 +379,10 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    fn push_ranked(&mut self, row: u64, id: IdRef<'_>, score: f64, rank: u32) -> Result<()> {
+    fn push_ranked(&mut self, row: u64, id: IdRef<'_>, rank: u32) -> Result<()> {
         self.make_room(if let IdRef::String(id) = id { id.len() } else { 0 })?;
-        match (&mut self.ids, id) {
-            (Ids::Strings(bytes, ends), IdRef::String(id)) => {
-                bytes.extend_from_slice(id.as_bytes());
-                ends.push(bytes.len() as i32);
-            }
-            (Ids::Integers(ids), IdRef::Integer(id)) => ids.push(id),
-            _ => {
-                return Err(Error::event(
-                    "an id is of another kind than its segment says: a file is damaged",
-                ));
-            }
-        }
+        self.ids.push(id)?;
         self.rows.push(row);
-        self.scores.push(score);
         self.ranks.push(rank);
         Ok(())
     }
@@ -309,25 +398,24 @@ impl<'a> Found<'a> {
 
     fn complete(&mut self) -> Result<()> {
         self.bytes = 0;
-        let wrong = |error: arrow_schema::ArrowError| Error::event(error.to_string());
-        let ids: ArrayRef = match &mut self.ids {
-            Ids::Strings(bytes, ends) => {
-                let ends = ScalarBuffer::from(std::mem::replace(ends, vec![0]));
-                let bytes = Buffer::from_vec(std::mem::take(bytes));
-                Arc::new(StringArray::try_new(OffsetBuffer::new(ends), bytes, None).map_err(wrong)?)
-            }
-            Ids::Integers(ids) => Arc::new(Int64Array::from(std::mem::take(ids))),
-        };
         let rows = UInt64Array::from(std::mem::take(&mut self.rows));
-        let mut columns: Vec<ArrayRef> = vec![Arc::new(rows), ids];
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(rows), self.ids.take()?];
         if let Some(builder) = &mut self.metadata {
             columns.push(Arc::new(builder.finish()));
-        } else if self.schema.fields().len() > columns.len() {
-            columns.push(Arc::new(Float64Array::from(std::mem::take(&mut self.scores))));
+        }
+        match self.question {
+            ArrowQuestion::All { .. } => {}
+            ArrowQuestion::Top(..) => {
+                columns.push(Arc::new(Float64Array::from(std::mem::take(&mut self.scores))));
+            }
+            ArrowQuestion::First(_) => {
+                columns.push(Arc::new(Int64Array::from(std::mem::take(&mut self.priorities))));
+            }
+        }
+        if self.schema.fields().len() > columns.len() {
             columns.push(Arc::new(UInt32Array::from(std::mem::take(&mut self.ranks))));
         }
-        let batch = RecordBatch::try_new(Arc::clone(self.schema), columns);
-        self.complete.push(batch.map_err(wrong)?);
+        self.complete.push(RecordBatch::try_new(Arc::clone(self.schema), columns).map_err(wrong)?);
         Ok(())
     }
 

@@ -10,21 +10,21 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use jiter::JsonValue;
 
+use super::columns::Declared;
 use super::documents::Documents;
+use super::rows::{Row, Rows};
 use super::segment::{Algorithm, Segment, Settings};
 use super::snapshot::Snapshot;
 use super::subscription::Subscription;
 use super::terms::retain_elements;
 use super::{Index, Limits};
 use crate::error::{Error, Result};
-use crate::event::{Attributes, Item, Items};
-use crate::expression::{Expression, Weight, from_json, parse};
+use crate::event::Attributes;
+use crate::expression::parse;
 use crate::id::Id;
-use crate::rank::check_weight;
 use crate::truth::Missing;
-use crate::value::{TimeZone, ValueRef};
+use crate::value::TimeZone;
 
 /// A set of subscriptions that is going to be an index of one segment.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub struct Builder {
     missing: Missing,
     zone: TimeZone,
     limits: Limits,
+    declared: Arc<Declared>,
     changes: HashMap<Id, Change, ahash::RandomState>,
     kept: Vec<Subscription>,
 }
@@ -39,7 +40,7 @@ pub struct Builder {
 /// What the rows of one id say.
 #[derive(Debug, Clone, PartialEq)]
 enum Change {
-    Set(Expression, Option<Arc<str>>, f64),
+    Set(Box<Subscription>),
     Delete,
     /// Rows that contradict each other.
     Conflict,
@@ -66,50 +67,27 @@ impl Builder {
 
     /// No subscriptions yet, with the zone of times that are written without an offset.
     pub fn in_zone(missing: Missing, limits: Limits, zone: TimeZone) -> Builder {
-        Builder { missing, zone, limits, changes: HashMap::default(), kept: Vec::new() }
+        let declared = Arc::new(Declared::none());
+        Builder { missing, zone, limits, declared, changes: HashMap::default(), kept: Vec::new() }
+    }
+
+    /// The same, whose subscriptions can be selected fast by these members of their metadata.
+    pub fn with_metadata_columns(self, columns: &[Arc<str>]) -> Result<Builder> {
+        let declared = Arc::new(Declared::new(columns, &self.zone, &self.limits)?);
+        Ok(Builder { declared, ..self })
     }
 
     /// Takes the rows of a batch, and returns those that were refused.
     ///
     /// Its columns are `id` (strings or integers), `expression` (text, or the JSON form) and, optionally,
-    /// `metadata` (JSON), `weights` (JSON, see [`Weight::read_json`]), `boost` (a number) and `deleted`
-    /// (whether the row says that there is no such subscription).
+    /// `metadata` (JSON), `weights` (JSON), `boost` (a number), `priority` (an integer), `active_from` and `active_until`
+    /// (times, or their texts) and `deleted` (whether the row says that there is no such subscription).
     pub fn add(&mut self, batch: &RecordBatch) -> Result<Vec<Refused>> {
-        let optional = |name: &str| batch.column_by_name(name).map(|column| Items::new(name, column));
-        let needed = |name: &str| {
-            optional(name).unwrap_or_else(|| Err(Error::expression(format!("there is no column `{name}`"))))
-        };
-        let (ids, expressions) = (needed("id")?, needed("expression")?);
-        let (metadata, deleted) = (optional("metadata").transpose()?, optional("deleted").transpose()?);
-        let (boosts, weights) = (optional("boost").transpose()?, optional("weights").transpose()?);
+        let (zone, limits) = (self.zone.clone(), self.limits.clone());
+        let rows = Rows::new(batch, &zone, &limits)?;
         let mut refused = Vec::new();
-        for row in 0..batch.num_rows() {
-            // A row that cannot be read is refused; a column of another type is an error.
-            let mut damage = None;
-            let mut text = |items: Option<&Items>, name| match items.map(|items| items.get(row)) {
-                None | Some(Some(Item::Null)) => Ok(None),
-                Some(Some(Item::Value(ValueRef::String(text)))) => Ok(Some(text.to_owned())),
-                Some(Some(Item::Damaged(found))) => {
-                    damage = Some(Error::expression(format!("the column `{name}`: {}", found.reason())));
-                    Ok(None)
-                }
-                Some(_) => Err(Error::expression(format!("the column `{name}` does not hold text"))),
-            };
-            let expression = text(Some(&expressions), "expression")?;
-            let (metadata, weights) =
-                (text(metadata.as_ref(), "metadata")?, text(weights.as_ref(), "weights")?);
-            let deleted = match deleted.as_ref().map(|items| items.get(row)) {
-                None | Some(Some(Item::Null | Item::Value(ValueRef::Boolean(false)))) => false,
-                Some(Some(Item::Value(ValueRef::Boolean(true)))) => true,
-                Some(_) => return Err(Error::expression("the column `deleted` does not hold booleans")),
-            };
-            let id = match ids.get(row) {
-                Some(Item::Value(ValueRef::String(text))) => Ok(Id::from(text)),
-                Some(Item::Value(ValueRef::Integer(number))) => Ok(Id::from(number)),
-                Some(Item::Null) => Err("the id is null; every subscription needs one".to_owned()),
-                Some(Item::Damaged(found)) => Err(format!("the id {}: {}", ids.show(row), found.reason())),
-                _ => return Err(Error::expression("the column `id` holds neither strings nor integers")),
-            };
+        for row in 0..rows.len() {
+            let Row { id, expression, subscription } = rows.read(row)?;
             let id = match id {
                 Ok(id) => id,
                 Err(message) => {
@@ -117,14 +95,10 @@ impl Builder {
                     continue;
                 }
             };
-            let change = match (deleted, damage) {
-                (true, _) => Ok(Change::Delete),
-                (false, Some(damage)) => Err(damage),
-                (false, None) => {
-                    let boost = boosts.as_ref().map_or(Some(Item::Null), |items| items.get(row));
-                    self.read(expression.as_deref(), metadata, weights, boost)
-                }
-            };
+            let change = subscription.and_then(|written| match written {
+                None => Ok(Change::Delete),
+                Some(written) => Ok(Change::Set(Box::new(written.with(parse(&written.text, &limits)?)))),
+            });
             match change {
                 Ok(change) => self.note(id, change, expression, &mut refused),
                 Err(error) => refused.push(Refused {
@@ -136,34 +110,6 @@ impl Builder {
             }
         }
         Ok(refused)
-    }
-
-    fn read(
-        &self,
-        expression: Option<&str>,
-        metadata: Option<String>,
-        weights: Option<String>,
-        boost: Option<Item<'_>>,
-    ) -> Result<Change> {
-        let boost = match boost {
-            Some(Item::Null) => 1.0,
-            Some(Item::Value(ValueRef::Integer(number))) => number as f64,
-            Some(Item::Value(ValueRef::Float(number))) => number.get(),
-            _ => return Err(Error::expression("the boost is no number")),
-        };
-        check_weight("the boost", boost)?;
-        let text = expression.ok_or_else(|| Error::expression("the expression is null"))?;
-        // No expression's text begins with a brace.
-        let json = text.trim_start().starts_with('{');
-        let mut expression = if json { from_json(text, &self.limits)? } else { parse(text, &self.limits)? };
-        if let Some(weights) = weights {
-            expression = expression.weighted(&Weight::read_json(&weights)?)?;
-        }
-        if let Some(metadata) = &metadata {
-            JsonValue::parse(metadata.as_bytes(), false)
-                .map_err(|error| Error::expression(format!("the metadata is no JSON: {error}")))?;
-        }
-        Ok(Change::Set(expression, metadata.map(Into::into), boost))
     }
 
     fn note(&mut self, id: Id, change: Change, expression: Option<String>, refused: &mut Vec<Refused>) {
@@ -183,7 +129,7 @@ impl Builder {
             refused.push(Refused { id, position: None, message, expression });
         };
         match seen.insert(Change::Conflict) {
-            Change::Set(first, ..) => refuse(Some(first.to_string())),
+            Change::Set(first) => refuse(Some(first.expression.to_string())),
             Change::Delete => refuse(None),
             Change::Conflict => {}
         }
@@ -204,10 +150,8 @@ impl Builder {
     /// The index, whose one segment is compiled now.
     pub fn finish(self) -> Result<Index> {
         let mut subscriptions = self.kept;
-        subscriptions.extend(self.changes.into_iter().filter_map(|(id, change)| match change {
-            Change::Set(expression, metadata, boost) => {
-                Some(Subscription { id, expression, metadata, boost })
-            }
+        subscriptions.extend(self.changes.into_values().filter_map(|change| match change {
+            Change::Set(subscription) => Some(*subscription),
             Change::Delete | Change::Conflict => None,
         }));
         subscriptions.sort_unstable_by(|one, other| match (&one.id, &other.id) {
@@ -220,7 +164,8 @@ impl Builder {
         let algorithm = Algorithm::Auto;
         let (missing, normal_form) = (self.missing, self.limits.normal_form);
         // A task of many has one core.
-        let settings = Settings { attributes: &attributes, missing, algorithm, normal_form, sample: &[] };
+        let (attributes, declared) = (&attributes, &self.declared);
+        let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[], declared };
         let live = subscriptions.len();
         let segments = match live {
             0 => Vec::new(),
@@ -228,9 +173,9 @@ impl Builder {
         };
         let documents = Arc::new(Documents::new(algorithm, self.limits.xml.clone()));
         documents.retain(&subscriptions)?;
-        retain_elements(&segments, &attributes, 1)?;
-        let snapshot = Snapshot::new(1, segments, live, attributes, documents);
-        Ok(Index::from_snapshot(missing, self.limits, algorithm, snapshot).at_rest())
+        retain_elements(&segments, attributes, 1)?;
+        let snapshot = Snapshot::new(1, segments, live, Arc::clone(attributes), documents);
+        Ok(Index::from_snapshot(missing, self.limits, algorithm, self.declared, snapshot).at_rest())
     }
 }
 

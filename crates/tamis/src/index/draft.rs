@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::Index;
@@ -65,17 +65,14 @@ pub(super) struct Written<'a> {
 
 impl Draft for Written<'_> {
     fn read(&self) -> Result<Cow<'_, Subscription>> {
-        let WrittenSubscription { id, text, metadata, boost } = self.written;
         let read = || {
-            let expression = parse(text, self.index.limits())?;
-            let (id, metadata) = (id.clone(), metadata.clone());
-            let subscription = Subscription { id, expression, metadata, boost: *boost };
+            let subscription = self.written.with(parse(&self.written.text, self.index.limits())?);
             self.index.check(&subscription)?;
             Ok(Cow::Owned(subscription))
         };
         read().map_err(|cause| Error::Item {
             position: self.position,
-            name: name_of(id),
+            name: name_of(&self.written.id),
             cause: Box::new(cause),
         })
     }
@@ -85,18 +82,33 @@ impl Draft for Written<'_> {
     }
 }
 
+/// A long change, as others see it.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// Whether to give up.
+    pub stop: AtomicBool,
+    /// How many subscriptions were read so far; some are read more than once.
+    pub done: AtomicUsize,
+}
+
+impl Work {
+    /// Fails once somebody says stop.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
+    }
+}
+
 /// A draft that can be read until somebody says stop.
 pub(super) struct Stoppable<'a, D> {
     pub draft: &'a D,
-    pub stop: &'a AtomicBool,
+    pub work: &'a Work,
 }
 
 impl<D: Draft> Draft for Stoppable<'_, D> {
     fn read(&self) -> Result<Cow<'_, Subscription>> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => Err(Error::Cancelled),
-            false => self.draft.read(),
-        }
+        self.work.check()?;
+        self.work.done.fetch_add(1, Ordering::Relaxed);
+        self.draft.read()
     }
 
     fn text(&self) -> Option<Cow<'_, str>> {
@@ -167,6 +179,40 @@ fn compile_at_once<D: Draft>(shares: &[&[D]], settings: Settings<'_>) -> Vec<Res
             Err(share) => Segment::new(share, settings),
         });
         others.chain([last]).collect()
+    })
+}
+
+/// What is wrong with some of these drafts, with their positions; all processors read.
+pub(super) fn refuse<D: Draft>(drafts: &[D], work: &Work) -> Result<Vec<(usize, Error)>> {
+    let threads = processors().min(drafts.len() / PER_THREAD).max(1);
+    let share = drafts.len().div_ceil(threads).max(1);
+    let read = |(number, share_of): (usize, &[D])| -> Result<Vec<(usize, Error)>> {
+        let mut refused = Vec::new();
+        for (position, draft) in share_of.iter().enumerate() {
+            work.check()?;
+            if let Err(error) = draft.read() {
+                refused.push((number * share + position, error));
+            }
+        }
+        Ok(refused)
+    };
+    std::thread::scope(|scope| {
+        let shares = drafts.chunks(share).enumerate();
+        let threads: Vec<_> = shares
+            .map(|share| {
+                std::thread::Builder::new().spawn_scoped(scope, move || read(share)).map_err(|_| share)
+            })
+            .collect();
+        let mut refused = Vec::new();
+        for thread in threads {
+            // A share whose thread could not be started is read here.
+            let share = match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(share) => read(share),
+            };
+            refused.extend(share?);
+        }
+        Ok(refused)
     })
 }
 

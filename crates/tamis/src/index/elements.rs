@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::columns::Declared;
 use super::snapshot::{MatchScratch, Snapshot};
 use super::subscription::Subscription;
 use super::{Algorithm, Index};
@@ -21,7 +22,7 @@ use crate::value::TimeZone;
 /// An index of what is asked of the elements of a list.
 pub(crate) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) -> Arc<dyn ElementIndex> {
     let attributes = Attributes::of_elements(missing, limits, zone.clone());
-    let index = Index::over(attributes, missing, limits.clone(), Algorithm::Auto);
+    let index = Index::over(attributes, missing, limits.clone(), Algorithm::Auto, Declared::none());
     Arc::new(Elements { index, uses: Mutex::default() })
 }
 

@@ -8,37 +8,51 @@
 
 mod batch;
 mod builder;
+mod columns;
+mod condition;
+mod counts;
 mod documents;
 mod draft;
 mod elements;
+mod excerpt;
+mod first;
 mod hierarchies;
 mod merge;
 mod ranking;
 mod records;
+mod rows;
 mod sample;
 mod segment;
+mod selection;
+mod slots;
 mod snapshot;
 mod storage;
 mod subscription;
 mod terms;
+mod validity;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use arrow_array::RecordBatch;
 
-pub use batch::{ArrowMatches, Batching};
+pub use batch::{ArrowMatches, ArrowQuestion, Batching};
 pub use builder::{Builder, Refused};
+pub use condition::Condition;
+pub use counts::Counts;
 pub use segment::Algorithm;
+pub use selection::Selection;
 pub use snapshot::{MatchScratch, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
+pub use validity::Validity;
 
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event, Hierarchy};
 use crate::explain::{Explanation, explain};
-use crate::expression::{Expression, check_name, total_size};
+use crate::expression::{Expression, check_name, parse, total_size};
 use crate::fork::ForkLock;
 use crate::id::Id;
 use crate::limits::{self, Limits};
@@ -46,15 +60,24 @@ use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
 use crate::value::TimeZone;
+use columns::Declared;
 use documents::Documents;
+pub use draft::Work;
 use draft::{Draft, Stoppable, Written, must_be_known_first, name_of};
 pub(crate) use elements::make_elements;
 use merge::{Turn, next_run};
+use rows::{Row, Rows};
 use segment::{Segment, Settings};
 use terms::attributes_for;
 
 /// Up to so many subscriptions are merged by the writer itself, which takes milliseconds.
 const AT_ONCE: usize = 512;
+
+/// So many conditions on metadata are remembered.
+const CONDITIONS: usize = 1024;
+
+/// The position of a row of a table, with its subscription, or with its id, if it has one, and what is wrong with it.
+pub type TableRow = (usize, std::result::Result<WrittenSubscription, (Option<Id>, Error)>);
 
 /// A set of subscriptions that can be matched while it changes.
 ///
@@ -77,6 +100,10 @@ struct Shared {
     missing: Missing,
     limits: Limits,
     algorithm: Algorithm,
+    /// The columns of metadata that have an index.
+    declared: Arc<Declared>,
+    /// Conditions on metadata that were asked for, by their texts.
+    conditions: Mutex<HashMap<String, Arc<Condition>, ahash::RandomState>>,
     /// Held by whoever changes the index.
     writer: ForkLock<()>,
     /// The process of the thread that is merging, or 0: a forked process has no such thread.
@@ -101,21 +128,57 @@ impl Index {
 
     /// An empty index, with the zone of times that are written without an offset.
     pub fn in_zone(missing: Missing, limits: Limits, algorithm: Algorithm, zone: TimeZone) -> Index {
-        let attributes = Attributes::new(missing, &limits, zone);
-        Index::over(attributes, missing, limits, algorithm)
+        Index::empty(missing, limits, algorithm, zone, Declared::none())
     }
 
-    fn over(attributes: Attributes, missing: Missing, limits: Limits, algorithm: Algorithm) -> Index {
+    /// An empty index whose subscriptions can be selected fast by these members of their metadata.
+    pub fn with_metadata_columns(
+        missing: Missing,
+        limits: Limits,
+        algorithm: Algorithm,
+        zone: TimeZone,
+        columns: &[Arc<str>],
+    ) -> Result<Index> {
+        let declared = Declared::new(columns, &zone, &limits)?;
+        Ok(Index::empty(missing, limits, algorithm, zone, declared))
+    }
+
+    fn empty(
+        missing: Missing,
+        limits: Limits,
+        algorithm: Algorithm,
+        zone: TimeZone,
+        declared: Declared,
+    ) -> Index {
+        let attributes = Attributes::new(missing, &limits, zone);
+        Index::over(attributes, missing, limits, algorithm, declared)
+    }
+
+    fn over(
+        attributes: Attributes,
+        missing: Missing,
+        limits: Limits,
+        algorithm: Algorithm,
+        declared: Declared,
+    ) -> Index {
         let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
         let empty = Snapshot::new(0, Vec::new(), 0, Arc::new(attributes), documents);
-        Index::from_snapshot(missing, limits, algorithm, empty)
+        Index::from_snapshot(missing, limits, algorithm, Arc::new(declared), empty)
     }
 
-    fn from_snapshot(missing: Missing, limits: Limits, algorithm: Algorithm, snapshot: Snapshot) -> Index {
+    fn from_snapshot(
+        missing: Missing,
+        limits: Limits,
+        algorithm: Algorithm,
+        declared: Arc<Declared>,
+        snapshot: Snapshot,
+    ) -> Index {
         let shared = Shared {
             missing,
             limits,
             algorithm,
+            declared,
+            conditions: Mutex::default(),
             writer: ForkLock::new("index", ()),
             merging: AtomicU32::new(0),
             damaged: AtomicBool::new(false),
@@ -136,6 +199,34 @@ impl Index {
         self.shared.missing
     }
 
+    /// The members of metadata that subscriptions can be selected fast by.
+    pub fn metadata_columns(&self) -> &[Arc<str>] {
+        self.shared.declared.names()
+    }
+
+    /// A condition on the metadata of subscriptions, which [`Snapshot::select`] takes.
+    pub fn condition(&self, text: &str) -> Result<Arc<Condition>> {
+        let shared = &self.shared;
+        let known = selection::lock(&shared.conditions).and_then(|known| known.get(text).cloned());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let condition = Arc::new(Condition::new(
+            &parse(text, &shared.limits)?,
+            shared.missing,
+            &self.time_zone(),
+            &shared.limits,
+            &shared.declared,
+        )?);
+        if let Some(mut known) = selection::lock(&shared.conditions) {
+            if known.len() >= CONDITIONS {
+                known.clear();
+            }
+            known.insert(text.to_owned(), Arc::clone(&condition));
+        }
+        Ok(condition)
+    }
+
     /// The zone of times that are written without an offset.
     pub fn time_zone(&self) -> TimeZone {
         self.shared.load().attributes.time_zone().clone()
@@ -154,18 +245,19 @@ impl Index {
     /// Adds a subscription with all that belongs to it.
     pub fn add_subscription(&self, subscription: Subscription) -> Result<()> {
         self.check(&subscription)?;
-        self.insert(&[subscription], &AtomicBool::new(false))
+        self.insert(&[subscription], &Work::default())
     }
 
     /// Adds all subscriptions, or none if one exceeds a limit; of equal ids the last counts.
     pub fn add_many(&self, subscriptions: Vec<Subscription>) -> Result<()> {
-        self.add_many_until(subscriptions, &AtomicBool::new(false))
+        self.add_many_until(subscriptions, &Work::default())
     }
 
-    /// [`add_many`](Index::add_many), which fails with [`Error::Cancelled`] and adds nothing once `stop`
-    /// is set, unless all is done by then.
-    pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, stop: &AtomicBool) -> Result<()> {
+    /// [`add_many`](Index::add_many), which fails with [`Error::Cancelled`] and adds nothing once
+    /// `work` is stopped, unless all is done by then.
+    pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, work: &Work) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
+            work.check()?;
             self.check(subscription).map_err(|cause| Error::Item {
                 position,
                 name: name_of(&subscription.id),
@@ -183,18 +275,18 @@ impl Index {
                 last[&subscription.id] == position - 1
             });
         }
-        self.insert(&subscriptions, stop)
+        self.insert(&subscriptions, work)
     }
 
     /// Adds all subscriptions, or none if one cannot be read or exceeds a limit. Expressions are read
     /// on all processors, and forgotten once they are compiled.
     pub fn add_written(&self, written: Vec<WrittenSubscription>) -> Result<()> {
-        self.add_written_until(written, &AtomicBool::new(false))
+        self.add_written_until(written, &Work::default())
     }
 
     /// [`add_written`](Index::add_written), which fails with [`Error::Cancelled`] and adds nothing once
-    /// `stop` is set, unless all is done by then.
-    pub fn add_written_until(&self, written: Vec<WrittenSubscription>, stop: &AtomicBool) -> Result<()> {
+    /// `work` is stopped, unless all is done by then.
+    pub fn add_written_until(&self, written: Vec<WrittenSubscription>, work: &Work) -> Result<()> {
         let mut ids: HashSet<&Id, ahash::RandomState> = HashSet::default();
         let distinct = written.iter().all(|written| ids.insert(&written.id));
         let drafts: Vec<Written<'_>> = written
@@ -204,24 +296,77 @@ impl Index {
             .collect();
         // What documents are asked must be known before the first of them is matched.
         if distinct && !written.iter().any(|written| must_be_known_first(&written.text)) {
-            return self.insert_drafts(&drafts, stop);
+            return self.insert_drafts(&drafts, work, &|_| true).map(|_| ());
         }
-        let drafts = drafts.iter().map(|draft| Stoppable { draft, stop });
+        let drafts = drafts.iter().map(|draft| Stoppable { draft, work });
         let subscriptions = drafts.map(|draft| draft.read().map(|read| read.into_owned()));
-        self.add_many_until(subscriptions.collect::<Result<_>>()?, stop)
+        self.add_many_until(subscriptions.collect::<Result<_>>()?, work)
+    }
+
+    /// What is wrong with some of these subscriptions, with their positions: without them, all can be added.
+    pub fn refuse_written(
+        &self,
+        written: &[WrittenSubscription],
+        work: &Work,
+    ) -> Result<Vec<(usize, Error)>> {
+        let drafts: Vec<Written<'_>> = written
+            .iter()
+            .enumerate()
+            .map(|(position, written)| Written { index: self, position, written })
+            .collect();
+        draft::refuse(&drafts, work)
+    }
+
+    /// What is wrong with some of these subscriptions, with their positions: without them, all can be added.
+    pub fn refuse_many(&self, subscriptions: &[Subscription], work: &Work) -> Result<Vec<(usize, Error)>> {
+        let mut refused = Vec::new();
+        for (position, subscription) in subscriptions.iter().enumerate() {
+            work.check()?;
+            if let Err(error) = self.check(subscription) {
+                refused.push((position, error));
+            }
+        }
+        Ok(refused)
+    }
+
+    /// The subscriptions in the rows of a table, or what is wrong with a row and the id that stands there; see
+    /// [`Builder::add`] for the columns. Rows that say that there is no such subscription are left out.
+    pub fn read_table(&self, batch: &RecordBatch) -> Result<Vec<TableRow>> {
+        let (zone, mut read) = (self.time_zone(), Vec::with_capacity(batch.num_rows()));
+        let rows = Rows::new(batch, &zone, &self.shared.limits)?;
+        for number in 0..rows.len() {
+            let Row { id, subscription, .. } = rows.read(number)?;
+            match subscription {
+                Ok(None) => {}
+                Ok(Some(subscription)) => read.push((number, Ok(subscription))),
+                Err(error) => read.push((number, Err((id.ok(), error)))),
+            }
+        }
+        Ok(read)
     }
 
     fn check(&self, subscription: &Subscription) -> Result<()> {
         subscription.expression.check(&self.shared.limits)?;
         check_weight("the boost", subscription.boost)?;
+        subscription.validity.check()?;
         let snapshot = self.shared.load();
         let zone = snapshot.attributes.time_zone();
         self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
     }
 
-    fn insert(&self, subscriptions: &[Subscription], stop: &AtomicBool) -> Result<()> {
+    fn insert(&self, subscriptions: &[Subscription], work: &Work) -> Result<()> {
+        self.insert_if(subscriptions, work, &|_| true).map(|_| ())
+    }
+
+    /// Inserts, unless the index is not as it must be when the turn comes; then nothing is inserted.
+    fn insert_if(
+        &self,
+        subscriptions: &[Subscription],
+        work: &Work,
+        condition: &dyn Fn(&Snapshot) -> bool,
+    ) -> Result<bool> {
         if subscriptions.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let _inside = self.shared.writer.enter()?;
         let current = self.shared.load();
@@ -229,38 +374,44 @@ impl Index {
         current.documents.retain(subscriptions)?;
         let retained = current.attributes.retain_elements(expressions(), make_elements);
         let inserted = retained.and_then(|()| {
-            let inserted = self.insert_drafts(subscriptions, stop);
-            if inserted.is_err() {
+            let inserted = self.insert_drafts(subscriptions, work, condition);
+            if inserted != Ok(true) {
                 expressions().for_each(|expression| current.attributes.release_elements(expression));
             }
             inserted
         });
-        if inserted.is_err() {
+        if inserted != Ok(true) {
             expressions().for_each(|expression| current.documents.release(expression));
         }
         inserted
     }
 
-    fn insert_drafts<D: Draft>(&self, drafts: &[D], stop: &AtomicBool) -> Result<()> {
+    fn insert_drafts<D: Draft>(
+        &self,
+        drafts: &[D],
+        work: &Work,
+        condition: &dyn Fn(&Snapshot) -> bool,
+    ) -> Result<bool> {
         if drafts.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let shared = &self.shared;
         let inside = shared.writer.enter()?;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
         let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
-        let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, stop }).collect();
+        let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, work }).collect();
         // New terms become known to those who decode events when their subscriptions do.
         let attributes = Arc::new(shared.load().attributes.fork());
         let added = draft::compile(&stoppable, shared.settings(&attributes, &sample))?;
         // What has to be found out about files is found out before the turn comes.
         shared.check_patterns(&shared.load().segments, &added)?;
-        if stop.load(Ordering::Relaxed) {
-            return Err(Error::Cancelled);
-        }
+        work.check()?;
         {
             let _writer = shared.writer.lock()?;
             let current = shared.load();
+            if !condition(&current) {
+                return Ok(false);
+            }
             shared.check_patterns(&current.segments, &added)?;
             shared.check_terms(&current, &added)?;
             let version = current.version + 1;
@@ -280,7 +431,7 @@ impl Index {
         }
         drop(inside);
         self.merge_in_background();
-        Ok(())
+        Ok(true)
     }
 
     /// Removes a subscription; false where there is none of that id, or where the index cannot be changed,
@@ -304,6 +455,54 @@ impl Index {
         }
         self.merge_in_background();
         Ok(true)
+    }
+
+    /// Removes subscriptions at once, and returns how many, with the position of the first id that none has. Where
+    /// all must be there and one is not, none is removed.
+    pub fn remove_many(&self, ids: &[Id], all: bool) -> Result<(usize, Option<usize>)> {
+        let removed = {
+            let _writer = self.shared.writer.lock()?;
+            let current = self.shared.load();
+            let (mut places, mut unknown) = (Vec::with_capacity(ids.len()), None);
+            let mut distinct: HashSet<&Id, ahash::RandomState> = HashSet::default();
+            for (position, id) in ids.iter().enumerate().filter(|(_, id)| distinct.insert(id)) {
+                match current.find(id) {
+                    Some(place) => places.push(place),
+                    None => unknown = unknown.or(Some(position)),
+                }
+            }
+            if places.is_empty() || all && unknown.is_some() {
+                return Ok((0, unknown));
+            }
+            for (segment, slot) in &places {
+                current.release_documents(segment, *slot);
+                segment.remove(*slot, current.version + 1);
+            }
+            let live = current.live - places.len();
+            self.shared.publish(&current, current.segments.clone(), live);
+            (places.len(), unknown)
+        };
+        self.merge_in_background();
+        Ok(removed)
+    }
+
+    /// Changes when a subscription can match; false where there is none of that id. As one that is replaced, it
+    /// then stands at the end of the order.
+    pub fn set_validity(&self, id: &Id, change: impl Fn(Validity) -> Validity) -> Result<bool> {
+        loop {
+            let snapshot = self.shared.load();
+            let Some((segment, slot)) = snapshot.find(id) else { return Ok(false) };
+            let mut subscription = segment.subscription(slot)?;
+            subscription.validity = change(subscription.validity);
+            self.check(&subscription)?;
+            let unchanged = |current: &Snapshot| {
+                let found = current.find(id);
+                found.is_some_and(|found| Arc::ptr_eq(found.0, segment) && found.1 == slot)
+            };
+            if self.insert_if(&[subscription], &Work::default(), &unchanged)? {
+                return Ok(true);
+            }
+        }
     }
 
     /// Says what lies above the values of an attribute, so that an event that has a value has those above
@@ -384,13 +583,14 @@ impl Shared {
         self.snapshot.load_full()
     }
 
-    fn settings<'a>(&self, attributes: &'a Arc<Attributes>, sample: &'a [Event]) -> Settings<'a> {
+    fn settings<'a>(&'a self, attributes: &'a Arc<Attributes>, sample: &'a [Event]) -> Settings<'a> {
         Settings {
             attributes,
             missing: self.missing,
             algorithm: self.algorithm,
             normal_form: self.limits.normal_form,
             sample,
+            declared: &self.declared,
         }
     }
 
@@ -447,7 +647,6 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse;
 
     fn index() -> Index {
         Index::new(Missing::Unknown, Limits::default())

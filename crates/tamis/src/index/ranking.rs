@@ -7,7 +7,9 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
+use super::condition::ConditionScratch;
 use super::segment::{Engine, Segment};
+use super::selection::{Admission, Selection};
 use super::snapshot::{MatchScratch, Snapshot};
 
 use crate::error::Result;
@@ -31,11 +33,23 @@ impl Snapshot {
         weights: &EventWeights,
         scratch: &mut MatchScratch,
     ) -> Result<Vec<(IdRef<'_>, f64)>> {
+        self.top_selected(event, most, weights, None, scratch)
+    }
+
+    /// As [`Snapshot::top`], of what a condition selects, if there is one.
+    pub fn top_selected(
+        &self,
+        event: &Event,
+        most: usize,
+        weights: &EventWeights,
+        selection: Option<&Selection>,
+        scratch: &mut MatchScratch,
+    ) -> Result<Vec<(IdRef<'_>, f64)>> {
         self.sample.observe(event, &mut scratch.events);
         let mut top = Top::new(most);
         if most > 0 {
             for position in 0..self.segments.len() {
-                self.rank_segment(position, event, weights, scratch, &mut top)?;
+                self.rank_segment(position, event, weights, selection, scratch, &mut top)?;
             }
         }
         let ids = top
@@ -49,6 +63,7 @@ impl Snapshot {
         position: usize,
         event: &Event,
         weights: &EventWeights,
+        selection: Option<&Selection>,
         scratch: &mut MatchScratch,
         top: &mut Top<Place>,
     ) -> Result<()> {
@@ -57,11 +72,13 @@ impl Snapshot {
         scores.begin(&mut scratch.scores);
         if let Some(matcher) = segment.ranked() {
             scratch.visited.clear();
-            let MatchScratch { scratch, scores: scoring, visited, .. } = scratch;
+            let MatchScratch { scratch, scores: scoring, visited, condition, .. } = scratch;
             let mut ranking = Ranking {
                 segment,
                 position,
-                version: self.version,
+                admission: Admission::new(self, position, event, selection),
+                condition,
+                failed: Ok(()),
                 event,
                 weights,
                 scores,
@@ -70,11 +87,9 @@ impl Snapshot {
                 top,
             };
             matcher.rank(event, weights, scratch, &mut ranking);
-            return Ok(());
+            return ranking.failed;
         }
-        scratch.slots.clear();
-        segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
-        scratch.slots.retain(|&slot| segment.is_live(slot, self.version));
+        self.find_slots(position, event, selection, scratch)?;
         let place = |slot: Slot| (position as u64) << 32 | u64::from(slot);
         let score = |slot: Slot, scoring: &mut ScoreScratch| {
             let score = scores.score(slot as usize, event, weights, scoring)?;
@@ -133,7 +148,10 @@ impl PartialOrd for Waiting {
 struct Ranking<'a> {
     segment: &'a Segment,
     position: usize,
-    version: u64,
+    admission: Admission<'a>,
+    condition: &'a mut Option<Box<ConditionScratch>>,
+    /// Where a condition could not be tried.
+    failed: Result<()>,
     event: &'a Event,
     weights: &'a EventWeights,
     scores: &'a Scores,
@@ -151,7 +169,11 @@ impl Ranking<'_> {
 
 impl Visit for Ranking<'_> {
     fn visit(&mut self, slot: Slot) {
-        if self.segment.is_live(slot, self.version) && self.visited.insert(slot) {
+        let admitted = self.admission.admits(slot, self.condition).unwrap_or_else(|error| {
+            self.failed = Err(error);
+            false
+        });
+        if admitted && self.visited.insert(slot) {
             let score = self.scores.score(slot as usize, self.event, self.weights, self.scoring);
             if let Some(score) = score {
                 let score = (score * self.segment.boost(slot)).min(f64::MAX);

@@ -1,9 +1,10 @@
 //! What does a segment keep of its subscriptions, and where is one of a given id?
 //!
-//! Ids, the texts of expressions and metadata stand in columns; an expression is read
-//! again when someone asks for it.
+//! Ids, the texts of expressions, metadata and what else a subscription has stand in columns; an
+//! expression is read again when someone asks for it.
 
 use super::subscription::Subscription;
+use super::validity::{Validities, Validity};
 use crate::column::Column;
 use crate::error::Result;
 use crate::id::{Id, IdRef};
@@ -24,6 +25,10 @@ pub(super) struct Records {
     metadata: Strings,
     /// What scores are multiplied by; empty where that is 1 for all.
     boosts: Column<f64>,
+    /// Empty where all are 0.
+    priorities: Column<i64>,
+    highest_priority: i64,
+    validities: Validities,
 }
 
 /// Subscriptions on their way into columns.
@@ -34,6 +39,8 @@ pub(super) struct RecordsBuilder {
     metadata: StringsBuilder,
     has_metadata: bool,
     boosts: Vec<f64>,
+    priorities: Vec<i64>,
+    validities: Vec<Validity>,
 }
 
 impl RecordsBuilder {
@@ -47,17 +54,24 @@ impl RecordsBuilder {
         self.metadata.push(subscription.metadata.as_deref().unwrap_or("").as_bytes());
         self.has_metadata |= subscription.metadata.is_some();
         self.boosts.push(subscription.boost);
+        self.priorities.push(subscription.priority);
+        self.validities.push(subscription.validity);
     }
 
     pub fn finish(self) -> Records {
         let (strings, integers) = self.ids.kinds();
         let boosted = self.boosts.iter().any(|&boost| boost != 1.0);
+        let highest_priority = self.priorities.iter().copied().max().unwrap_or(0);
+        let prioritised = self.priorities.iter().any(|&priority| priority != 0);
         Records {
             kinds: vec![strings as u64, integers as u64].into(),
             ids: self.ids.finish(),
             texts: self.texts.finish(),
             metadata: if self.has_metadata { self.metadata.finish() } else { Strings::default() },
             boosts: if boosted { self.boosts.into() } else { Column::default() },
+            priorities: if prioritised { self.priorities.into() } else { Column::default() },
+            highest_priority,
+            validities: Validities::new(&self.validities),
         }
     }
 }
@@ -118,9 +132,29 @@ impl Records {
         self.boosts.get(slot as usize).copied().unwrap_or(1.0)
     }
 
+    /// The priority of a slot.
+    pub fn priority(&self, slot: Slot) -> i64 {
+        self.priorities.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    /// The highest priority of all slots.
+    pub fn highest_priority(&self) -> i64 {
+        self.highest_priority
+    }
+
+    /// When the subscription in a slot can match.
+    pub fn validity(&self, slot: Slot) -> Validity {
+        self.validities.get(slot)
+    }
+
+    pub fn validities(&self) -> &Validities {
+        &self.validities
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        self.ids.bytes() + self.texts.bytes() + self.metadata.bytes() + 8 * self.boosts.len()
+        let numbers = 8 * (self.boosts.len() + self.priorities.len());
+        self.ids.bytes() + self.texts.bytes() + self.metadata.bytes() + numbers + self.validities.bytes()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
@@ -129,20 +163,28 @@ impl Records {
         self.texts.write(sections);
         self.metadata.write(sections);
         sections.push(&self.boosts);
+        sections.push(&self.priorities);
+        self.validities.write(sections);
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<Records> {
-        let records = Records {
+        let mut records = Records {
             kinds: reader.next()?,
             ids: Ids::read(reader)?,
             texts: Texts::read(reader)?,
             metadata: Strings::read(reader)?,
             boosts: reader.next()?,
+            priorities: reader.next()?,
+            highest_priority: 0,
+            validities: Validities::read(reader)?,
         };
+        records.highest_priority = records.priorities.iter().copied().max().unwrap_or(0);
         let whole = records.kinds.len() == 2
             && records.kinds[0].checked_add(records.kinds[1]) == Some(records.len() as u64)
             && (records.boosts.is_empty() || records.boosts.len() == records.len())
             && records.boosts.iter().all(|boost| boost.is_finite() && *boost >= 0.0)
+            && (records.priorities.is_empty() || records.priorities.len() == records.len())
+            && records.validities.are_for(records.len())
             && records.ids.len() == records.len();
         if whole { Ok(records) } else { Err(reader.damaged("the subscriptions are incomplete")) }
     }

@@ -9,10 +9,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
+use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
 use super::draft::{Draft, contains_word};
+use super::first::Tiers;
 use super::records::{Records, RecordsBuilder};
+use super::selection::Remembered;
 use super::subscription::Subscription;
 use super::terms::SegmentTerms;
+use super::validity::Validities;
 use crate::error::{Error, Result};
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{Expression, Outer, Pattern, check_size, normalise, resolve};
@@ -93,6 +97,8 @@ pub(super) struct Settings<'a> {
     pub normal_form: usize,
     /// Events like those to come.
     pub sample: &'a [Event],
+    /// The declared columns of metadata.
+    pub declared: &'a Arc<Declared>,
 }
 
 #[derive(Debug)]
@@ -135,13 +141,31 @@ impl Engine {
             _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample))),
         }
     }
+
+    pub fn matcher(&self) -> &dyn Matcher {
+        match self {
+            Engine::Scan(scan) => scan,
+            Engine::ATree(tree) => &**tree,
+            Engine::Compiled(compiled) => &**compiled,
+            Engine::KIndex(index) => &**index,
+            Engine::Cnf(index) => &**index,
+            Engine::Dewey(dewey) => &**dewey,
+            Engine::Interval(interval) => &**interval,
+        }
+    }
 }
 
 /// An immutable set of subscriptions with the matcher compiled over them.
 #[derive(Debug)]
 pub(super) struct Segment {
     records: Records,
+    metadata_columns: MetadataColumns,
+    declared: Arc<Declared>,
     engine: Engine,
+    /// What conditions on metadata select of it.
+    remembered: Remembered,
+    /// The slots of the highest priorities; found out when someone asks for the first.
+    tiers: OnceLock<Tiers>,
     /// What its expressions consist of; found out when someone asks, where the matcher does not say.
     shape: OnceLock<Shape>,
     /// What its expressions score; made when someone asks for a ranking.
@@ -172,6 +196,7 @@ impl Segment {
         let many = drafts.len() >= COMPILED;
         let mut mentioned = Mentioned::default();
         let mut terms = SegmentTerms::default();
+        let mut columns = MetadataColumnsBuilder::new(settings.declared);
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
                 let (mut records, mut builder) = (
@@ -181,6 +206,7 @@ impl Segment {
                 for draft in drafts {
                     let subscription = draft.read()?;
                     records.push(&subscription, draft.text().as_deref());
+                    columns.push(subscription.metadata.as_deref());
                     builder.push(&subscription.expression);
                     mentioned.add(&subscription.expression);
                     terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
@@ -196,6 +222,7 @@ impl Segment {
                 let mut records = RecordsBuilder::default();
                 for (subscription, draft) in subscriptions.iter().zip(drafts) {
                     records.push(subscription, draft.text().as_deref());
+                    columns.push(subscription.metadata.as_deref());
                     mentioned.add(&subscription.expression);
                     terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
                 }
@@ -207,7 +234,11 @@ impl Segment {
         };
         Ok(Segment {
             records,
+            metadata_columns: columns.finish(),
+            declared: Arc::clone(settings.declared),
             engine,
+            remembered: Remembered::default(),
+            tiers: OnceLock::new(),
             shape: OnceLock::new(),
             scores: OnceLock::new(),
             patterns: OnceLock::from(mentioned.patterns.into_boxed_slice()),
@@ -232,14 +263,39 @@ impl Segment {
     }
 
     pub fn matcher(&self) -> &dyn Matcher {
-        match &self.engine {
-            Engine::Scan(scan) => scan,
-            Engine::ATree(tree) => &**tree,
-            Engine::Compiled(compiled) => &**compiled,
-            Engine::KIndex(index) => &**index,
-            Engine::Cnf(index) => &**index,
-            Engine::Dewey(dewey) => &**dewey,
-            Engine::Interval(interval) => &**interval,
+        self.engine.matcher()
+    }
+
+    /// Compiles the expressions in some slots, by the segment's own names.
+    pub fn compile_some(&self, slots: &[Slot], sample: &[Event]) -> Result<Engine> {
+        let expressions = slots.iter().map(|&slot| self.expression(slot)).collect::<Result<Vec<_>>>()?;
+        let settings = Settings {
+            attributes: &self.names,
+            missing: self.missing,
+            algorithm: Algorithm::Auto,
+            normal_form: usize::MAX,
+            sample,
+            declared: &self.declared,
+        };
+        let boost = |slot: Slot| self.boost(slots[slot as usize]);
+        Ok(Engine::new(expressions.iter(), boost, settings))
+    }
+
+    /// Its slots by the values of declared columns of metadata.
+    pub fn metadata_columns(&self) -> &MetadataColumns {
+        &self.metadata_columns
+    }
+
+    /// What conditions on metadata select of it.
+    pub fn remembered(&self) -> &Remembered {
+        &self.remembered
+    }
+
+    /// The slots of the highest priorities; `None` where it has a matcher that was chosen by name, or is small.
+    pub fn tiers(&self) -> Option<&Tiers> {
+        match self.engine {
+            Engine::Compiled(_) => Some(self.tiers.get_or_init(|| Tiers::new(self))),
+            _ => None,
         }
     }
 
@@ -266,7 +322,7 @@ impl Segment {
 
     /// Bytes of memory for matching, and for the subscriptions themselves.
     pub fn bytes(&self) -> (usize, usize) {
-        (self.matcher().bytes(), self.records.bytes())
+        (self.matcher().bytes(), self.records.bytes() + self.metadata_columns.bytes())
     }
 
     /// Appends the slots that the event matches, ascending, whether removed or not.
@@ -357,7 +413,24 @@ impl Segment {
             expression: self.expression(slot)?,
             metadata: self.metadata(slot).map(Into::into),
             boost: self.boost(slot),
+            priority: self.priority(slot),
+            validity: self.records.validity(slot),
         })
+    }
+
+    /// Higher ones come first.
+    pub fn priority(&self, slot: Slot) -> i64 {
+        self.records.priority(slot)
+    }
+
+    /// The highest priority of its subscriptions.
+    pub fn highest_priority(&self) -> i64 {
+        self.records.highest_priority()
+    }
+
+    /// When its subscriptions can match.
+    pub fn validities(&self) -> &Validities {
+        self.records.validities()
     }
 
     /// What the score of a slot is multiplied by.
@@ -473,6 +546,7 @@ impl Segment {
     /// segment is built again when it is opened.
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
         self.records.write(sections);
+        self.metadata_columns.write(sections);
         match &self.engine {
             Engine::Compiled(compiled) => {
                 compiled.write(sections);
@@ -485,10 +559,15 @@ impl Segment {
     /// Finds a segment in a file.
     pub fn open(path: &Path, entry: &Entry, options: OpenOptions, settings: Settings<'_>) -> Result<Segment> {
         let mut reader = SectionReader::open(path, &entry.checksum, options)?;
-        let Settings { attributes, missing, .. } = settings;
+        let Settings { attributes, missing, declared, .. } = settings;
         let records = Records::read(&mut reader)?;
+        let slots = records.len();
         let mut segment = Segment {
             records,
+            metadata_columns: MetadataColumns::read(&mut reader, declared, slots, options.verify)?,
+            declared: Arc::clone(declared),
+            remembered: Remembered::default(),
+            tiers: OnceLock::new(),
             engine: Engine::Scan(Scan::new([], attributes, missing)),
             shape: OnceLock::new(),
             scores: OnceLock::new(),
@@ -531,7 +610,7 @@ impl Segment {
         Ok(segment)
     }
 
-    fn damaged(&self) -> Error {
+    pub fn damaged(&self) -> Error {
         let path = self.file().map_or(Path::new("a segment in memory"), |(path, _)| path);
         Error::storage(path, "the file is damaged; open the index with verification to learn more")
     }

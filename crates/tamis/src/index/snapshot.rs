@@ -7,11 +7,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use super::condition::ConditionScratch;
 use super::documents::Documents;
 use super::sample::Sample;
 use super::segment::Segment;
+use super::selection::{Admission, Selection};
 use super::subscription::Subscription;
 use super::terms::attributes_for;
+use super::validity::Validity;
 use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::{Attributes, Event};
@@ -44,6 +47,8 @@ pub struct MatchScratch {
     pub(super) slots: Vec<Slot>,
     pub(super) events: u32,
     pub(super) scores: ScoreScratch,
+    /// That of a condition on metadata.
+    pub(super) condition: Option<Box<ConditionScratch>>,
     pub(super) visited: HashSet<Slot, ahash::RandomState>,
     /// Of many events, for each segment the slots, and where those of each event end.
     pub(super) many: Vec<(Vec<Slot>, Vec<usize>)>,
@@ -85,20 +90,21 @@ impl Snapshot {
         scratch: &mut MatchScratch,
         found: impl FnMut(IdRef<'s>),
     ) -> Result<()> {
-        self.matches_within(event, None, scratch, found)
+        self.matches_within(event, None, None, scratch, found)
     }
 
-    /// As [`Snapshot::matches`], which fails at the deadline as well, if there is one; what was found before
-    /// is then incomplete.
+    /// As [`Snapshot::matches`], of what a condition selects, if there is one. It fails at the deadline as well, if there
+    /// is one; what was found before is then incomplete.
     pub fn matches_within<'s>(
         &'s self,
         event: &Event,
+        selection: Option<&Selection>,
         deadline: Option<Deadline>,
         scratch: &mut MatchScratch,
         mut found: impl FnMut(IdRef<'s>),
     ) -> Result<()> {
         scratch.scratch.set_deadline(deadline);
-        let matched = self.matching_slots(event, scratch, |segment, slot| {
+        let matched = self.matching_slots(event, selection, scratch, |segment, slot| {
             found(segment.id(slot)?);
             Ok(())
         });
@@ -110,17 +116,13 @@ impl Snapshot {
     pub(super) fn matching_slots<'s>(
         &'s self,
         event: &Event,
+        selection: Option<&Selection>,
         scratch: &mut MatchScratch,
         mut found: impl FnMut(&'s Segment, Slot) -> Result<()>,
     ) -> Result<()> {
         self.sample.observe(event, &mut scratch.events);
-        for segment in &self.segments {
-            scratch.slots.clear();
-            segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
-            scratch.scratch.check_deadline()?;
-            if segment.removals() > 0 {
-                scratch.slots.retain(|&slot| segment.is_live(slot, self.version));
-            }
+        for (position, segment) in self.segments.iter().enumerate() {
+            self.find_slots(position, event, selection, scratch)?;
             for slots in scratch.slots.chunks(AHEAD) {
                 segment.touch(slots);
                 for &slot in slots {
@@ -131,6 +133,30 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Finds the slots of a segment that the event matches and that count, ascending, in `scratch.slots`.
+    pub(super) fn find_slots(
+        &self,
+        position: usize,
+        event: &Event,
+        selection: Option<&Selection>,
+        scratch: &mut MatchScratch,
+    ) -> Result<()> {
+        let segment = &*self.segments[position];
+        let admission = Admission::new(self, position, event, selection);
+        scratch.slots.clear();
+        let excerpt = match admission.chosen() {
+            Some(chosen) if chosen.is_empty() => return Ok(()),
+            Some(chosen) => chosen.excerpt(segment, self, 1)?,
+            None => None,
+        };
+        match excerpt {
+            Some(excerpt) => excerpt.matches(event, &mut scratch.scratch, &mut scratch.slots),
+            None => segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?,
+        }
+        scratch.scratch.check_deadline()?;
+        admission.keep(&mut scratch.slots, &mut scratch.condition)
+    }
+
     /// Calls `found` with the position of every event and the id of every subscription that it matches,
     /// event by event and in insertion order.
     pub fn matches_many<'s>(
@@ -139,7 +165,8 @@ impl Snapshot {
         scratch: &mut MatchScratch,
         mut found: impl FnMut(usize, IdRef<'s>),
     ) -> Result<()> {
-        self.matching_many(events, scratch, &|| false, |event, segment, slots| {
+        self.matching_many(events, None, scratch, &|| false, |event, position, slots| {
+            let segment = &self.segments[position];
             slots.iter().try_for_each(|&slot| {
                 found(event, segment.id(slot)?);
                 Ok(())
@@ -149,47 +176,86 @@ impl Snapshot {
 
     /// Calls `found` with the slots of every segment that an event matches, if there are any, event by
     /// event. Once `stopped` says so, the last events may be left out.
-    pub(super) fn matching_many<'s>(
-        &'s self,
+    pub(super) fn matching_many(
+        &self,
         events: &[Event],
+        selection: Option<&Selection>,
         scratch: &mut MatchScratch,
         stopped: &dyn Fn() -> bool,
-        mut found: impl FnMut(usize, &'s Segment, &[Slot]) -> Result<()>,
+        mut found: impl FnMut(usize, usize, &[Slot]) -> Result<()>,
     ) -> Result<()> {
-        let MatchScratch { scratch, many, events: seen, .. } = scratch;
+        let MatchScratch { scratch, many, events: seen, condition, .. } = scratch;
         events.iter().for_each(|event| self.sample.observe(event, seen));
         many.resize_with(many.len().max(self.segments.len()), Default::default);
         let mut whole = events.len();
-        for (segment, (slots, ends)) in self.segments.iter().zip(&mut *many) {
+        for (position, (slots, ends)) in (0..self.segments.len()).zip(&mut *many) {
             slots.clear();
             ends.clear();
-            segment.matches_many(events, scratch, slots, ends, stopped)?;
-            if segment.removals() > 0 {
-                keep_live(segment, self.version, slots, ends);
-            }
+            self.find_many(position, events, selection, scratch, condition, slots, ends, stopped)?;
             whole = whole.min(ends.len());
         }
         for event in 0..whole {
-            for (segment, (slots, ends)) in self.segments.iter().zip(&*many) {
+            for (position, (slots, ends)) in (0..self.segments.len()).zip(&*many) {
                 let slots = &slots[event.checked_sub(1).map_or(0, |before| ends[before])..ends[event]];
                 if !slots.is_empty() {
-                    found(event, segment, slots)?;
+                    found(event, position, slots)?;
                 }
             }
         }
         Ok(())
     }
 
+    /// Finds the slots of a segment that each event matches and that count, and where those of each end.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a scratch that are borrowed apart")]
+    fn find_many(
+        &self,
+        position: usize,
+        events: &[Event],
+        selection: Option<&Selection>,
+        scratch: &mut Scratch,
+        condition: &mut Option<Box<ConditionScratch>>,
+        slots: &mut Vec<Slot>,
+        ends: &mut Vec<usize>,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let Some(first) = events.first() else { return Ok(()) };
+        let segment = &*self.segments[position];
+        let chosen = Admission::new(self, position, first, selection).chosen();
+        let excerpt = match chosen {
+            Some(chosen) if chosen.is_empty() => {
+                ends.resize(events.len(), 0);
+                return Ok(());
+            }
+            Some(chosen) => chosen.excerpt(segment, self, events.len())?,
+            None => None,
+        };
+        match excerpt {
+            Some(excerpt) => excerpt.matches_many(events, scratch, slots, ends, stopped),
+            None => segment.matches_many(events, scratch, slots, ends, stopped)?,
+        }
+        let (mut start, mut kept) = (0, 0);
+        for (event, end) in events.iter().zip(ends) {
+            let admission = Admission::new(self, position, event, selection);
+            if kept == start && admission.is_open() {
+                (start, kept) = (*end, *end);
+                continue;
+            }
+            for position in start..*end {
+                slots[kept] = slots[position];
+                kept += usize::from(admission.admits(slots[position], condition)?);
+            }
+            start = std::mem::replace(end, kept);
+        }
+        slots.truncate(kept);
+        Ok(())
+    }
+
     /// How many subscriptions the event matches.
     pub fn count(&self, event: &Event, scratch: &mut MatchScratch) -> Result<usize> {
         let mut count = 0;
-        for segment in &self.segments {
-            scratch.slots.clear();
-            segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?;
-            count += match segment.removals() {
-                0 => scratch.slots.len(),
-                _ => scratch.slots.iter().filter(|&&slot| segment.is_live(slot, self.version)).count(),
-            };
+        for position in 0..self.segments.len() {
+            self.find_slots(position, event, None, scratch)?;
+            count += scratch.slots.len();
         }
         Ok(count)
     }
@@ -220,6 +286,16 @@ impl Snapshot {
         self.segments
             .iter()
             .flat_map(|segment| segment.live(self.version).map(move |slot| segment.subscription(slot)))
+    }
+
+    /// The subscriptions that are not always valid, with when they are, in insertion order.
+    pub fn validities(&self) -> impl Iterator<Item = Result<(IdRef<'_>, Validity)>> {
+        let bounded = self.segments.iter().filter(|segment| segment.validities().are_bounded());
+        bounded.flat_map(|segment| {
+            let slots = segment.live(self.version).map(|slot| (slot, segment.validities().get(slot)));
+            let slots = slots.filter(|(_, validity)| validity.is_bounded());
+            slots.map(move |(slot, validity)| Ok((segment.id(slot)?, validity)))
+        })
     }
 
     /// How many subscriptions are live.
@@ -266,19 +342,6 @@ impl Snapshot {
             matchers,
         }
     }
-}
-
-/// Leaves out what is removed at a version.
-fn keep_live(segment: &Segment, version: u64, slots: &mut Vec<Slot>, ends: &mut [usize]) {
-    let (mut start, mut kept) = (0, 0);
-    for end in ends {
-        for position in start..*end {
-            slots[kept] = slots[position];
-            kept += usize::from(segment.is_live(slots[position], version));
-        }
-        start = std::mem::replace(end, kept);
-    }
-    slots.truncate(kept);
 }
 
 /// Figures about an index.

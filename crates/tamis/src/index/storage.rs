@@ -6,6 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use jiter::JsonValue;
+
+use super::columns::Declared;
 use super::documents::{Documents, XPATHS};
 use super::hierarchies;
 use super::segment::{Algorithm, Segment, Settings};
@@ -14,6 +17,7 @@ use super::terms::{attributes_for, retain_elements};
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
+use crate::expression::write_string;
 use crate::folder::manifest::{self, Entry, Manifest, ManifestKind};
 use crate::folder::{Folder, files, open_manifest};
 use crate::matcher::Slot;
@@ -46,7 +50,9 @@ impl Index {
         let lists: [(&str, &[Entry]); 2] = [("segments", &entries), ("xpaths", xpaths.as_slice())];
         let named = hierarchies::write(&snapshot.attributes.named_hierarchies());
         let settings = [("missing", missing), ("time_zone", snapshot.attributes.time_zone().name())];
-        let text = manifest::write(ManifestKind::Index, &settings, &[("hierarchies", &named)], &lists);
+        let columns = write_names(self.metadata_columns());
+        let members = [("metadata_columns", &*columns), ("hierarchies", &named)];
+        let text = manifest::write(ManifestKind::Index, &settings, &members, &lists);
         folder.publish(ManifestKind::Index, &text, &[SEGMENT, XPATHS], &manifest::files(&lists))
     }
 
@@ -106,6 +112,10 @@ impl Index {
         let of_shard = |entry: &Entry| shard.is_none() || entry.shard == shard;
         let zone = TimeZone::named(manifest.setting("time_zone")?);
         let zone = zone.map_err(|error| manifest.damaged(&error.to_string()))?;
+        let columns = manifest.json("metadata_columns").and_then(read_names);
+        let columns = columns.ok_or_else(|| manifest.damaged("it has no metadata_columns"))?;
+        let declared = Declared::new(&columns, &zone, &limits);
+        let declared = &Arc::new(declared.map_err(|error| manifest.damaged(&error.to_string()))?);
         let attributes = Arc::new(Attributes::new(missing, &limits, zone));
         let hierarchies = manifest.json("hierarchies").and_then(hierarchies::read);
         for (name, hierarchy) in hierarchies.ok_or_else(|| manifest.damaged("it has no hierarchies"))? {
@@ -117,7 +127,7 @@ impl Index {
             let path = folder.join(&entry.file);
             // Each segment holds its own names, so that they go with it.
             let attributes = &Arc::new(attributes.fork());
-            let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[] };
+            let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[], declared };
             let segment = Segment::open(&path, &entry, options, settings)?;
             for slot in &entry.removed {
                 if *slot as usize >= segment.len() {
@@ -138,8 +148,27 @@ impl Index {
         retain_elements(&segments, &attributes, 1)?;
         let attributes = attributes_for(&attributes, segments.iter());
         let snapshot = Snapshot::new(1, segments, live, attributes, documents);
-        Ok(Index::from_snapshot(missing, limits, algorithm, snapshot).at_rest())
+        Ok(Index::from_snapshot(missing, limits, algorithm, Arc::clone(declared), snapshot).at_rest())
     }
+}
+
+/// A list of names as JSON.
+fn write_names(names: &[Arc<str>]) -> String {
+    let mut out = String::from("[");
+    for (position, name) in names.iter().enumerate() {
+        out.push_str(if position > 0 { ", " } else { "" });
+        write_string(&mut out, name);
+    }
+    out + "]"
+}
+
+fn read_names(value: &JsonValue<'_>) -> Option<Vec<Arc<str>>> {
+    let JsonValue::Array(names) = value else { return None };
+    let names = names.iter().map(|name| match name {
+        JsonValue::Str(name) => Some(name.as_ref().into()),
+        _ => None,
+    });
+    names.collect()
 }
 
 fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<Entry> {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::validity::Validity;
 use crate::expression::Expression;
 use crate::id::Id;
 
-/// An id with an expression and, optionally, metadata and a boost.
+/// An id with an expression and, optionally, metadata, a boost, a priority and a validity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subscription {
     /// What the user calls it.
@@ -16,12 +17,17 @@ pub struct Subscription {
     pub metadata: Option<Arc<str>>,
     /// What its score is multiplied by, such as a bid; 1 for one like any other.
     pub boost: f64,
+    /// Higher ones come first in [`Snapshot::first`](super::Snapshot::first).
+    pub priority: i64,
+    /// When it can match.
+    pub validity: Validity,
 }
 
 impl Subscription {
-    /// A subscription without metadata and with a boost of 1.
+    /// A subscription without metadata, with a boost of 1 and a priority of 0, that is always valid.
     pub fn new(id: impl Into<Id>, expression: Expression) -> Subscription {
-        Subscription { id: id.into(), expression, metadata: None, boost: 1.0 }
+        let validity = Validity::default();
+        Subscription { id: id.into(), expression, metadata: None, boost: 1.0, priority: 0, validity }
     }
 }
 
@@ -36,11 +42,23 @@ pub struct WrittenSubscription {
     pub metadata: Option<Arc<str>>,
     /// What its score is multiplied by.
     pub boost: f64,
+    /// Higher ones come first.
+    pub priority: i64,
+    /// When it can match.
+    pub validity: Validity,
 }
 
 impl WrittenSubscription {
-    /// A subscription without metadata and with a boost of 1.
+    /// A subscription without metadata, with a boost of 1 and a priority of 0, that is always valid.
     pub fn new(id: impl Into<Id>, text: impl Into<String>) -> WrittenSubscription {
-        WrittenSubscription { id: id.into(), text: text.into(), metadata: None, boost: 1.0 }
+        let (text, validity) = (text.into(), Validity::default());
+        WrittenSubscription { id: id.into(), text, metadata: None, boost: 1.0, priority: 0, validity }
+    }
+
+    /// The subscription that it is once its text is read.
+    pub fn with(&self, expression: Expression) -> Subscription {
+        let WrittenSubscription { id, metadata, boost, priority, validity, .. } = self;
+        let (id, metadata) = (id.clone(), metadata.clone());
+        Subscription { id, expression, metadata, boost: *boost, priority: *priority, validity: *validity }
     }
 }

@@ -1,6 +1,9 @@
 """`tamis spark compile`: subscriptions become a version of an index."""
 
 import time
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from tamis.cli.arguments import Json, Missing
 from tamis.cli.output import INVALID, VALID, report, write_json
@@ -25,6 +28,7 @@ def compile(
     shards: int | None = None,
     strict: bool = False,
     missing: Missing = "unknown",
+    metadata_columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
     as_json: Json = False,
 ) -> int:
     """Compile subscriptions into a new version of an index.
@@ -37,6 +41,7 @@ def compile(
         shards: How many shards there are; by default one for 500,000 subscriptions.
         strict: Commit nothing when a row cannot be used.
         missing: What a predicate is on an attribute without a value.
+        metadata_columns: The members of metadata that get an index, so that `--where` is fast.
         as_json: Write what was done as a JSON object.
     """
     with session("compile") as spark:
@@ -44,7 +49,14 @@ def compile(
 
         started = time.perf_counter()
         rows = read_subscriptions(spark, subscriptions)
-        done = compile_index(rows, index, shards=shards, strict=strict, missing=missing)
+        done = compile_index(
+            rows,
+            index,
+            shards=shards,
+            strict=strict,
+            missing=missing,
+            metadata_columns=metadata_columns or (),
+        )
         seconds = time.perf_counter() - started
         if done.error_count:
             for row in done.errors.limit(_SHOWN).collect():

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from tamis.batches import OnError
+from tamis.cli.arguments import Where
 from tamis.cli.output import VALID
 from tamis.cli.output import write as write_text
 from tamis.cli.spark.session import read_events, session, write
@@ -31,6 +32,7 @@ def match(
     keep: Keep = None,
     lists: bool = False,
     metadata: bool = False,
+    where: Where = None,
     placement: Literal["auto", "replicated", "sharded"] = "auto",
     version: int | None = None,
     on_error: OnError = "raise",
@@ -46,6 +48,8 @@ def match(
         keep: The columns of the events to write beside.
         lists: Write one row per event instead of one per match.
         metadata: Add the subscriptions' metadata.
+        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those that
+            satisfy it are looked for.
         placement: Whether every worker has the whole index, or one shard of it.
         version: The version of the index; the current one by default.
         on_error: What to do about an event that cannot be read: `raise` fails, `skip` leaves it
@@ -63,6 +67,7 @@ def match(
             keep=keep,
             output="lists" if lists else "pairs",
             metadata=metadata,
+            where=where,
             placement=placement,
             version=version,
             on_error=on_error,

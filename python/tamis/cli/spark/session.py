@@ -85,8 +85,8 @@ def read_subscriptions(spark: "SparkSession", path: str) -> "DataFrame":
     return spark.read.schema(", ".join(schema)).json(path)
 
 
-_MEMBERS = ("id", "expression", "metadata", "weights", "boost")
-_NUMBERS = ("id", "boost")
+_NUMBERS = ("id", "boost", "priority")
+_MEMBERS = (*_NUMBERS, "expression", "metadata", "weights", "active_from", "active_until")
 
 
 def read_events(spark: "SparkSession", path: str) -> "tuple[DataFrame, str | None]":

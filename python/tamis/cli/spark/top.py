@@ -4,6 +4,7 @@ import time
 from typing import Literal
 
 from tamis.batches import OnError
+from tamis.cli.arguments import Where
 from tamis.cli.output import VALID
 from tamis.cli.output import write as write_text
 from tamis.cli.spark.match import Keep
@@ -26,6 +27,7 @@ def top(
     n: int = 10,
     event: str | None = None,
     keep: Keep = None,
+    where: Where = None,
     placement: Literal["auto", "replicated", "sharded"] = "auto",
     version: int | None = None,
     on_error: OnError = "raise",
@@ -40,6 +42,8 @@ def top(
         n: How many at most for each event.
         event: The column that holds the events.
         keep: The columns of the events to write beside.
+        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those that
+            satisfy it are looked for.
         placement: Whether every worker has the whole index, or one shard of it.
         version: The version of the index; the current one by default.
         on_error: What to do about an event that cannot be read: `raise` fails, `skip` leaves it
@@ -56,6 +60,7 @@ def top(
             n,
             event=event or column,
             keep=keep,
+            where=where,
             placement=placement,
             version=version,
             on_error=on_error,

@@ -1,0 +1,229 @@
+//! Which subscriptions does a condition on their metadata select?
+//!
+//! A condition is an expression about metadata, read as an event is. What holds of one subscription, a small index
+//! of that one expression says. Where the condition asks plain predicates of declared columns, it is tried once per
+//! distinct value of a segment: conjunctions and disjunctions of conditions on one column each become intersections
+//! and unions of slots.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::columns::{Declared, Grouped, read_metadata};
+use super::segment::{Algorithm, Segment};
+use super::slots::Bits;
+use super::snapshot::{MatchScratch, Snapshot};
+use super::{Index, Subscription};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::expression::{Expression, Node, is_hidden};
+use crate::limits::Limits;
+use crate::matcher::Slot;
+use crate::truth::Missing;
+use crate::value::{TimeZone, Timestamp};
+
+/// Conditions nested deeper than this, or of more parts, are tried as a whole.
+const DEEPEST: usize = 16;
+const PARTS: u32 = 64;
+
+/// A condition on the metadata of subscriptions.
+#[derive(Debug)]
+pub struct Condition {
+    /// Its text in canonical form.
+    text: Arc<str>,
+    whole: Probe,
+    /// How its slots are found without looking at each; `None` where it asks about more than declared columns.
+    plan: Option<Plan>,
+}
+
+/// Working memory of a condition.
+#[derive(Debug, Default)]
+pub(super) struct ConditionScratch {
+    event: Event,
+    scratch: MatchScratch,
+}
+
+/// Says whether metadata satisfies an expression.
+#[derive(Debug)]
+struct Probe {
+    snapshot: Arc<Snapshot>,
+    limits: Limits,
+}
+
+#[derive(Debug)]
+enum Plan {
+    /// All of them.
+    And(Vec<Plan>),
+    /// Some of them.
+    Or(Vec<Plan>),
+    /// An expression that asks about these columns.
+    Columns(Vec<usize>, Box<Probe>),
+}
+
+/// What the parts of a condition are made with.
+struct Setting<'a> {
+    missing: Missing,
+    zone: &'a TimeZone,
+    limits: &'a Limits,
+    declared: &'a Declared,
+}
+
+impl Probe {
+    fn new(expression: Expression, setting: &Setting<'_>) -> Result<Probe> {
+        let Setting { missing, zone, limits, .. } = *setting;
+        let index = Index::in_zone(missing, limits.clone(), Algorithm::Scan, zone.clone());
+        index.add_subscription(Subscription::new(0, expression))?;
+        Ok(Probe { snapshot: index.snapshot(), limits: limits.clone() })
+    }
+
+    fn holds(&self, metadata: Option<&str>, now: Timestamp, working: &mut ConditionScratch) -> Result<bool> {
+        let ConditionScratch { event, scratch } = working;
+        event.set_now(Some(now));
+        read_metadata(event, metadata, self.snapshot.attributes(), &self.limits);
+        Ok(self.snapshot.count(event, scratch)? > 0)
+    }
+}
+
+impl Condition {
+    pub(super) fn new(
+        expression: &Expression,
+        missing: Missing,
+        zone: &TimeZone,
+        limits: &Limits,
+        declared: &Declared,
+    ) -> Result<Condition> {
+        if expression.predicates().any(|predicate| predicate.as_xpath().is_some()) {
+            return Err(Error::expression("`xpath` asks about documents, which metadata has none of"));
+        }
+        let setting = Setting { missing, zone, limits, declared };
+        let plain = expression.predicates().all(|predicate| {
+            !is_hidden(predicate.attribute()) && declared.position(predicate.attribute()).is_some()
+        });
+        let plan = plain.then(|| Plan::new(expression, DEEPEST, &setting)).transpose()?;
+        let whole = Probe::new(expression.clone(), &setting)?;
+        Ok(Condition { text: expression.to_string().into(), whole, plan })
+    }
+
+    pub(super) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Whether a subscription with such metadata is selected.
+    pub(super) fn selects(
+        &self,
+        metadata: Option<&str>,
+        now: Timestamp,
+        working: &mut Option<Box<ConditionScratch>>,
+    ) -> Result<bool> {
+        self.whole.holds(metadata, now, working.get_or_insert_default())
+    }
+
+    /// The slots of a segment that are selected; `None` where each has to be looked at.
+    pub(super) fn slots(&self, segment: &Segment) -> Result<Option<Bits>> {
+        let Some(plan) = &self.plan else { return Ok(None) };
+        plan.slots(segment, &mut ConditionScratch::default()).map(Some)
+    }
+}
+
+impl Plan {
+    fn new(expression: &Expression, deepest: usize, setting: &Setting<'_>) -> Result<Plan> {
+        let mut columns: Vec<usize> = expression
+            .predicates()
+            .filter_map(|predicate| setting.declared.position(predicate.attribute()))
+            .collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let last = expression.nodes().len() - 1;
+        let make = match &expression.nodes()[last] {
+            Node::And(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::And,
+            Node::Or(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::Or,
+            _ => return Ok(Plan::Columns(columns, Box::new(Probe::new(expression.clone(), setting)?))),
+        };
+        let parts = expression.operands().map(|part| Plan::new(&part, deepest - 1, setting));
+        Ok(make(parts.collect::<Result<_>>()?))
+    }
+
+    fn slots(&self, segment: &Segment, working: &mut ConditionScratch) -> Result<Bits> {
+        match self {
+            Plan::And(parts) | Plan::Or(parts) => {
+                let mut all: Option<Bits> = None;
+                for part in parts {
+                    let some = part.slots(segment, working)?;
+                    match (&mut all, self) {
+                        (None, _) => all = Some(some),
+                        (Some(all), Plan::And(_)) => all.intersect(&some),
+                        (Some(all), _) => all.unite(&some),
+                    }
+                }
+                Ok(all.unwrap_or_else(|| Bits::new(segment.len())))
+            }
+            Plan::Columns(columns, probe) => {
+                // No predicate of a plan asks for the moment.
+                let mut holds = |slot: Slot| probe.holds(segment.metadata(slot), Timestamp::FIRST, working);
+                let grouped: Vec<&Grouped> = columns
+                    .iter()
+                    .map(|&column| segment.metadata_columns().get(column).ok_or_else(|| segment.damaged()))
+                    .collect::<Result<_>>()?;
+                match grouped[..] {
+                    [] => Ok(if holds(0)? { Bits::full(segment.len()) } else { Bits::new(segment.len()) }),
+                    [column] => of_one(segment, column, &mut holds),
+                    _ => of_several(segment, &grouped, &mut holds),
+                }
+            }
+        }
+    }
+}
+
+/// The slots in those groups whose first slot is selected.
+fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> Result<bool>) -> Result<Bits> {
+    let mut bits = Bits::new(segment.len());
+    for group in column.groups() {
+        let group = group.ok_or_else(|| segment.damaged())?;
+        if is_slot(segment, group[0])? && holds(group[0])? {
+            for &slot in group {
+                is_slot(segment, slot)?;
+                bits.insert(slot);
+            }
+        }
+    }
+    Ok(bits)
+}
+
+/// The slots whose groups in several columns are, together, those of a slot that is selected.
+fn of_several(
+    segment: &Segment,
+    columns: &[&Grouped],
+    holds: &mut impl FnMut(Slot) -> Result<bool>,
+) -> Result<Bits> {
+    // The groups of a slot, numbered column by column.
+    let mut numbers = vec![0_u32; segment.len()];
+    for column in columns {
+        let mut joined: HashMap<(u32, u32), u32, ahash::RandomState> = HashMap::default();
+        let mut next = vec![0; segment.len()];
+        for (group, number) in column.groups().zip(0..) {
+            for &slot in group.ok_or_else(|| segment.damaged())? {
+                is_slot(segment, slot)?;
+                let fresh = joined.len() as u32;
+                next[slot as usize] = *joined.entry((numbers[slot as usize], number)).or_insert(fresh);
+            }
+        }
+        numbers = next;
+    }
+    let mut known: Vec<Option<bool>> = vec![None; segment.len()];
+    let mut bits = Bits::new(segment.len());
+    for (&number, slot) in numbers.iter().zip(0..) {
+        let known = &mut known[number as usize];
+        let selected = match *known {
+            Some(selected) => selected,
+            None => *known.insert(holds(slot)?),
+        };
+        if selected {
+            bits.insert(slot);
+        }
+    }
+    Ok(bits)
+}
+
+/// True; an error where a file that was not verified names a slot that is not there.
+fn is_slot(segment: &Segment, slot: Slot) -> Result<bool> {
+    if (slot as usize) < segment.len() { Ok(true) } else { Err(segment.damaged()) }
+}

@@ -1,0 +1,169 @@
+r"""How do subscriptions come in from tables and CSV files?
+
+>>> import io, tamis
+>>> file = io.StringIO("id,expression,priority\nadult,age >= 18,1\nwrong,age >=,\n")
+>>> index, loaded = tamis.Index.from_csv(file, on_error="collect")
+>>> loaded.added, [(refused.line, refused.id) for refused in loaded.refused]
+(1, [(3, 'wrong')])
+"""
+
+import csv
+import json
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from tamis._tamis import Index
+from tamis.batches import Loaded, OnError
+from tamis.errors import SubscriptionError, TamisError
+
+Progress = Callable[[int, int], object]
+"""Called now and then with the number of subscriptions that are done, and of all."""
+
+_JSON = ("metadata", "weights")
+_COLUMNS = (
+    "id",
+    "expression",
+    *_JSON,
+    "boost",
+    "priority",
+    "active_from",
+    "active_until",
+)
+
+
+def as_table(table: Any) -> Any:
+    """A table whose columns `metadata` and `weights` hold JSON.
+
+    Columns that are structs, maps or lists become JSON, which takes pyarrow.
+
+    Args:
+        table: Anything that speaks the Arrow C interface.
+    """
+    if not hasattr(table, "__arrow_c_stream__"):
+        return table
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        return table
+    # A schema is cheap to ask for; a stream may come once only, so that it is not asked twice.
+    read = pa.RecordBatchReader.from_stream(table)
+    nested = [
+        name
+        for name in _JSON
+        if name in read.schema.names and pa.types.is_nested(read.schema.field(name).type)
+    ]
+    if not nested:
+        return read
+    whole = read.read_all()
+    for name in nested:
+        position = whole.schema.get_field_index(name)
+        values = whole.column(position).to_pylist()
+        texts = [None if value is None else json.dumps(_plain(value)) for value in values]
+        whole = whole.set_column(position, name, pa.array(texts, pa.string()))
+    return whole
+
+
+def _plain(value: Any) -> Any:
+    """A value of Arrow as JSON has it: maps come as pairs, and nulls in structs are left out."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        if value and all(isinstance(item, tuple) for item in value):
+            return {str(key): _plain(item) for key, item in value}
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def from_table(
+    table: Any, on_error: OnError, progress: Progress | None, options: dict[str, Any] | None
+) -> Index | tuple[Index, Loaded]:
+    """What `Index.from_table` does."""
+    index = Index(**(options or {}))
+    loaded = index.add_table(table, on_error=on_error, progress=progress)
+    return index if loaded is None else (index, loaded)
+
+
+def from_csv(
+    path: str | PathLike[str] | TextIO,
+    ids: Literal["string", "integer"],
+    delimiter: str,
+    encoding: str,
+    on_error: OnError,
+    progress: Progress | None,
+    options: dict[str, Any] | None,
+) -> Index | tuple[Index, Loaded]:
+    """What `Index.from_csv` does."""
+    if ids not in ("string", "integer"):
+        raise ValueError(f'ids is "string" or "integer", not {ids!r}')
+    index = Index(**(options or {}))
+    lines = array("q")
+    with ExitStack() as opened:
+        if isinstance(path, (str, PathLike)):
+            file: TextIO = opened.enter_context(Path(path).open(encoding=encoding, newline=""))
+        else:
+            file = path
+        rows: Any = _rows(csv.reader(file, delimiter=delimiter, strict=True), ids, lines)
+        try:
+            loaded: Loaded | None = index.add_many(rows, on_error=on_error, progress=progress)
+        except TamisError as error:
+            if error.item is not None and error.item < len(lines):
+                error.subject = f"line {lines[error.item]}, {error.subject}"
+            raise
+    if loaded is None:
+        return index
+    refused = [replace(item, line=lines[item.row]) for item in loaded.refused]
+    return index, loaded._replace(refused=refused)
+
+
+def _rows(
+    reader: Any, ids: str, lines: "array[int]"
+) -> Iterator[dict[str, Any] | SubscriptionError]:
+    """The arguments of `Index.add` in every row, or what is wrong with it."""
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        for name in ("id", "expression"):
+            if name not in header:
+                raise SubscriptionError(f"the file has no column `{name}` in its first line")
+        for name in header:
+            if name not in _COLUMNS or header.count(name) > 1:
+                raise SubscriptionError(
+                    f"the file has a column `{name}`, and its columns are {', '.join(_COLUMNS)}, "
+                    "each at most once"
+                )
+        for cells in reader:
+            if not cells:
+                continue  # a blank line
+            lines.append(reader.line_num)
+            yield _arguments(header, cells, ids)
+    except csv.Error as error:
+        raise SubscriptionError(f"line {reader.line_num} is no CSV: {error}") from error
+
+
+def _arguments(header: list[str], cells: list[str], ids: str) -> dict[str, Any] | SubscriptionError:
+    if len(cells) != len(header):
+        return SubscriptionError(f"the row has {len(cells)} cells, and the header {len(header)}")
+    given: dict[str, Any] = {
+        name: cell for name, cell in zip(header, cells, strict=True) if cell or name == "expression"
+    }
+    if "id" not in given:
+        return SubscriptionError("the id is empty; every subscription needs one")
+    try:
+        for name in _JSON:
+            if name in given:
+                given[name] = json.loads(given[name])
+        if "boost" in given:
+            given["boost"] = float(given["boost"])
+        if "priority" in given:
+            given["priority"] = int(given["priority"])
+        if ids == "integer":
+            given["id"] = int(given["id"])
+    except (ValueError, RecursionError) as error:
+        return SubscriptionError(f"id {given['id']!r}: {error}")
+    return given
