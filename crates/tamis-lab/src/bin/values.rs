@@ -1,17 +1,24 @@
-//! How fast are rules over times and decimals, beside the same rules over integers?
+//! What do types, functions and elements of lists cost, beside the same rules without them?
 //!
 //! ```console
 //! $ values 100000
 //! ```
 //!
-//! Every rule asks for a range of one attribute and a value of another; an event has ten of each. The
-//! kinds take turns, so that what disturbs one disturbs all, and the best of several turns counts.
-//! All kinds must find the same number of matches before a time is reported.
+//! Each table compares workloads with the first of its rows, whose rules and events say the same in plainer
+//! words: values of other types with integers, `lower(name)` with a name that is in lower case already,
+//! `any(items, ...)` with every element as an event of its own. The time is that of filling an event and
+//! matching it. Workloads take turns, so that what disturbs one disturbs all, and the best of several
+//! turns counts. All must find the same number of matches before a time is reported.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tamis::{Event, Index, Limits, MatchScratch, Missing, Snapshot, Value, WrittenSubscription, read_number};
+use tamis::{
+    AttributeId, Event, Id, Index, Limits, MatchScratch, Missing, Snapshot, Value, WrittenSubscription,
+    read_number,
+};
 
 /// Attributes of each of the two sorts, and the values they have.
 const ATTRIBUTES: u64 = 10;
@@ -20,6 +27,115 @@ const VALUES: u64 = 100_000;
 /// Events per turn, and turns.
 const EVENTS: u64 = 500;
 const TURNS: usize = 9;
+
+/// Elements of a list.
+const ELEMENTS: u64 = 10;
+
+/// How an event of a workload is filled.
+enum Filled {
+    /// By values of attributes.
+    Values(Vec<(AttributeId, Value)>),
+    /// From JSON texts, each matched by itself.
+    Json(Vec<String>),
+}
+
+struct Workload {
+    name: String,
+    index: Index,
+    events: Vec<Filled>,
+    best: Duration,
+}
+
+impl Workload {
+    fn new(name: &str, rules: impl Iterator<Item = String>) -> Workload {
+        let index = Index::new(Missing::Unknown, Limits::none());
+        let written = rules.zip(0..).map(|(rule, id)| WrittenSubscription::new(id, rule));
+        index.add_written(written.collect()).expect("rules of this binary");
+        index.settle();
+        Workload { name: name.to_owned(), index, events: Vec::new(), best: Duration::MAX }
+    }
+
+    fn json(name: &str, rules: impl Iterator<Item = String>, events: Vec<Vec<String>>) -> Workload {
+        let events = events.into_iter().map(Filled::Json).collect();
+        Workload { events, ..Workload::new(name, rules) }
+    }
+
+    /// Matches all events; `found` is called with the number of each event and what it matches.
+    fn run(&self, event: &mut Event, scratch: &mut MatchScratch, mut found: impl FnMut(usize, Id)) {
+        let (snapshot, limits) = (self.index.snapshot(), Limits::none());
+        let attributes = snapshot.attributes();
+        for (number, filled) in self.events.iter().enumerate() {
+            let mut matches = |event: &Event| {
+                let matched = snapshot.matches(event, scratch, |id| found(number, id.to_id()));
+                matched.expect("nothing on disk");
+            };
+            match filled {
+                Filled::Json(texts) => {
+                    for text in texts {
+                        event.decode_json(text.as_bytes(), attributes, &limits).expect("JSON of this binary");
+                        matches(event);
+                    }
+                }
+                Filled::Values(values) => {
+                    event.clear();
+                    for (attribute, value) in values {
+                        event.begin(*attribute);
+                        event.push(value.as_ref(), &limits).expect("no limit");
+                    }
+                    event.finish(attributes).expect("every attribute once");
+                    matches(event);
+                }
+            }
+        }
+    }
+
+    /// How many pairs of an event and a rule match.
+    fn matches(&self) -> usize {
+        let mut pairs = HashSet::new();
+        self.run(&mut Event::default(), &mut MatchScratch::default(), |number, id| {
+            pairs.insert((number, id));
+        });
+        pairs.len()
+    }
+}
+
+/// Measures workloads beside the first; false where they find other matches.
+fn compare(title: &str, mut all: Vec<Workload>) -> bool {
+    let matches = all[0].matches();
+    for workload in &all[1..] {
+        let other = workload.matches();
+        if other != matches {
+            eprintln!("{title}: {} find {other} matches, {} find {matches}", workload.name, all[0].name);
+            return false;
+        }
+    }
+    let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
+    let since = Instant::now();
+    for _ in 0..TURNS {
+        for workload in &mut all {
+            let mut count = 0;
+            let started = processor_time(since);
+            workload.run(&mut event, &mut scratch, |_, _| count += 1);
+            workload.best = workload.best.min(processor_time(since) - started);
+            std::hint::black_box(count);
+        }
+    }
+    let first = all[0].best.as_secs_f64();
+    println!("\n{title}: {EVENTS} events, {matches} matches");
+    println!("{:<36} {:>12} {:>10}", "", "us/event", "x first");
+    for Workload { name, best, .. } in &all {
+        let seconds = best.as_secs_f64();
+        println!("{name:<36} {:>12.2} {:>10.2}", seconds * 1e6 / EVENTS as f64, seconds / first);
+    }
+    true
+}
+
+/// A number that looks random, from two.
+fn mixed(seed: u64, number: u64) -> u64 {
+    let mut mixed = (seed << 32 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ mixed >> 32
+}
 
 /// A kind of values: the literal of a number, which keeps the order of numbers.
 struct Kind {
@@ -46,14 +162,8 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-/// A number that looks random, from two.
-fn mixed(seed: u64, number: u64) -> u64 {
-    let mut mixed = (seed << 32 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed ^ mixed >> 32
-}
-
-fn rule(kind: &Kind, number: u64) -> String {
+/// A range of one attribute, and a value of another.
+fn typed_rule(kind: &Kind, number: u64) -> String {
     let pick = |seed: u64, below: u64| mixed(seed, number) % below;
     let low = pick(1, VALUES - 100);
     let (ranged, equal) = (pick(2, ATTRIBUTES), pick(3, ATTRIBUTES));
@@ -73,74 +183,109 @@ fn value(literal: &str) -> Value {
     }
 }
 
-fn events(kind: &Kind, snapshot: &Snapshot) -> Vec<Event> {
-    let limits = Limits::none();
-    let attributes = snapshot.attributes();
-    let event = |number: u64| {
-        let mut event = Event::default();
-        for attribute in 0..ATTRIBUTES {
-            let seed = number * ATTRIBUTES + attribute;
-            for (sort, below) in [("a", VALUES), ("b", 50)] {
-                let value = value(&(kind.literal)(mixed(seed, below) % below));
-                event.begin(attributes.intern(&format!("{sort}{attribute}").into()));
-                event.push(value.as_ref(), &limits).expect("no limit");
-            }
-        }
-        event.finish(attributes).expect("every attribute once");
-        event
-    };
-    (0..EVENTS).map(event).collect()
+fn typed_event(kind: &Kind, number: u64, snapshot: &Snapshot) -> Filled {
+    let names = (0..ATTRIBUTES).flat_map(|attribute| [("a", attribute, VALUES), ("b", attribute, 50)]);
+    let values = names.map(|(sort, attribute, below)| {
+        let seed = number * ATTRIBUTES + attribute;
+        let name = snapshot.attributes().intern(&format!("{sort}{attribute}").into());
+        (name, value(&(kind.literal)(mixed(seed, below) % below)))
+    });
+    Filled::Values(values.collect())
 }
 
-struct Measured {
-    kind: &'static Kind,
-    index: Index,
-    events: Vec<Event>,
-    best: Duration,
-    matches: u64,
+fn typed(kind: &Kind, rules: u64) -> Workload {
+    let mut workload = Workload::new(kind.name, (0..rules).map(|number| typed_rule(kind, number)));
+    let snapshot = workload.index.snapshot();
+    workload.events = (0..EVENTS).map(|number| typed_event(kind, number, &snapshot)).collect();
+    workload
+}
+
+/// A word of a few syllables, with a capital.
+fn word(number: u64) -> String {
+    const SYLLABLES: [&str; 16] =
+        ["Ba", "Ce", "Di", "Fo", "Gu", "Ha", "Je", "Ki", "Lo", "Mu", "Na", "Pe", "Qui", "Ro", "Su", "Ta"];
+    (0..3).map(|place| SYLLABLES[(number >> (4 * place) & 15) as usize]).collect()
+}
+
+/// Names of three words; a rule asks for a whole name, or for a word at either end or anywhere.
+fn named(title: &str, folded: bool, rules: u64) -> Workload {
+    let term = if folded { "name" } else { "lower(name)" };
+    let fold = |text: String| if folded { text.to_lowercase() } else { text };
+    let full = |number: u64| {
+        let words: [u64; 3] = std::array::from_fn(|place| mixed(10 + place as u64, number) % 4096);
+        words.map(word).join(" ")
+    };
+    let rule = |number: u64| {
+        let one = word(mixed(5, number) % 4096).to_lowercase();
+        let test = match number % 4 {
+            0 => format!("= '{}'", full(mixed(6, number) % EVENTS).to_lowercase()),
+            1 => format!("starts with '{one}'"),
+            2 => format!("ends with '{one}'"),
+            _ => format!("contains '{one}'"),
+        };
+        format!("{term} {test} and kind = {}", mixed(7, number) % 20)
+    };
+    let event = |number: u64| {
+        let (name, kind) = (fold(full(number)), mixed(8, number) % 20);
+        vec![format!(r#"{{"id": {number}, "name": "{name}", "kind": {kind}}}"#)]
+    };
+    Workload::json(title, (0..rules).map(rule), (0..EVENTS).map(event).collect())
+}
+
+/// Objects with three fields; a rule asks for two of them, one of which has so many values.
+fn elements(together: bool, values: u64, rules: u64) -> Workload {
+    let rule = |number: u64| {
+        let (sku, price) = (mixed(1, number) % values, mixed(2, number) % 1000);
+        let inner = format!("sku = 's{sku}' and price > {price}");
+        if together { format!("any(items, {inner})") } else { inner }
+    };
+    let object = |number: u64| {
+        let (sku, price) = (mixed(3, number) % values, mixed(4, number) % 1000);
+        format!(r#"{{"sku": "s{sku}", "price": {price}, "count": {}}}"#, number % 7)
+    };
+    let event = |number: u64| {
+        let objects = (0..ELEMENTS).map(|element| object(number * ELEMENTS + element));
+        if !together {
+            return objects.collect();
+        }
+        let mut list = String::from(r#"{"items": ["#);
+        for (place, object) in objects.enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(list, "{comma}{object}").expect("a string takes all");
+        }
+        vec![list + "]}"]
+    };
+    let name = if together { "any(items, ...)" } else { "every element an event" };
+    Workload::json(name, (0..rules).map(rule), (0..EVENTS).map(event).collect())
+}
+
+/// What a table is called, and its workloads for so many rules.
+type Table = (&'static str, fn(u64) -> Vec<Workload>);
+
+/// The time that this thread has had a processor to itself, where the system says; else the time of day.
+fn processor_time(since: Instant) -> Duration {
+    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let spent = spent.and_then(|text| text.split(' ').next()?.parse().ok());
+    spent.map_or_else(|| since.elapsed(), Duration::from_nanos)
 }
 
 fn main() -> ExitCode {
-    let rules = std::env::args().nth(1).map_or(Ok(100_000), |text| text.parse::<u64>());
+    let mut arguments = std::env::args().skip(1);
+    let rules = arguments.next().map_or(Ok(100_000), |text| text.parse::<u64>());
+    let table = arguments.next();
     let Ok(rules) = rules else {
-        eprintln!("usage: values [RULES]");
+        eprintln!("usage: values [RULES [values | text | lists]]");
         return ExitCode::FAILURE;
     };
-    let mut all: Vec<Measured> = KINDS
-        .iter()
-        .map(|kind| {
-            let index = Index::new(Missing::Unknown, Limits::none());
-            let written =
-                (0..rules).map(|number| WrittenSubscription::new(number as i64, rule(kind, number)));
-            index.add_written(written.collect()).expect("rules of this binary");
-            index.settle();
-            let events = events(kind, &index.snapshot());
-            Measured { kind, index, events, best: Duration::MAX, matches: 0 }
-        })
-        .collect();
-    let mut scratch = MatchScratch::default();
-    for _ in 0..TURNS {
-        for measured in &mut all {
-            let snapshot = measured.index.snapshot();
-            measured.matches = 0;
-            let started = Instant::now();
-            for event in &measured.events {
-                snapshot.matches(event, &mut scratch, |_| measured.matches += 1).expect("nothing on disk");
-            }
-            measured.best = measured.best.min(started.elapsed());
-        }
-    }
-    let (matches, integers) = (all[0].matches, all[0].best);
-    println!("{rules} rules, {EVENTS} events, {matches} matches");
-    println!("{:<24} {:>12} {:>10}", "values", "us/event", "x integers");
-    for measured in &all {
-        if measured.matches != matches {
-            eprintln!("{} find {} matches", measured.kind.name, measured.matches);
-            return ExitCode::FAILURE;
-        }
-        let micros = measured.best.as_secs_f64() * 1e6 / EVENTS as f64;
-        let ratio = measured.best.as_secs_f64() / integers.as_secs_f64();
-        println!("{:<24} {micros:>12.2} {ratio:>10.2}", measured.kind.name);
-    }
-    ExitCode::SUCCESS
+    println!("{rules} rules");
+    let tables: [Table; 4] = [
+        ("values", |rules| KINDS.iter().map(|kind| typed(kind, rules)).collect()),
+        ("text", |rules| vec![named("name, folded", true, rules), named("lower(name)", false, rules)]),
+        ("lists, few matches", |rules| vec![elements(false, 100_000, rules), elements(true, 100_000, rules)]),
+        ("lists, many matches", |rules| vec![elements(false, 5_000, rules), elements(true, 5_000, rules)]),
+    ];
+    let chosen =
+        tables.iter().filter(|(name, _)| table.as_deref().is_none_or(|table| name.starts_with(table)));
+    let same = chosen.fold(true, |same, (name, workloads)| same & compare(name, workloads(rules)));
+    if same { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::attributes::Settings;
@@ -27,6 +28,8 @@ pub(crate) trait ElementIndex: Send + Sync + fmt::Debug {
     fn release(&self, text: &str);
     /// The expressions at this moment.
     fn snapshot(&self) -> Arc<dyn ElementSnapshot>;
+    /// Waits until nothing is left to merge.
+    fn settle(&self);
 }
 
 /// The expressions that are asked of the elements of a list, at one moment.
@@ -126,13 +129,16 @@ impl Event {
     }
 
     fn ask_list(&mut self, list: &ElementList, asked: Asked, settings: &Settings) -> Result<()> {
-        let mut counts: HashMap<String, usize, ahash::RandomState> = HashMap::default();
+        // What elements satisfy, one text behind the other, and where each stands.
+        let (mut texts, mut places): (String, Vec<Range<usize>>) = Default::default();
         for element in &list.events {
-            list.snapshot.satisfied(element, &mut |text| match counts.get_mut(text) {
-                Some(count) => *count += 1,
-                None => drop(counts.insert(text.to_owned(), 1)),
+            list.snapshot.satisfied(element, &mut |text| {
+                places.push(texts.len()..texts.len() + text.len());
+                texts.push_str(text);
             })?;
         }
+        places.sort_unstable_by(|one, other| texts[one.clone()].cmp(&texts[other.clone()]));
+        let same = |one: &Range<usize>, other: &Range<usize>| texts[one.clone()] == texts[other.clone()];
         let everything = list.events.len();
         // What is satisfied is bounded by the subscriptions.
         let limits = Limits { event_values: usize::MAX, ..settings.limits.clone() };
@@ -147,10 +153,8 @@ impl Event {
                 }
                 continue;
             }
-            for (text, count) in &counts {
-                if *count >= least {
-                    self.push(ValueRef::String(text), &limits)?;
-                }
+            for run in places.chunk_by(same).filter(|run| run.len() >= least) {
+                self.push(ValueRef::String(&texts[run[0].clone()]), &limits)?;
             }
         }
         Ok(())

@@ -27,6 +27,7 @@ pub use refused::{OnError, RefusedEvents};
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use crate::error::Result;
 use crate::limits::{self, Limits};
@@ -272,27 +273,42 @@ impl Event {
 
     /// Adds a value to the attribute begun last.
     pub fn push(&mut self, value: ValueRef<'_>, limits: &Limits) -> Result<()> {
+        let text = match value {
+            ValueRef::String(text) | ValueRef::Version(text) => text.len(),
+            _ => 0,
+        };
+        self.check_room(text, limits)?;
+        let stored = self.store(value);
+        self.add(stored);
+        Ok(())
+    }
+
+    /// Adds a text that the event has already, in lower case; it is of ASCII.
+    fn push_lower(&mut self, text: Range<usize>, limits: &Limits) -> Result<()> {
+        self.check_room(text.len(), limits)?;
+        let start = self.text.len();
+        self.text.extend_from_within(text);
+        self.text[start..].make_ascii_lowercase();
+        self.add(Stored::String(start as u32, self.text.len() as u32));
+        Ok(())
+    }
+
+    /// Fails where there is no room for one more value with so many bytes of text.
+    fn check_room(&mut self, text: usize, limits: &Limits) -> Result<()> {
         // Positions are 32-bit numbers, whatever the limits say.
         const MOST: usize = u32::MAX as usize;
-        limits::check(
-            "values of an event",
-            "event_values",
-            self.values.len() + 1,
-            limits.event_values.min(MOST),
-        )?;
         self.allowed = limits.event_values.min(MOST);
+        limits::check("values of an event", "event_values", self.values.len() + 1, self.allowed)?;
         let first = self.fields.last().map_or(0, |field| field.start as usize);
         limits::check("values of a list", "list", self.values.len() + 1 - first, limits.list)?;
-        if let ValueRef::String(text) | ValueRef::Version(text) = value {
-            let bytes = self.text.len() + text.len();
-            limits::check("bytes of an event", "event", bytes, limits.event.min(MOST))?;
-        }
-        let stored = self.store(value);
+        limits::check("bytes of an event", "event", self.text.len() + text, limits.event.min(MOST))
+    }
+
+    fn add(&mut self, stored: Stored) {
         self.values.push(stored);
         if let Some(field) = self.fields.last_mut() {
             field.end = self.values.len() as u32;
         }
-        Ok(())
     }
 
     /// Keeps what does not fit the list of values beside it.

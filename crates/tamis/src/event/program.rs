@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use super::attributes::Settings;
 use super::elements::Asked;
-use super::{AttributeId, Event, Field, Shape};
+use super::{AttributeId, Event, Field, Shape, Stored};
 use crate::error::Result;
-use crate::expression::{Context, Function};
+use crate::expression::{Context, Function, Reading};
 use crate::limits;
 use crate::truth::Missing;
 use crate::value::{Value, ValueRef};
@@ -135,18 +135,21 @@ impl Event {
             }
             last = Some(term);
             let Some(computation) = program.terms.get(&term) else { continue };
-            self.results.clear();
-            let floating = self.evaluate(computation, given, settings)?;
-            if self.results.is_empty() {
-                continue;
-            }
-            self.begin(term);
-            let mut results = std::mem::take(&mut self.results);
-            let pushed = results.drain(..).try_for_each(|value| self.push(value.as_ref(), &settings.limits));
-            self.results = results;
-            pushed?;
-            if let Some(field) = self.fields.last_mut() {
-                field.floating = floating;
+            if !self.lower(term, computation, given, settings)? {
+                self.results.clear();
+                let floating = self.evaluate(computation, given, settings)?;
+                if self.results.is_empty() {
+                    continue;
+                }
+                self.begin(term);
+                let mut results = std::mem::take(&mut self.results);
+                let pushed =
+                    results.drain(..).try_for_each(|value| self.push(value.as_ref(), &settings.limits));
+                self.results = results;
+                pushed?;
+                if let Some(field) = self.fields.last_mut() {
+                    field.floating = floating;
+                }
             }
             if let Some(dependents) = program.dependents.get(&term) {
                 waiting.extend(dependents.iter().copied().map(Reverse));
@@ -157,6 +160,40 @@ impl Event {
             self.fields.sort_unstable_by_key(|field| field.attribute);
         }
         Ok(())
+    }
+
+    /// Adds the values of `lower` where they are texts of ASCII, without a detour; returns whether it did.
+    fn lower(
+        &mut self,
+        term: AttributeId,
+        computation: &Computation,
+        given: usize,
+        settings: &Settings,
+    ) -> Result<bool> {
+        let (Function::Lower, [Argument::Attribute(argument)]) =
+            (computation.function, &*computation.arguments)
+        else {
+            return Ok(false);
+        };
+        let Some(Field { start, end, null: false, .. }) = self.field(*argument, given) else {
+            return Ok(false);
+        };
+        let within = start as usize..end as usize;
+        let is_plain = |stored: &Stored| match stored {
+            Stored::String(start, end) => self.text[*start as usize..*end as usize].is_ascii(),
+            _ => false,
+        };
+        if within.is_empty() || !self.values[within.clone()].iter().all(is_plain) {
+            return Ok(false);
+        }
+        limits::check("values of a term", "term_values", within.len(), settings.limits.term_values)?;
+        self.begin(term);
+        for position in within {
+            if let Stored::String(start, end) = self.values[position] {
+                self.push_lower(start as usize..end as usize, &settings.limits)?;
+            }
+        }
+        Ok(true)
     }
 
     /// The field of an attribute, while computed ones stand behind the first `given`.
@@ -212,9 +249,25 @@ impl Event {
                     }
                 }
             }
+            (function, [Argument::Attribute(argument)]) => {
+                let Some(field) = self.field(*argument, given).filter(|field| !field.null) else {
+                    return Ok(false);
+                };
+                let values = self.values_of(field);
+                limits::check("values of a term", "term_values", values.len(), settings.limits.term_values)?;
+                let context = self.context(*function, field.floating, settings);
+                results.extend(values.filter_map(|value| function.apply(&[value], &context)));
+                return Ok(field.floating);
+            }
             _ => return self.combine(*function, arguments, given, settings, results),
         }
         Ok(false)
+    }
+
+    /// What a function depends on besides its arguments; the clock is read only for what asks for it.
+    fn context<'s>(&self, function: Function, floating: bool, settings: &'s Settings) -> Context<'s> {
+        let asks_now = matches!(function, Function::Now | Function::Read(Reading::SinceNow));
+        Context { zone: Some(&settings.time_zone), now: asks_now.then(|| self.moment()), floating }
     }
 
     /// Applies a function to all combinations of its arguments' values.
@@ -226,8 +279,7 @@ impl Event {
         settings: &Settings,
         results: &mut Vec<Value>,
     ) -> Result<bool> {
-        let mut context =
-            Context { zone: Some(&settings.time_zone), now: Some(self.moment()), floating: false };
+        let mut context = self.context(function, false, settings);
         let mut lists: Vec<Vec<ValueRef<'_>>> = Vec::with_capacity(arguments.len());
         let mut count = 1usize;
         for argument in arguments {

@@ -75,6 +75,10 @@ impl ElementIndex for Elements {
     fn snapshot(&self) -> Arc<dyn ElementSnapshot> {
         self.index.snapshot()
     }
+
+    fn settle(&self) {
+        self.index.settle();
+    }
 }
 
 thread_local! {

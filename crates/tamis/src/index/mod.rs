@@ -575,6 +575,7 @@ impl Index {
                 Some(turn) => turn.merge_all(),
             }
         }
+        self.shared.load().attributes.settle_elements();
     }
 }
 

@@ -194,6 +194,11 @@ impl Attributes {
         asked
     }
 
+    /// Waits until nothing is left to merge of what is asked of elements.
+    pub(crate) fn settle_elements(&self) {
+        self.table.all_elements().iter().for_each(|index| index.settle());
+    }
+
     /// Whether the elements of a list are asked about one by one.
     pub fn asks_elements(&self, list: AttributeId) -> bool {
         self.program.load().as_ref().is_some_and(|program| program.asked().contains_key(&list))

@@ -249,12 +249,17 @@ impl Table {
         self.lists.pin().get(&term).copied()
     }
 
+    /// What is asked of the elements of all lists.
+    pub fn all_elements(&self) -> Vec<Arc<dyn ElementIndex>> {
+        self.elements.pin().values().cloned().collect()
+    }
+
     /// What is asked of the elements of a list.
     pub fn elements_of(&self, list: AttributeId) -> Option<Arc<dyn ElementIndex>> {
         self.elements.pin().get(&list).cloned()
     }
 
-    /// The same, made if there is none. It holds the list from then on.
+    /// What is asked of the elements of a list, made if there is nothing yet. It holds the list from then on.
     pub fn make_elements(
         &self,
         list: &Arc<str>,

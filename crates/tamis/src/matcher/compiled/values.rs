@@ -262,6 +262,18 @@ impl ValueColumns {
     /// How the value at `position` is ordered against this one, as by [`ValueRef::canonical_order`].
     pub fn order(&self, position: usize, value: ValueRef<'_>) -> Ordering {
         let record = self.records[position];
+        // Of one kind, what is kept in a record compares as it is.
+        let whole = |(seconds, nanoseconds): (i64, u32)| {
+            let microseconds = i128::from(seconds) * 1_000_000 + i128::from(nanoseconds / 1000);
+            let rest = (nanoseconds / 1000 * 1000).cmp(&nanoseconds);
+            i128::from(record.payload as i64).cmp(&microseconds).then(rest)
+        };
+        match (record.kind(), value) {
+            (INTEGER, ValueRef::Integer(number)) => return (record.payload as i64).cmp(&number),
+            (TIMESTAMP, ValueRef::Timestamp(time)) => return whole(time.parts()),
+            (DURATION, ValueRef::Duration(span)) => return whole(span.parts()),
+            _ => {}
+        }
         let text = |bytes: &[u8]| match value {
             ValueRef::String(text) => bytes.cmp(text.as_bytes()),
             _ => Family::String.cmp(&value.family()),
