@@ -312,3 +312,33 @@ def test_the_log_is_lines_of_json(written: Path) -> None:
     for line in log_of(written).read_bytes().splitlines():
         (entry,) = json.loads(line[9:])
         assert entry[1][0]["expression"].startswith("x = ")
+
+
+def test_priorities_conditions_and_validity(tmp_path: Path) -> None:
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        items = [
+            {"id": "low", "expression": "x = 1", "priority": 1, "metadata": {"tenant": "a"}},
+            {"id": "high", "expression": "x = 1", "priority": 9, "metadata": {"tenant": "b"}},
+            {"id": "later", "expression": "x = 1", "active_from": "2030-01-01T00:00Z"},
+        ]
+        assert client.post("/subscriptions", json=items).json()["put"] == 3
+        event, early = {"x": 1}, {"now": "2026-01-01T00:00Z"}
+        assert client.post("/first", json=event, params=early).json()["first"] == ["high"]
+        two = client.post("/first", json=[event, 5], params={**early, "n": 2}).json()["results"]
+        assert two[0] == {"first": ["high", "low"]}
+        assert "error" in two[1]
+        where = {**early, "where": "tenant = 'a'"}
+        for path, key in (("/match", "matches"), ("/first", "first")):
+            assert client.post(path, json=event, params=where).json()[key] == ["low"]
+            results = client.post(path, json=[event], params=where).json()["results"]
+            assert results == [{key: ["low"]}]
+        top = client.post("/top", json=event, params=where).json()["top"]
+        assert [one["id"] for one in top] == ["low"]
+        assert client.post("/match", json=event, params=early).json()["matches"] == ["low", "high"]
+        late = client.post("/match", json=event, params={"now": "2031-01-01T00:00Z"}).json()
+        assert late["matches"] == ["low", "high", "later"]
+        assert client.get("/subscriptions/later").json()["active_from"].startswith("2030-01-01")
+        assert client.get("/subscriptions/high").json()["priority"] == 9
+        assert client.post("/match", json=event, params={"where": "("}).status_code == 422
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        assert client.post("/first", json=event, params=early).json()["first"] == ["high"]

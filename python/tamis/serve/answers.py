@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from tamis._tamis import Filter, Index
+from tamis._tamis import Expression, Filter, Index
 from tamis.errors import EventError, MatchTimeoutError, TamisError
 from tamis.graph import Graph
 from tamis.serve.encoding import decode
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = dict[str, Any]
 
+_RANKED = 10  # of a ranking, where nothing else is asked for
 _FIRST_SLICE = 16
 _LARGEST_SLICE = 4096
 _SLICE_SECONDS = 0.05  # a slice cannot be stopped, so it is kept short
@@ -34,7 +35,8 @@ class Question:
     Attributes:
         now: The moment that `now()` is.
         document: The attribute that holds an event's XML document.
-        n: How many are wanted of a ranking.
+        where: A condition on the metadata of subscriptions.
+        n: How many are wanted of a ranking, or of the highest priorities.
         weights: The events' weights in a ranking.
         ids: What to explain, as the client writes it.
         source: In a graph, the node that events start from.
@@ -45,7 +47,8 @@ class Question:
 
     now: str | None = None
     document: str | None = None
-    n: int = 10
+    where: Expression | None = None
+    n: int | None = None
     weights: dict[str, Any] | None = None
     ids: tuple[str, ...] = ()
     source: str | None = None
@@ -104,8 +107,10 @@ def _match_one(held: Held, event: bytes, question: Question, seconds: float) -> 
     engine = held.engine
     if isinstance(engine, Index):
         document = None if question.document is None else document_of(event, question.document)
-        now = question.now
-        return {"matches": engine.match(event, document=document, now=now, timeout=seconds)}
+        where, now = question.where, question.now
+        matches = engine.match(event, where=where, document=document, now=now, timeout=seconds)
+        return {"matches": matches}
+    _without_metadata(held, question)
     if isinstance(engine, Filter):
         return {"matches": engine.match(event, timeout=seconds)}
     source, sinks_only = source_of(held, question), question.sinks_only
@@ -121,7 +126,10 @@ def _match_many(
     if isinstance(engine, Index):
         if question.document is not None:
             return _one_by_one(_match_one, held, events, question, seconds)
-        found = engine.match_batch(events, on_error="collect", now=question.now)
+        where, now = question.where, question.now
+        found = engine.match_batch(events, where=where, on_error="collect", now=now)
+    elif question.where is not None:
+        raise bad_request(f"a {held.kind} has no metadata to ask about")
     elif isinstance(engine, Filter):
         found = engine.match_batch(events, on_error="collect", timeout=seconds)
     else:
@@ -140,14 +148,19 @@ def _top_one(held: Held, event: bytes, question: Question, _: float) -> Answer:
     if isinstance(engine, Index):
         document = None if question.document is None else document_of(event, question.document)
         ranking = engine.top(
-            event, question.n, weights=question.weights, document=document, now=question.now
+            event,
+            question.n or _RANKED,
+            where=question.where,
+            weights=question.weights,
+            document=document,
+            now=question.now,
         )
         return {"top": [match._asdict() for match in ranking]}
     if isinstance(engine, Graph):
         deliveries = engine.top(
             event,
             source_of(held, question),
-            question.n,
+            question.n or _RANKED,
             sinks_only=question.sinks_only,
             weights=question.weights,
             now=question.now,
@@ -164,7 +177,12 @@ def _top_many(
     if not isinstance(engine, Index) or question.document is not None:
         return _one_by_one(_top_one, held, events, question, seconds)
     found = engine.top_batch(
-        events, question.n, weights=question.weights, on_error="collect", now=question.now
+        events,
+        question.n or _RANKED,
+        where=question.where,
+        weights=question.weights,
+        on_error="collect",
+        now=question.now,
     )
     answers: list[Answer] = [
         {"top": [match._asdict() for match in ranking]} for ranking in found.matches
@@ -172,6 +190,33 @@ def _top_many(
     for refused in found.refused:
         answers[refused.row] = refusal(refused.error)
     return answers
+
+
+def _first_one(held: Held, event: bytes, question: Question, _: float) -> Answer:
+    index = held.index
+    document = None if question.document is None else document_of(event, question.document)
+    where, now = question.where, question.now
+    return {"first": index.first(event, question.n or 1, where=where, document=document, now=now)}
+
+
+def _first_many(
+    held: Held, events: Sequence[bytes], question: Question, seconds: float
+) -> list[Answer]:
+    if question.document is not None:
+        return _one_by_one(_first_one, held, events, question, seconds)
+    where, now = question.where, question.now
+    found = held.index.first_batch(
+        events, question.n or 1, where=where, on_error="collect", now=now
+    )
+    answers: list[Answer] = [{"first": ids} for ids in found.matches]
+    for refused in found.refused:
+        answers[refused.row] = refusal(refused.error)
+    return answers
+
+
+def _without_metadata(held: Held, question: Question) -> None:
+    if question.where is not None:
+        raise bad_request(f"a {held.kind} has no metadata to ask about")
 
 
 def _explain_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
@@ -257,4 +302,5 @@ def source_of(held: Held, question: Question) -> str | int:
 
 MATCH = Operation("match", _match_one, _match_many)
 TOP = Operation("top", _top_one, _top_many)
+FIRST = Operation("first", _first_one, _first_many)
 EXPLAIN = Operation("explain", _explain_one, _explain_many)

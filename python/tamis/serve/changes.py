@@ -30,12 +30,16 @@ class Put(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     metadata: Any = None
     weights: dict[str, float | dict[str, float]] | None = None
     boost: float | None = None
+    priority: int | None = None
+    active_from: str | None = None
+    active_until: str | None = None
     deleted: bool = False
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Index.add`."""
         given = {"id": self.id, "expression": self.expression, "metadata": self.metadata}
-        given |= {"weights": self.weights, "boost": self.boost}
+        given |= {"weights": self.weights, "boost": self.boost, "priority": self.priority}
+        given |= {"active_from": self.active_from, "active_until": self.active_until}
         return {name: value for name, value in given.items() if value is not None}
 
 

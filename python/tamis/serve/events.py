@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from tamis._tamis import Filter, Index
+from tamis._tamis import Expression, Filter, Index
 from tamis.errors import EventError, MatchTimeoutError, TamisError
 from tamis.serve.answers import MATCH, PLAIN, Answer, Operation, Question, answer_all, refusal
 from tamis.serve.encoding import decode, encode_lines
@@ -29,8 +29,9 @@ _XML = frozenset({"application/xml", "text/xml"})
 _SLICE_BYTES = 1 << 18
 _CLOCK = Index()  # tells whether a text is a moment
 _PARAMETERS = {
-    "match": ("now", "document", "source", "sinks_only"),
-    "top": ("now", "document", "source", "sinks_only", "n", "weights"),
+    "match": ("now", "document", "source", "sinks_only", "where"),
+    "top": ("now", "document", "source", "sinks_only", "where", "n", "weights"),
+    "first": ("now", "document", "where", "n"),
     "explain": ("now", "document", "source", "target", "id", "limit"),
 }
 
@@ -76,7 +77,7 @@ async def _answer_one(
         service.metrics.found(ids)
         if service.tail.readers and ids:
             service.tail.publish(held.version, event, ids)
-    elif operation.name == "top":
+    elif operation.name in ("top", "first"):
         service.metrics.events += 1
     found["version"] = held.version
     return json_response(found)
@@ -269,11 +270,12 @@ def _question(service: "Service", request: Request, operation: Operation) -> Que
     ids = tuple(given.get("id", ()))
     if len(ids) > bounds.explanations:
         raise too_large("ids to explain", len(ids), bounds.explanations)
-    weights = one(given, "weights")
+    weights, where = one(given, "weights"), one(given, "where")
     return Question(
         now=_moment(one(given, "now")),
         document=one(given, "document"),
-        n=number(given, "n", 10, 1, bounds.matches),
+        where=None if where is None else Expression.parse(where),
+        n=number(given, "n", 0, 1, bounds.matches) or None,
         weights=None if weights is None else _weights(weights),
         ids=ids,
         source=one(given, "source"),

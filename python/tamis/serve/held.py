@@ -83,6 +83,12 @@ def describe_subscription(index: Index, id: str | int) -> dict[str, Any]:
         described["metadata"] = found.metadata
     if found.boost != 1.0:
         described["boost"] = found.boost
+    if found.priority:
+        described["priority"] = found.priority
+    if found.active_from is not None:
+        described["active_from"] = found.active_from.isoformat()
+    if found.active_until is not None:
+        described["active_until"] = found.active_until.isoformat()
     return described
 
 

@@ -34,6 +34,9 @@ _SUBSCRIPTION = {
         "metadata": {"description": "Anything JSON can hold."},
         "weights": _WEIGHTS,
         "boost": {"type": "number", "minimum": 0},
+        "priority": {"type": "integer"},
+        "active_from": {"type": "string", "example": "2026-01-02T05:00Z"},
+        "active_until": {"type": "string"},
         "deleted": {"type": "boolean", "description": "Of a bulk change: remove it."},
     },
     "additionalProperties": False,
@@ -63,6 +66,7 @@ def _parameter(
 
 _NOW = _parameter("now", "The moment that `now()` is, such as `2026-01-02T05:00Z`.")
 _DOCUMENT = _parameter("document", "The attribute of events that holds their XML document.")
+_WHERE = _parameter("where", "An expression over the metadata of subscriptions.")
 _SOURCE = _parameter("source", "Of a graph: the node that events start from.")
 _SINKS = _parameter("sinks_only", "Of a graph: only nodes without edges.", {"type": "boolean"})
 _TYPE = _parameter(
@@ -171,16 +175,27 @@ def document(version: str) -> dict[str, Any]:
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "paths": {
             "/match": {
-                "post": _about_events("What does each event match?", _SOURCE, _SINKS, matches=_IDS)
+                "post": _about_events(
+                    "What does each event match?", _SOURCE, _SINKS, _WHERE, matches=_IDS
+                )
             },
             "/top": {
                 "post": _about_events(
                     "What does each event match best?",
+                    _WHERE,
                     _SOURCE,
                     _SINKS,
                     _parameter("n", "How many.", limit),
                     _parameter("weights", "The event's weights, as a JSON object."),
                     top={"type": "array", "items": ranked},
+                )
+            },
+            "/first": {
+                "post": _about_events(
+                    "Which of the highest priority does each event match?",
+                    _WHERE,
+                    _parameter("n", "How many.", limit),
+                    first=_IDS,
                 )
             },
             "/explain": {

@@ -9,7 +9,7 @@ import msgspec
 from tamis._tamis import Expression, Filter, Index, __version__
 from tamis.errors import TamisError
 from tamis.serve import auth
-from tamis.serve.answers import EXPLAIN, MATCH, TOP
+from tamis.serve.answers import EXPLAIN, FIRST, MATCH, TOP
 from tamis.serve.app import Handler, Service
 from tamis.serve.changes import delete_subscription, post_subscriptions, put_subscription
 from tamis.serve.encoding import decode
@@ -36,6 +36,11 @@ async def match(service: Service, request: Request) -> Response | None:
 async def top(service: Service, request: Request) -> Response | None:
     """What does each event match best?"""
     return await answer(service, request, TOP)
+
+
+async def first(service: Service, request: Request) -> Response | None:
+    """Which of the highest priority does each event match?"""
+    return await answer(service, request, FIRST)
 
 
 async def explain(service: Service, request: Request) -> Response | None:
@@ -232,6 +237,7 @@ def routes() -> dict[tuple[str, str], tuple[Handler, auth.Scope | None]]:
     return {
         ("POST", "/match"): (match, "read"),
         ("POST", "/top"): (top, "read"),
+        ("POST", "/first"): (first, "read"),
         ("POST", "/explain"): (explain, "read"),
         ("POST", "/check"): (check, "read"),
         ("GET", "/subscriptions"): (list_subscriptions, "read"),
