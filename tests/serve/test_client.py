@@ -31,6 +31,9 @@ def test_the_client(owned: Running) -> None:
         event = {"age": 21, "tags": "new"}
         assert client.match(event).matches == ["a/b", 7]
         assert client.match(b'{"age": 21}').version == "2"
+        assert client.match(event, where="tier = 1").matches == ["a/b"]
+        assert client.first(event) == ["a/b"]
+        assert client.first(event, 2, where="missing(tier)") == [7]
         assert client.top(event, 1).top == [Match(7, 2.5)]
         assert client.top(event, 1, weights={"age": 9.0}).top == [Match("a/b", 18.0)]
         explained = client.explain(event, "a/b", 7)

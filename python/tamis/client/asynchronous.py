@@ -27,14 +27,30 @@ class AsyncClient:
         headers = calls.headers(token)
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, **options)
 
-    async def match(self, event: object, *, now: str | None = None) -> Answer:
+    async def match(
+        self, event: object, *, where: str | None = None, now: str | None = None
+    ) -> Answer:
         """What an event matches.
 
         Args:
             event: A mapping, or JSON as text or bytes.
+            where: A condition on the metadata of subscriptions.
             now: The moment that `now()` is; the server's clock if not given.
         """
-        return await self._send(calls.match(event, now))
+        return await self._send(calls.match(event, where, now))
+
+    async def first(
+        self, event: object, n: int = 1, *, where: str | None = None, now: str | None = None
+    ) -> list[Id]:
+        """The ids of the highest priorities that an event matches, highest first.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            n: How many at most.
+            where: A condition on the metadata of subscriptions.
+            now: The moment that `now()` is.
+        """
+        return await self._send(calls.first(event, n, where, now))
 
     async def top(
         self,

@@ -76,14 +76,25 @@ def encode(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def match(event: object, now: str | None) -> Call[Answer]:
+def match(event: object, where: str | None, now: str | None) -> Call[Answer]:
     """What an event matches."""
 
     def read(response: httpx.Response) -> Answer:
         told = response.json()
         return Answer(told["matches"], told["version"])
 
-    return Call("POST", "/match", read, encode(event), {"now": now})
+    return Call("POST", "/match", read, encode(event), {"where": where, "now": now})
+
+
+def first(event: object, n: int, where: str | None, now: str | None) -> Call[list[Id]]:
+    """What an event matches of the highest priorities."""
+
+    def read(response: httpx.Response) -> list[Id]:
+        ids: list[Id] = response.json()["first"]
+        return ids
+
+    params = {"n": n, "where": where, "now": now}
+    return Call("POST", "/first", read, encode(event), params)
 
 
 def match_batch(events: Sequence[object], now: str | None) -> Call[list[list[Id] | Failed]]:
