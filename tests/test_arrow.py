@@ -156,6 +156,25 @@ def test_slices_and_many_chunks(index: Index) -> None:
         assert pairs(index.match_batch(chunked, threads=threads)) == expected(index, events)
 
 
+def test_slices_of_nested_columns() -> None:
+    index = Index()
+    index.add_many([(1, "a.b.c = 2"), (2, "a.d.e = 2"), (3, "a.f contains 'x2'"), (4, "a.b is null")])
+    rows = [
+        {"a": {"b": {"c": k} if k else None, "d": [{"e": k}, {"e": -k}], "f": [f"x{k}"]}}
+        for k in range(6)
+    ]
+    inner = pa.struct([("c", pa.int64())])
+    lists = (pa.list_(pa.struct([("e", pa.int64())]), 2), pa.list_(pa.struct([("e", pa.int64())])))
+    for kind in lists:
+        fields = [("b", inner), ("d", kind), ("f", pa.list_(pa.string(), 1))]
+        table = pa.table({"a": pa.array([row["a"] for row in rows], pa.struct(fields))})
+        for first in range(6):
+            expected = [(at, id) for at, row in enumerate(rows[first:]) for id in index.match(row)]
+            for part in (table.slice(first), pa.table({"a": table["a"].slice(first)})):
+                found = index.match_batch(part)
+                assert [(row["event"], row["subscription"]) for row in found.to_pylist()] == expected
+
+
 def test_integers_as_ids_and_no_events() -> None:
     index = Index()
     index.add(7, "true")

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::{RecordBatch, RecordBatchOptions, StructArray};
-use arrow_data::{ArrayData, layout};
+use arrow_data::{ArrayData, ArrayDataBuilder, layout};
 use arrow_schema::{DataType, Schema, SchemaRef, UnionMode};
 
 /// How deep types may be nested.
@@ -52,6 +52,7 @@ pub fn read_batch(array: FFI_ArrowArray, schema: &SchemaRef) -> Result<RecordBat
     let data = unsafe { from_ffi_and_data_type(array, kind) };
     let data = data.map_err(|failure| format!("the Arrow data cannot be read: {failure}"))?;
     check_sizes(&data)?;
+    let data = without_offsets(&data, 0, data.len());
     let rows = data.len();
     if data.null_count() > 0 {
         return Err(
@@ -64,6 +65,34 @@ pub fn read_batch(array: FFI_ArrowArray, schema: &SchemaRef) -> Result<RecordBat
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|failure| failure.to_string())
+}
+
+/// Rows of an array. Structs, lists of a fixed size and sparse unions in it begin at their children's first row
+/// and end with their last: `arrow` cuts the children of a struct twice where it is cut inside of another.
+fn without_offsets(data: &ArrayData, first: usize, rows: usize) -> ArrayData {
+    let start = data.offset() + first;
+    let whole = |child: &ArrayData| without_offsets(child, 0, child.len());
+    let children = data.child_data().iter();
+    let (cut, children): (bool, Vec<ArrayData>) = match data.data_type() {
+        DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => {
+            (true, children.map(|child| without_offsets(child, start, rows)).collect())
+        }
+        DataType::FixedSizeList(_, size) => {
+            let size = *size as usize;
+            (true, children.map(|child| without_offsets(child, start * size, rows * size)).collect())
+        }
+        _ => (false, children.map(whole).collect()),
+    };
+    let builder = if cut {
+        let nulls = data.nulls().map(|nulls| nulls.slice(first, rows));
+        // Unions have the types of their rows, a byte each.
+        let types = data.buffers().iter().map(|types| types.slice_with_length(start, rows)).collect();
+        ArrayDataBuilder::new(data.data_type().clone()).len(rows).nulls(nulls).buffers(types)
+    } else {
+        data.slice(first, rows).into_builder()
+    };
+    // SAFETY: the rows are those of an array that was as sound.
+    unsafe { builder.child_data(children).build_unchecked() }
 }
 
 /// Sees to it that an array and those below it have the children and the buffers of their type.
