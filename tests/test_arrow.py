@@ -158,7 +158,9 @@ def test_slices_and_many_chunks(index: Index) -> None:
 
 def test_slices_of_nested_columns() -> None:
     index = Index()
-    index.add_many([(1, "a.b.c = 2"), (2, "a.d.e = 2"), (3, "a.f contains 'x2'"), (4, "a.b is null")])
+    index.add_many(
+        [(1, "a.b.c = 2"), (2, "a.d.e = 2"), (3, "a.f contains 'x2'"), (4, "a.b is null")]
+    )
     rows = [
         {"a": {"b": {"c": k} if k else None, "d": [{"e": k}, {"e": -k}], "f": [f"x{k}"]}}
         for k in range(6)
@@ -172,7 +174,9 @@ def test_slices_of_nested_columns() -> None:
             expected = [(at, id) for at, row in enumerate(rows[first:]) for id in index.match(row)]
             for part in (table.slice(first), pa.table({"a": table["a"].slice(first)})):
                 found = index.match_batch(part)
-                assert [(row["event"], row["subscription"]) for row in found.to_pylist()] == expected
+                assert [
+                    (row["event"], row["subscription"]) for row in found.to_pylist()
+                ] == expected
 
 
 def test_integers_as_ids_and_no_events() -> None:
