@@ -57,7 +57,7 @@ console: require build $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra
 	TAMIS_CONSOLE=$(CURDIR)/build/console $(BIN)/pytest -q -rs tests/serve/test_console.py
 
 check: require lint types test docs ## everything that must pass before a merge
-	if command -v chromium chromedriver npm > /dev/null; then $(MAKE) console; \
+	if (command -v chromium && command -v chromedriver && command -v npm) > /dev/null; then $(MAKE) console; \
 	else echo "-- no Chromium, its driver or npm: the console is not tested"; fi
 
 lint: require $(VENV)/.extra-dev
