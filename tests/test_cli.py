@@ -573,7 +573,11 @@ def test_now_is_given(run: Run) -> None:
     assert '"recent"' not in run("match", "recent.jsonl", "-", stdin=event).out
     assert '"recent"' in run("top", "recent.jsonl", "-", *moment, stdin=event).out
     explained = run("explain", "recent.jsonl", "recent", event, *moment, "--json")
-    assert json.loads(explained.out)["truth"] == "true"
+    explanation = json.loads(explained.out)
+    assert explanation["truth"] == "true"
+    assert (explanation["attribute"], explanation["seen"]) == ("t", ["2026-01-02T04:00Z"])
+    assert explanation["right"] == "now() - interval '1' day"
+    assert explanation["right_seen"] == ["2026-01-01 05:00:00+00:00"]
     refused = run("match", "recent.jsonl", "-", "--now", "noon", stdin=event)
     assert refused.code == 2
     assert "now is a time, not 'noon'" in refused.err

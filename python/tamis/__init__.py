@@ -41,6 +41,7 @@ from tamis.builder import (
     weighted,
     xpath,
 )
+from tamis.checking import Finding
 from tamis.errors import (
     DocumentError,
     EventError,
@@ -69,6 +70,7 @@ __all__ = [
     "Expression",
     "ExpressionError",
     "ExpressionSyntaxError",
+    "Finding",
     "Graph",
     "GraphError",
     "Index",

@@ -9,6 +9,7 @@ from typing_extensions import disjoint_base
 
 from tamis.batches import Collected, Loaded, OnError, Skipped, Validity
 from tamis.builder import Operand, Scalar
+from tamis.checking import Finding
 from tamis.graph import Strategy
 from tamis.ranking import Match
 from tamis.xml import Engine
@@ -252,6 +253,18 @@ class Expression:
         """The names of the attributes it asks about, in the order of their first mention."""
     def xnor(self, other: Expression) -> Expression:
         """Both or neither of the two."""
+    def is_true(self) -> Expression:
+        """Whether it is true, which is itself never unknown: `E is true`."""
+    def is_not_true(self) -> Expression:
+        """Whether it is false or unknown: `E is not true`."""
+    def is_false(self) -> Expression:
+        """Whether it is false: `E is false`."""
+    def is_not_false(self) -> Expression:
+        """Whether it is true or unknown: `E is not false`."""
+    def is_unknown(self) -> Expression:
+        """Whether it is neither true nor false, for want of a value: `E is unknown`."""
+    def is_not_unknown(self) -> Expression:
+        """Whether it is true or false: `E is not unknown`."""
     def __and__(self, other: Expression, /) -> Expression: ...
     def __rand__(self, other: Expression, /) -> Expression: ...
     def __or__(self, other: Expression, /) -> Expression: ...
@@ -279,7 +292,8 @@ class Explanation:
         """The explanation as nested dicts.
 
         Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
-        and `seen`: a list of the values, None for a null, `"missing"` where there was nothing.
+        and `seen`: a list of the values, None for a null, `"missing"` where there was nothing. A
+        comparison of two terms has `right` and `right_seen` for the term on its right.
         """
 
 @final
@@ -835,6 +849,40 @@ class Index:
         self, id: _Id, event: _Event, *, document: _Document | None = None, now: object = None
     ) -> Explanation:
         """Why a subscription matches an event, or not."""
+    def check(
+        self,
+        events: object = None,
+        *,
+        now: object = None,
+        comparisons: int | None = None,
+        most: int | None = None,
+    ) -> list[Finding]:
+        """Say what is worth a look in the subscriptions.
+
+        The kinds of findings, in the order of the list:
+
+        - `"event"`: an event of the sample cannot be read; it is passed over.
+        - `"unseen-attribute"`: no event has the attribute; the message may name one like it.
+        - `"unseen-type"`: an operand has a type that the attribute never has in the sample, or a
+          term has no value there.
+        - `"text-order"`: a text that looks like a time, a number or a version is ordered as text.
+        - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
+        - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
+        - `"equal"`: subscriptions ask the same, whatever their weights.
+        - `"subsumed"`: every event that satisfies the first subscription satisfies the others.
+        - `"bound"`: not all was looked at; the message says what.
+
+        What is said about expressions holds for all events, not only for the sample. Not all that
+        can be said is found. Findings of one kind about one attribute are one finding.
+
+        Args:
+            events: A sample of events, as `match_batch` takes them; without, only what can be said
+                of the expressions themselves.
+            now: The moment that `now()` is; by default the clock's.
+            comparisons: How many pairs of predicates are looked at when subscriptions are compared
+                with each other; 20,000,000 by default.
+            most: How many findings there are at most, 10,000 by default.
+        """
     def save(self, path: str | PathLike[str]) -> None:
         """Save the index into a folder, which is made if it is not there.
 

@@ -268,6 +268,22 @@ class Operand:
         """There is a value."""
         return self._predicate("is not null")
 
+    def is_true(self) -> Expression:
+        """Whether the value is `true`; false where there is none."""
+        return self.__tamis_expression__().is_true()
+
+    def is_not_true(self) -> Expression:
+        """Whether the value is not `true`, or there is none."""
+        return self.__tamis_expression__().is_not_true()
+
+    def is_false(self) -> Expression:
+        """Whether there is a value that is not `true`."""
+        return self.__tamis_expression__().is_false()
+
+    def is_not_false(self) -> Expression:
+        """Whether the value is `true`, or there is none."""
+        return self.__tamis_expression__().is_not_false()
+
     def is_unknown(self) -> Expression:
         """What is asked about it is unknown, because there is no value."""
         return self._predicate("is unknown")

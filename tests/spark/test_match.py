@@ -237,6 +237,19 @@ def test_explanations_are_those_of_a_local_index(frame: DataFrame, path: Path) -
     assert row["explanation"] == str(index.explain("s3", row["e"].asDict(recursive=True)))
 
 
+def test_explanations_have_the_moment_of_the_query(spark: SparkSession, tmp_path: Path) -> None:
+    rules = [("x", "t > now() - interval '1' day")]
+    ts.compile(spark.createDataFrame(rules, "id string, expression string"), tmp_path)
+    events = spark.range(0, 6, 1, 3).select(sf.lit("2026-01-02T05:00Z").alias("t"))
+    asked = events.withColumn("asked", sf.date_format(sf.current_timestamp(), "ss.SSSSSS"))
+    rows = ts.explain(asked, tmp_path, subscription="x").collect()
+    assert len(rows) == 6
+    moments = {row["explanation"].partition("is timestamp ")[2] for row in rows}
+    assert len(moments) == 1
+    # Fractions are printed without zeros at their end.
+    assert f":{rows[0]['asked'].rstrip('0').rstrip('.')}Z'" in moments.pop()
+
+
 def test_documents(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         ("cheap", "xpath('//price[. < 300]')"),

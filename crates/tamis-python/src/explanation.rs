@@ -26,7 +26,8 @@ impl Explanation {
     }
 
     /// The explanation as nested dicts: `text` and `truth` for every node, `operands` for a
-    /// connective, `attribute` and `seen` for a predicate.
+    /// connective, `attribute` and `seen` for a predicate, and `right` and `right_seen` for a comparison of
+    /// two terms.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let root = PyDict::new(py);
         // For every open connective, its list of operands and how many are still to come.
@@ -35,9 +36,10 @@ impl Explanation {
             let node = if position == 0 { root.clone() } else { PyDict::new(py) };
             node.set_item("text", &step.text)?;
             node.set_item("truth", step.truth.word())?;
-            if let Some((attribute, seen)) = &step.seen {
-                node.set_item("attribute", attribute.as_ref())?;
-                node.set_item("seen", write_seen(py, seen)?)?;
+            let names = [("attribute", "seen"), ("right", "right_seen")];
+            for ((name, values), (attribute, seen)) in names.into_iter().zip(&step.seen) {
+                node.set_item(name, attribute.as_ref())?;
+                node.set_item(values, write_seen(py, seen)?)?;
             }
             while open.last().is_some_and(|(_, remaining)| *remaining == 0) {
                 open.pop();

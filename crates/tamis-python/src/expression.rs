@@ -201,6 +201,36 @@ impl Expression {
         Expression(tamis::Expression::xnor(&self.0, &other.get().0))
     }
 
+    /// Whether it is true, which is itself never unknown.
+    fn is_true(&self, py: Python<'_>) -> PyResult<Self> {
+        self.tested(py, tamis::Truth::True, false)
+    }
+
+    /// Whether it is false or unknown.
+    fn is_not_true(&self, py: Python<'_>) -> PyResult<Self> {
+        self.tested(py, tamis::Truth::True, true)
+    }
+
+    /// Whether it is false.
+    fn is_false(&self, py: Python<'_>) -> PyResult<Self> {
+        self.tested(py, tamis::Truth::False, false)
+    }
+
+    /// Whether it is true or unknown.
+    fn is_not_false(&self, py: Python<'_>) -> PyResult<Self> {
+        self.tested(py, tamis::Truth::False, true)
+    }
+
+    /// Whether it is neither true nor false, for want of a value.
+    fn is_unknown(&self, py: Python<'_>) -> PyResult<Self> {
+        self.tested(py, tamis::Truth::Unknown, false)
+    }
+
+    /// Whether it is true or false.
+    fn is_not_unknown(&self, py: Python<'_>) -> PyResult<Self> {
+        self.tested(py, tamis::Truth::Unknown, true)
+    }
+
     fn __and__(&self, other: &Bound<'_, Expression>) -> Self {
         Expression(tamis::Expression::all([&self.0, &other.get().0]))
     }
@@ -232,6 +262,14 @@ impl Expression {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let restore = slf.py().import("tamis.builder")?.getattr("_restore")?;
         Ok((restore, (slf.get().0.to_string(),)))
+    }
+}
+
+impl Expression {
+    fn tested(&self, py: Python<'_>, truth: tamis::Truth, negated: bool) -> PyResult<Self> {
+        tamis::Expression::is(&self.0, tamis::TruthTest::new(truth, negated))
+            .map(Expression)
+            .map_err(|error| error::raise(py, &error))
     }
 }
 

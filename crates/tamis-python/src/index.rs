@@ -11,11 +11,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::{
-    Algorithm, Attributes, Evaluation, Event, MatchScratch, Missing, OpenOptions, Selection, Snapshot,
-    TimeZone, Timestamp, Validity,
+    Algorithm, Attributes, Evaluation, Event, LintOptions, MatchScratch, Missing, OpenOptions, Selection,
+    Snapshot, TimeZone, Timestamp, Validity,
 };
 
 use crate::batch::{Ask, Asked};
+use crate::check;
 use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
@@ -533,6 +534,24 @@ impl Index {
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
         Ok(Explanation(self.index.explain(&subscription.expression, &decoded)))
+    }
+
+    /// What is worth a look in the subscriptions, given a sample of events as `match_batch` takes them.
+    #[pyo3(signature = (events=None, *, now=None, comparisons=None, most=None))]
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        events: Option<&Bound<'py, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
+        comparisons: Option<u64>,
+        most: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut options = LintOptions::default();
+        options.comparisons = comparisons.unwrap_or(options.comparisons);
+        options.findings = most.unwrap_or(options.findings);
+        let snapshot = self.index.snapshot();
+        let now = read_now(now, snapshot.attributes())?;
+        check::check(py, &self.index, &snapshot, events, now, &options)
     }
 
     /// Save the index into a folder, which is made if it is not there.

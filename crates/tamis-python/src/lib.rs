@@ -6,6 +6,7 @@
 mod arrow;
 mod batch;
 mod builder;
+mod check;
 mod error;
 mod event;
 mod explanation;

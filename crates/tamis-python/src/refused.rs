@@ -90,7 +90,7 @@ impl<'py> Refusals<'py> {
 }
 
 /// Whether a failure says that an event cannot be used; others come from code that it runs.
-fn is_about_event(py: Python<'_>, part: Part, failure: &PyErr) -> bool {
+pub fn is_about_event(py: Python<'_>, part: Part, failure: &PyErr) -> bool {
     let tamis_error = py.import("tamis.errors").and_then(|module| module.getattr("TamisError"));
     if tamis_error.is_ok_and(|class| failure.matches(py, class).unwrap_or(false)) {
         return true;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::event::{Attributes, Event, Presence};
-use crate::expression::{Expression, Node, is_hidden, resolve_predicate, shown};
+use crate::expression::{Context, Expression, Node, Predicate, Term, is_hidden, resolve_predicate, shown};
 use crate::predicate::Check;
 use crate::truth::{Missing, Truth};
 use crate::value::{Value, ValueRef};
@@ -20,9 +20,12 @@ pub struct Explanation {
     expression: Expression,
     /// One per node of the expression, in its order.
     truths: Vec<Truth>,
-    /// What the event had for each predicate, in the order of the nodes; `None` for other nodes.
-    seen: Vec<Option<Seen>>,
+    /// What the event had for each predicate, in the order of the nodes; nothing for other nodes.
+    seen: Vec<Vec<Witness>>,
 }
+
+/// An attribute or term, as it is written, and what an event had for it.
+type Witness = (Arc<str>, Seen);
 
 /// What an event had for an attribute.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,12 +45,13 @@ pub struct Step<'a> {
     pub depth: usize,
     /// How many operands it has; they follow.
     pub operands: usize,
-    /// `and`, `or`, `not`, `xor`, `xnor`, or the text of a predicate or constant.
+    /// `and`, `or`, `not`, `xor`, `xnor`, `is true` and the like, or the text of a predicate or constant.
     pub text: String,
     /// Whether the event makes it true.
     pub truth: Truth,
-    /// The attribute or term, as it is written, and what the event had for it, where the node is a predicate.
-    pub seen: Option<(Cow<'a, str>, &'a Seen)>,
+    /// Where the node is a predicate: the attribute or term, as it is written, and what the event had for it. A
+    /// comparison of two terms has two, the left one first.
+    pub seen: Vec<(Cow<'a, str>, &'a Seen)>,
 }
 
 /// Evaluates an expression on an event and keeps every step.
@@ -57,51 +61,18 @@ pub fn explain(
     attributes: &Attributes,
     missing: Missing,
 ) -> Explanation {
+    let mut witnesses = Witnesses { event, attributes, known: HashMap::default() };
     let mut truths: Vec<Truth> = Vec::new();
     let mut seen = Vec::new();
     let mut stack: Vec<Truth> = Vec::new();
-    let mut lists: HashMap<&Arc<str>, Seen, ahash::RandomState> = HashMap::default();
     for node in expression.nodes() {
         let from = stack.len() - node.operands();
-        let mut witness = None;
-        let truth = match node {
+        let (truth, witness) = match node {
             Node::Predicate(predicate) => {
-                let presence = match attributes.find(predicate.attribute()) {
-                    Some(attribute) => event.get(attribute),
-                    None => Presence::Missing,
-                };
-                // Many predicates may see one long list, which is kept once.
-                let known = lists.entry(predicate.attribute()).or_insert_with(|| match &presence {
-                    Presence::Missing => Seen::Missing,
-                    Presence::Null => Seen::Null,
-                    Presence::Values(values) => {
-                        Seen::Values(values.clone().map(ValueRef::to_value).collect())
-                    }
-                });
-                // All that a document satisfies says nothing about one question to it.
-                let told = (predicate.as_xpath().is_none() && predicate.as_elements().is_none())
-                    || *known == Seen::Missing;
-                witness = told.then(|| known.clone());
-                let mut parts: Vec<Truth> = Vec::new();
-                for part in resolve_predicate(predicate, attributes.time_zone()) {
-                    let first = parts.len() - part.operands();
-                    let truth = match &part {
-                        Node::Predicate(predicate) => {
-                            let presence = match attributes.find(predicate.attribute()) {
-                                Some(attribute) => event.get(attribute),
-                                None => Presence::Missing,
-                            };
-                            let truth = Check::new(predicate.test()).truth(presence, missing);
-                            if predicate.negated() { !truth } else { truth }
-                        }
-                        other => other.combine(&parts[first..]),
-                    };
-                    parts.truncate(first);
-                    parts.push(truth);
-                }
-                parts.pop().unwrap_or(Truth::Unknown)
+                let truth = truth_of(predicate, event, attributes, missing);
+                (truth, witnesses.of(predicate))
             }
-            other => other.combine(&stack[from..]),
+            other => (other.combine(&stack[from..]), Vec::new()),
         };
         stack.truncate(from);
         stack.push(truth);
@@ -109,6 +80,86 @@ pub fn explain(
         seen.push(witness);
     }
     Explanation { expression: expression.clone(), truths, seen }
+}
+
+/// The truth of a predicate, once the time zone is known.
+fn truth_of(predicate: &Arc<Predicate>, event: &Event, attributes: &Attributes, missing: Missing) -> Truth {
+    let mut parts: Vec<Truth> = Vec::new();
+    for part in resolve_predicate(predicate, attributes.time_zone()) {
+        let first = parts.len() - part.operands();
+        let truth = match &part {
+            Node::Predicate(predicate) => {
+                let attribute = attributes.find(predicate.attribute());
+                let presence = attribute.map_or(Presence::Missing, |attribute| event.get(attribute));
+                let truth = Check::new(predicate.test()).truth(presence, missing);
+                if predicate.negated() { !truth } else { truth }
+            }
+            other => other.combine(&parts[first..]),
+        };
+        parts.truncate(first);
+        parts.push(truth);
+    }
+    parts.pop().unwrap_or(Truth::Unknown)
+}
+
+/// A term as explanations name it.
+fn label(term: &Term) -> Arc<str> {
+    match term {
+        Term::Attribute(name) if !is_hidden(name) => name.clone(),
+        other => shown(&other.name()).into(),
+    }
+}
+
+/// What an event has for what predicates ask about.
+struct Witnesses<'a> {
+    event: &'a Event,
+    attributes: &'a Attributes,
+    /// Many predicates may see one long list, which is kept once.
+    known: HashMap<Arc<str>, Seen, ahash::RandomState>,
+}
+
+impl Witnesses<'_> {
+    fn of(&mut self, predicate: &Predicate) -> Vec<Witness> {
+        if let Some((left, _, right)) = predicate.as_comparison() {
+            return [left, right].iter().map(|term| (label(term), self.term(term))).collect();
+        }
+        if predicate.as_xpath().is_none() && predicate.as_elements().is_none() {
+            // Whether a term is unknown was said; what it is may be of use.
+            let term = predicate.as_unknown().unwrap_or_else(|| predicate.term());
+            return vec![(label(&term), self.term(&term))];
+        }
+        // All that a document or a list satisfies says nothing about one question to it.
+        let seen = self.attribute(predicate.attribute());
+        if seen != Seen::Missing {
+            return Vec::new();
+        }
+        let what = predicate.as_elements().map_or("document", |elements| elements.list);
+        vec![(what.trim_start_matches('\u{1}').into(), seen)]
+    }
+
+    /// The values of a term: what depends on no attribute may not be among those of the event.
+    fn term(&mut self, term: &Term) -> Seen {
+        let zone = Some(self.attributes.time_zone());
+        let context = Context { zone, now: Some(self.event.moment()), floating: false };
+        match term.value_apart(&context) {
+            Some(value) => Seen::Values([value].into()),
+            None => self.attribute(&term.name()),
+        }
+    }
+
+    fn attribute(&mut self, name: &Arc<str>) -> Seen {
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
+        }
+        let attribute = self.attributes.find(name);
+        let seen = match attribute.map_or(Presence::Missing, |attribute| self.event.get(attribute)) {
+            Presence::Missing => Seen::Missing,
+            Presence::Null => Seen::Null,
+            Presence::Values(values) => Seen::Values(values.map(ValueRef::to_value).collect()),
+        };
+        self.known.insert(name.clone(), seen.clone());
+        seen
+    }
 }
 
 impl Explanation {
@@ -133,21 +184,9 @@ impl Explanation {
                 Node::Or(_) => "or".to_owned(),
                 Node::Xor => "xor".to_owned(),
                 Node::Xnor => "xnor".to_owned(),
+                Node::Is(test) => test.spelling().to_owned(),
             };
-            let seen = match (node, &self.seen[index]) {
-                (Node::Predicate(predicate), Some(seen)) => match predicate.as_xpath() {
-                    Some(_) => Some((Cow::Borrowed("document"), seen)),
-                    None if predicate.as_elements().is_some() => {
-                        let list = predicate.as_elements().map_or("", |elements| elements.list);
-                        Some((Cow::Borrowed(list.trim_start_matches('\u{1}')), seen))
-                    }
-                    None if is_hidden(predicate.attribute()) => {
-                        Some((Cow::Owned(shown(predicate.attribute())), seen))
-                    }
-                    None => Some((Cow::Borrowed(&**predicate.attribute()), seen)),
-                },
-                _ => None,
-            };
+            let seen = self.seen[index].iter().map(|(name, seen)| (Cow::Borrowed(&**name), seen)).collect();
             steps.push(Step { depth, operands: node.operands(), text, truth: self.truths[index], seen });
             for operand in self.expression.operands_reversed(index, &starts) {
                 open.push((operand, depth + 1));
@@ -167,8 +206,8 @@ impl fmt::Display for Explanation {
             // Deep nests would make quadratic indentation.
             let indent = "  ".repeat(step.depth.min(40));
             write!(f, "{:<7}  {indent}{}", step.truth.word(), step.text)?;
-            if let Some((attribute, seen)) = &step.seen {
-                write!(f, "    -- {attribute} is {seen}")?;
+            for (position, (name, seen)) in step.seen.iter().enumerate() {
+                write!(f, "{}{name} is {seen}", if position > 0 { ", " } else { "    -- " })?;
             }
         }
         Ok(())

@@ -25,6 +25,7 @@
 //! | `matcher` | which of a set of expressions does an event satisfy? |
 //! | `explain` | why, or why not? |
 //! | `index` | how does all of it change while it is being read? |
+//! | `lint` | which subscriptions are likely not to ask what was meant? |
 //! | `graph` | which nodes of a graph does an event reach over nodes and edges that take it? |
 
 // The random expressions of the integration tests serve unit tests too, under the name they import.
@@ -44,6 +45,7 @@ mod id;
 mod ids;
 mod index;
 mod limits;
+mod lint;
 mod literals;
 mod matcher;
 mod predicate;
@@ -65,8 +67,8 @@ pub use event::{
 pub use explain::{Explanation, Seen, Step, explain};
 pub use expression::{
     Comparison, Connective, Elements, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand,
-    Operator, Pattern, Predicate, Quantifier, Reading, Term, Test, Type, Weight, XPathKey, from_json, lower,
-    normalise, parse, resolve, shown, to_json,
+    Operator, Pattern, Predicate, Quantifier, Reading, Term, Test, TruthTest, Type, Weight, XPathKey,
+    from_json, lower, normalise, parse, resolve, shown, to_json,
 };
 pub use folder::manifest::{Manifest, ManifestKind};
 pub use id::{Id, IdRef};
@@ -75,6 +77,7 @@ pub use index::{
     Refused, Selection, Snapshot, Stats, Subscription, TableRow, Validity, Work, WrittenSubscription,
 };
 pub use limits::Limits;
+pub use lint::{Finding, FindingKind, LintOptions, Sample, check};
 pub use matcher::{
     ATree, ATreeOptions, ATreeStats, Cnf, Compiled, Counters, Cursor, Dewey, Evaluation, Interval,
     IntervalOptions, KIndex, KIndexOptions, Matcher, Pruning, Scan, Scratch, Shape, Slot,

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::{
     ATree, ATreeOptions, Attributes, Event, Expression, Limits, Matcher, Missing, Scan, Scratch, Slot,
-    normalise, parse,
+    TimeZone, normalise, parse,
 };
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
@@ -81,7 +81,7 @@ fn decode(json: &str, attributes: &Attributes) -> Event {
 }
 
 fn compare(changes: &[Change], options: ATreeOptions, missing: Missing) -> Result<(), TestCaseError> {
-    let attributes = Attributes::default();
+    let attributes = Attributes::new(missing, &Limits::default(), TimeZone::default());
     let mut atree = ATree::new(missing, options);
     let mut model: BTreeMap<Slot, Expression> = BTreeMap::new();
     let mut scratch = Scratch::default();
@@ -146,7 +146,7 @@ proptest! {
         events in vec(prop_oneof![common::event(), crowded_event()], 1..5),
     ) {
         for missing in MODES {
-            let attributes = Attributes::default();
+            let attributes = Attributes::new(missing, &Limits::default(), TimeZone::default());
             let scan = Scan::new(&expressions, &attributes, missing);
             let atree = ATree::compile(&expressions, &attributes, missing, ATreeOptions::default());
             prop_assert_eq!(atree.validate(), Ok(()));

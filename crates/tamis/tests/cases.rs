@@ -78,14 +78,14 @@ fn judge(
     let attributes = Attributes::new(missing, &limits, zone);
     attributes.learn(&expression).map_err(|error| error.to_string())?;
     let scan = Scan::new([&expression], &attributes, missing);
-    let decoded = decode(&attributes, &limits).map_err(|error| error.to_string())?;
-    let truth = explain(&expression, &decoded, &attributes, missing).truth();
     let compiled = Compiled::new([&expression], &attributes, missing, &[]);
     let atree = ATree::compile([&expression], &attributes, missing, ATreeOptions::default());
     let kindex = KIndex::new([&expression], &attributes, missing, KIndexOptions::default());
     let dewey = Dewey::new([&expression], &attributes, missing);
     let interval = Interval::new([&expression], &attributes, missing, IntervalOptions::default());
     let cnf = Cnf::new([&expression], &attributes, missing, Limits::default().normal_form);
+    let decoded = decode(&attributes, &limits).map_err(|error| error.to_string())?;
+    let truth = explain(&expression, &decoded, &attributes, missing).truth();
     let matchers: [&dyn Matcher; 7] = [&scan, &compiled, &atree, &kindex, &cnf, &dewey, &interval];
     for matcher in matchers {
         let mut found = Vec::new();

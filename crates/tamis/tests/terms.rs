@@ -1,6 +1,9 @@
 //! Terms through an index: computed, shared, counted, dropped, saved.
 
-use tamis::{Algorithm, Index, Limits, Missing, OpenOptions, from_json, parse, to_json};
+use tamis::{
+    Algorithm, Event, EventWeights, Id, Index, Limits, MatchScratch, Missing, OpenOptions, from_json, parse,
+    to_json,
+};
 
 fn index(texts: &[&str]) -> Index {
     let index = Index::new(Missing::Unknown, Limits::default());
@@ -37,7 +40,24 @@ fn terms_print_and_read_back() {
         ("a <=> null", "a is null"),
         ("a is unknown", "a is unknown"),
         ("a is not unknown", "a is not unknown"),
-        ("(a = 1 or b = 2) is not true", "not (a = 1 and a is not unknown or b = 2 and b is not unknown)"),
+        ("(a = 1 or b = 2) is not true", "(a = 1 or b = 2) is not true"),
+        ("a is true", "a = true is true"),
+        ("not (a < b) IS NOT FALSE", "not a < b is not false"),
+        ("(not a < b) is unknown", "(not a < b) is unknown"),
+        ("((a = 1) is true) is unknown and b", "a = 1 is true is unknown and b = true"),
+        (
+            "(a is distinct from b) is unknown",
+            "(not (a is null and b is null or a is not null and b is not null and a = b)) is unknown",
+        ),
+        ("any(x, (it < y) is unknown)", "any(x, it < y is unknown)"),
+        ("false <=> flag", "flag is not null and flag = false"),
+        ("true is not distinct from flag", "flag is not null and flag = true"),
+        ("true is distinct from flag", "not (flag is not null and flag = true)"),
+        ("null <=> a", "a is null"),
+        ("null is distinct from a", "not a is null"),
+        ("null <=> null", "true"),
+        ("3 <=> null or null is distinct from 3", "false or not false"),
+        ("true is true", "true is true"),
         ("a like '!%x' escape '!'", "a like '\\%x'"),
         ("array_contains(tags, 'x')", "tags = 'x'"),
         ("startswith(a, b)", "a starts with b"),
@@ -62,6 +82,56 @@ fn terms_print_and_read_back() {
         assert_eq!(parse(printed, &limits).unwrap(), expression, "{text}");
         let json = to_json(&expression);
         assert_eq!(from_json(&json, &limits).unwrap_or_else(|error| panic!("{json}: {error}")), expression);
+    }
+}
+
+/// What `is` asks is written once, however often it is nested.
+#[test]
+fn truth_tests_stay_as_large_as_they_are() {
+    let mut text = "lower(a) = 'x'".to_owned();
+    for number in 0..200 {
+        text = format!("(({text}) is {}) xor c{number} = 1", ["unknown", "not true"][number % 2]);
+    }
+    let expression = parse(&text, &Limits::default()).unwrap();
+    assert!(expression.to_string().len() <= text.len());
+    assert!(tamis::normalise(&expression).nodes().len() <= 20 * expression.nodes().len());
+    assert_eq!(parse(&expression.to_string(), &Limits::default()).unwrap(), expression);
+    assert!(parse("xpath('//a') is unknown", &Limits::default()).is_err());
+    assert!(from_json(r#"{"is true": {"or": [{"xpath": "//a"}, true]}}"#, &Limits::default()).is_err());
+    assert!(from_json(r#"{"is maybe": true}"#, &Limits::default()).is_err());
+    assert!(from_json(r#"{"is true": true, "not": true}"#, &Limits::default()).is_err());
+}
+
+/// Scores of what `is` asks are the same whatever the matcher, and survive saving.
+#[test]
+fn truth_tests_score_alike() {
+    for algorithm in [Algorithm::Auto, Algorithm::Scan, Algorithm::KIndex] {
+        let index = Index::with_algorithm(Missing::Unknown, Limits::default(), algorithm);
+        for (id, text) in [
+            "(a = 1^3) is true",
+            "(a = 1^3) is unknown",
+            "(a = 1 or b = 2^5) is not unknown",
+            "(t > now() - interval '1' day) is unknown",
+        ]
+        .iter()
+        .enumerate()
+        {
+            index.add(Id::Integer(id as i64), parse(text, index.limits()).unwrap(), None).unwrap();
+        }
+        let snapshot = index.snapshot();
+        let top = |json: &str| {
+            let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
+            event.decode_json(json.as_bytes(), snapshot.attributes(), index.limits()).unwrap();
+            let weights = EventWeights::default();
+            let found = snapshot.top(&event, 10, &weights, &mut scratch).unwrap();
+            let mut found: Vec<(Id, f64)> = found.iter().map(|(id, score)| (id.to_id(), *score)).collect();
+            found.sort_by_key(|(id, _)| format!("{id:?}"));
+            found
+        };
+        let id = Id::Integer;
+        assert_eq!(top(r#"{"a": 1, "t": 1}"#), [(id(0), 3.0), (id(2), 1.0)]);
+        assert_eq!(top("{}"), [(id(1), 0.0), (id(3), 0.0)]);
+        assert_eq!(top(r#"{"b": 2, "t": null}"#), [(id(1), 0.0), (id(2), 5.0), (id(3), 0.0)]);
     }
 }
 

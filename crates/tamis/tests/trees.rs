@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::{
     Attributes, Dewey, Event, Expression, Interval, IntervalOptions, Limits, Matcher, Missing, Scan, Scratch,
-    parse,
+    TimeZone, parse,
 };
 
 /// Expressions over so few conjunctions that they have much in common.
@@ -37,7 +37,7 @@ fn crowded_event() -> impl Strategy<Value = String> {
 
 fn compare(expressions: &[Expression], events: &[String]) -> Result<(), TestCaseError> {
     for missing in [Missing::Unknown, Missing::False] {
-        let attributes = Attributes::default();
+        let attributes = Attributes::new(missing, &Limits::default(), TimeZone::default());
         let scan = Scan::new(expressions, &attributes, missing);
         let dewey = Dewey::new(expressions, &attributes, missing);
         let [alone, once] = [false, true].map(|common_subexpressions| {

@@ -1,4 +1,4 @@
-"""`tamis check`: are these expressions valid and, if not, where are they wrong?"""
+"""`tamis check`: are these expressions valid and do they ask what was meant?"""
 
 import os.path
 from collections.abc import Iterator
@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tamis._tamis import Expression, Index
-from tamis.cli.arguments import File, Json
+from tamis.cli.arguments import File, Json, Missing
+from tamis.cli.linting import lint
 from tamis.cli.output import (
     INVALID,
     VALID,
@@ -19,66 +20,118 @@ from tamis.cli.output import (
     write_json,
 )
 from tamis.cli.progress import progress
-from tamis.cli.reading import Source
+from tamis.cli.reading import Source, is_standard_input
 from tamis.cli.rules.languages import From, Language, read_rules, report_refused
 from tamis.cli.subscriptions import Records, read_expression
 from tamis.errors import TamisError
 
-USAGE = "Usage: tamis check EXPRESSION... | --file FILE [--json]"
+USAGE = "Usage: tamis check EXPRESSION... | --file FILE [--events FILE] [--json]"
 EXAMPLES = """
 Examples:
 
     tamis check "age between 18 and 25 and not state = 'CA'"
     tamis check --file subscriptions.jsonl
     tamis check --file - --json < expressions.txt
+    tamis check --file subscriptions.jsonl --events sample.jsonl
+    tamis check --file saved-index/ --events sample.jsonl --json
 """
+
+
+class _Valid:
+    """The expressions that are valid, where they are looked at together afterwards."""
+
+    def __init__(self, missing: Missing, wanted: bool) -> None:
+        self._wanted = wanted
+        self._subscriptions = list[tuple[str | int, Expression]]()
+        self.missing = missing
+
+    def keep(self, place: dict[str, Any], expression: Expression) -> None:
+        """Keep an expression under its id, or else under the name of its place."""
+        if self._wanted:
+            name, number = next(iter(place.items()))
+            self._subscriptions.append((place.get("id", f"{name} {number}"), expression))
+
+    def index(self) -> Index:
+        index = Index(missing=self.missing)
+        index.add_many(self._subscriptions)
+        return index
 
 
 def check(
     *expressions: str,
     file: Annotated[File | None, Parameter(name=["--file", "-f"])] = None,
+    events: Annotated[File | None, Parameter(name=["--events", "-e"])] = None,
+    missing: Missing = "unknown",
     language: From = None,
     as_json: Json = False,
 ) -> int:
     """Say whether expressions are valid and, where not, at which line and column.
 
-    Valid expressions are written in their canonical form; of a file, only their number. The exit
-    code is 0 when all are valid and 1 when some are not.
+    Valid expressions are written in their canonical form; of a file, only their number. With
+    `--events`, say also what is worth a look: attributes and types that no event of the sample has,
+    texts that are ordered as texts but look like times or numbers, expressions that can never or
+    always hold, subscriptions that ask the same as others or less.
+
+    The exit code is 0 when all are valid and nothing was found, and 1 otherwise.
 
     Args:
         expressions: Expressions, as text or in the JSON form.
         file: A file to check instead, `-` for standard input: subscriptions as JSON lines, or one
-            expression per line, where lines that begin with `--` are comments.
+            expression per line, where lines that begin with `--` are comments; or, with `--events`,
+            the folder of a saved index.
+        events: A sample of events as JSON lines.
+        missing: What a predicate is on an attribute without a value; a saved index knows it.
         language: The language of the rules that `--file` names, a file or a folder.
-        as_json: Write a JSON object for every expression.
+        as_json: Write a JSON object for every expression, and one for everything that was found.
     """
     if (file is None) == (not expressions):
         raise CommandError("check takes expressions or --file, one of the two")
+    if file is not None and events is not None:
+        if is_standard_input(file) and is_standard_input(events):
+            raise CommandError("subscriptions and events cannot both come from standard input")
+        if language is None and file.is_dir():
+            return _code(lint(_open(file), events, as_json))
+    valid = _Valid(missing, events is not None)
     if file is None:
-        return _check_arguments(expressions, as_json)
-    if language is not None:
-        return _check_rules(file, language, as_json)
-    return _check_file(file, as_json)
+        invalid = _check_arguments(expressions, as_json, valid)
+    elif language is not None:
+        invalid = _check_rules(file, language, as_json, valid)
+    else:
+        invalid = _check_file(file, as_json, valid)
+    found = 0 if events is None else lint(valid.index(), events, as_json)
+    return _code(invalid + found)
 
 
-def _check_arguments(expressions: tuple[str, ...], as_json: bool) -> int:
+def _code(count: int) -> int:
+    return INVALID if count else VALID
+
+
+def _open(folder: File) -> Index:
+    try:
+        return Index.open(folder)
+    except TamisError as error:
+        raise CommandError(str(error)) from error
+
+
+def _check_arguments(expressions: tuple[str, ...], as_json: bool, valid: _Valid) -> int:
     for text in expressions:
         if os.path.isfile(text):  # noqa: PTH113 -- false, not an error, where the text is no path
             raise CommandError(f"{text} is a file; to check what it holds: --file {text}")
-    code = VALID
+    invalid = 0
     for number, text in enumerate(expressions, 1):
         place = {"argument": number}
         try:
             expression = read_expression(text)
         except TamisError as error:
-            code = INVALID
+            invalid += 1
             _write_invalid(place, error, as_json, f"argument {number}: {error}")
         else:
+            valid.keep(place, expression)
             _write_valid(place, expression, as_json)
-    return code
+    return invalid
 
 
-def _check_file(file: File, as_json: bool) -> int:
+def _check_file(file: File, as_json: bool, valid: _Valid) -> int:
     count = invalid = 0
     with Source(file) as source, progress(source, "checking", writes=as_json) as show:
         for place, result in _check_lines(source):
@@ -86,17 +139,21 @@ def _check_file(file: File, as_json: bool) -> int:
             if isinstance(result, TamisError):
                 invalid += 1
                 _write_invalid(place, result, as_json, _message(source.name, place, result))
-            elif as_json:
-                _write_valid(place, result, as_json)
+            else:
+                valid.keep(place, result)
+                if as_json:
+                    _write_valid(place, result, as_json)
             if count % 1000 == 0:
                 show()
     if not as_json:
         write(f"{source.name}: {count - invalid} valid, {invalid} invalid")
-    return INVALID if invalid else VALID
+    return invalid
 
 
-def _check_rules(file: File, language: Language, as_json: bool) -> int:
+def _check_rules(file: File, language: Language, as_json: bool, valid: _Valid) -> int:
     read = read_rules(language, file)
+    for subscription in read.subscriptions:
+        valid.keep({"id": subscription.id}, subscription.expression)
     if as_json:
         for subscription in read.subscriptions:
             _write_valid({"id": subscription.id}, subscription.expression, as_json)
@@ -105,7 +162,7 @@ def _check_rules(file: File, language: Language, as_json: bool) -> int:
     else:
         report_refused(read)
         write(f"{file}: {len(read.subscriptions)} valid, {len(read.refused)} refused")
-    return INVALID if read.refused else VALID
+    return len(read.refused)
 
 
 def _check_lines(source: Source) -> Iterator[tuple[dict[str, Any], Expression | TamisError]]:

@@ -26,7 +26,7 @@ class CommandError(Exception):
         self.code = code
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)  # times and the like as text
 
 
 def encode(value: Any) -> str:

@@ -9,7 +9,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from tamis.errors import EventError
 from tamis.spark.columns import column, require
 from tamis.spark.shipping import on_worker
-from tamis.spark.worker import REFUSED
+from tamis.spark.worker import NOW, REFUSED
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
 
@@ -27,6 +27,8 @@ def explain(
     version: int | None = None,
 ) -> DataFrame:
     """Say which predicates of a subscription held, failed or were unknown for an event.
+
+    `now()` is the query's `current_timestamp()`, as in `match`.
 
     Args:
         events: Events as `match` takes them, or pairs as it gives them.
@@ -58,7 +60,7 @@ def explain(
         text = column(event).cast("string")
     else:
         text = sf.to_json(column(event), {"ignoreNullFields": "false"})
-    rows = events.limit(limit).withColumns({_EVENT: text, _ID: id})
+    rows = events.limit(limit).withColumns({_EVENT: text, _ID: id, NOW: sf.current_timestamp()})
     task = on_worker(
         "explain_batches", uri=index.folder.uri, manifest=index.key, names=rows.columns
     )

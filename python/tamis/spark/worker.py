@@ -342,13 +342,15 @@ def mentioning(attributes: Iterable[str]) -> Index:
 
 
 def explain_batches(batches: Batches, uri: str, manifest: str, names: Sequence[str]) -> Batches:
-    """Every row with its explanation; the last two columns are the event as JSON, and the id."""
+    """Every row with its explanation; the last columns are the event as JSON, the id, and now."""
     index = open_index(uri, manifest, None)
     for batch in batches:
-        *kept, events, ids = batch.columns
+        now = _now(batch.rename_columns(list(names)))
+        *kept, events, ids, _ = batch.columns
         pairs = zip(ids.to_pylist(), events.to_pylist(), strict=True)
-        texts = pa.array([str(index.explain(id, event)) for id, event in pairs], pa.string())
-        yield pa.RecordBatch.from_arrays([*kept, texts], [*names[:-2], "explanation"])
+        explained = [str(index.explain(id, event, now=now)) for id, event in pairs]
+        texts = pa.array(explained, pa.string())
+        yield pa.RecordBatch.from_arrays([*kept, texts], [*names[:-3], "explanation"])
 
 
 def current_manifest(batches: Batches, uri: str, shards: int, ids: str) -> Batches:

@@ -1,7 +1,7 @@
 //! How is an expression written as JSON, for programs to make and read?
 //!
 //! The form: `true` or `false`; `{"and": [..]}`, `{"or": [..]}`, `{"not": x}`, `{"xor": [x, y]}`,
-//! `{"xnor": [x, y]}`; and a predicate as an object with `attribute`, `operator` (spelled as in
+//! `{"xnor": [x, y]}`; `{"is true": x}`, `{"is not unknown": x}` and the like; and a predicate as an object with `attribute`, `operator` (spelled as in
 //! text), `value` or `values`, and `weight` or `weights` where they differ from 1. A question to a
 //! document is an object with `xpath`, `namespaces` where it has prefixes, and `weight`.
 //!
@@ -18,7 +18,7 @@ use super::elements::{Elements, Quantifier, read_inner};
 use super::parse::number;
 use super::predicate::{Operand, Operator, Predicate, Test, shorten};
 use super::term::{Comparison, DEEPEST, Function, IT, Term, check_name, is_hidden};
-use super::tree::{Assembler, Connective, Expression, Node};
+use super::tree::{Assembler, Connective, Expression, Node, TruthTest};
 use super::xpath::XPathKey;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
@@ -52,6 +52,10 @@ pub fn to_json(expression: &Expression) -> String {
                 continue;
             }
             Node::Not => (r#"{"not":"#, "}"),
+            Node::Is(test) => {
+                let _ = write!(out, r#"{{"{}":"#, test.spelling());
+                ("", "}")
+            }
             Node::And(_) => (r#"{"and":["#, "]}"),
             Node::Or(_) => (r#"{"or":["#, "]}"),
             Node::Xor => (r#"{"xor":["#, "]}"),
@@ -265,6 +269,7 @@ pub fn from_json(text: &str, limits: &Limits) -> Result<Expression> {
 /// A connective whose operands are being read.
 enum Frame {
     Not,
+    Is(TruthTest),
     Many { connective: Connective, operands: usize, count: u32 },
 }
 
@@ -308,6 +313,10 @@ impl Reader<'_> {
                 Peek::Object => {
                     let key = self.json.known_object().map(|key| key.map(str::to_owned));
                     let key = key.map_err(|error| self.malformed(&error))?;
+                    if let Some(test) = key.as_deref().and_then(TruthTest::from_spelling) {
+                        self.frames.push(Frame::Is(test));
+                        continue 'operand;
+                    }
                     let connective = match key.as_deref() {
                         Some("not") => {
                             self.frames.push(Frame::Not);
@@ -348,6 +357,12 @@ impl Reader<'_> {
                     Some(Frame::Not) => {
                         self.frames.pop();
                         self.assembler.not();
+                        self.end_object()?;
+                    }
+                    Some(Frame::Is(test)) => {
+                        let test = *test;
+                        self.frames.pop();
+                        self.assembler.is(test).map_err(|error| self.place_error(error))?;
                         self.end_object()?;
                     }
                     Some(Frame::Many { connective, operands, count }) => {

@@ -15,7 +15,6 @@ mod print;
 mod resolve;
 mod term;
 mod tree;
-mod truth_test;
 mod weights;
 mod xpath;
 
@@ -27,7 +26,7 @@ pub use pattern::Pattern;
 pub use predicate::{Operand, Operator, Predicate, Test};
 pub use resolve::resolve;
 pub use term::{Comparison, Function, Reading, Term, Type, lower, shown};
-pub use tree::{Connective, Expression, Node};
+pub use tree::{Connective, Expression, Node, TruthTest};
 pub use weights::Weight;
 pub use xpath::XPathKey;
 

@@ -6,6 +6,9 @@
 //! part, nested equal operators are flattened, constants are folded, and the order is canonical:
 //! two expressions that differ in the order or repetition of operands have the same form.
 //!
+//! `is` asks whether its operand is true, is false, or is not: each of that is pushed to the predicates as well, where
+//! it asks whether what they are about has a value.
+//!
 //! Every rule preserves the three-valued result. In particular `a and not a` stays as it is: it is
 //! unknown, not false, where `a` is.
 
@@ -16,7 +19,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::predicate::{Predicate, Test};
-use super::tree::{Expression, Node};
+use super::tree::{Expression, Node, TruthTest};
 use crate::truth::Truth;
 use crate::value::{Value, ValueRef};
 
@@ -152,16 +155,32 @@ pub(crate) enum Shape<'a> {
     Or(&'a [u32]),
 }
 
+/// What can be asked of a node. Of what is never unknown, the last four are one of the first two.
 const POSITIVE: usize = 0;
 const NEGATIVE: usize = 1;
+const IS_TRUE: usize = 2;
+const IS_FALSE: usize = 3;
+const NOT_TRUE: usize = 4;
+const NOT_FALSE: usize = 5;
+const POLARITIES: usize = 6;
+
+/// What is asked of an operand where the opposite is asked of its negation.
+const OPPOSITE: [usize; POLARITIES] = [NEGATIVE, POSITIVE, IS_FALSE, IS_TRUE, NOT_FALSE, NOT_TRUE];
+/// What has the opposite truth.
+const NEGATION: [usize; POLARITIES] = [NEGATIVE, POSITIVE, NOT_TRUE, NOT_FALSE, IS_TRUE, IS_FALSE];
+
+/// Whether what is asked holds where the node is true, and not where it is false.
+fn is_upright(polarity: usize) -> bool {
+    matches!(polarity, POSITIVE | IS_TRUE | NOT_FALSE)
+}
 
 /// Takes expressions apart; kept for its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Normaliser {
     /// The polarities in which each node is needed, as bits.
     needed: Vec<u8>,
-    /// The part of each node, in both polarities.
-    built: Vec<[u32; 2]>,
+    /// The part of each node, in each polarity.
+    built: Vec<[u32; POLARITIES]>,
     operands: Vec<usize>,
     joined: Vec<u32>,
 }
@@ -173,41 +192,80 @@ impl Normaliser {
         let starts = expression.starts();
         self.find_needed(expression, &starts);
         self.built.clear();
-        for (index, node) in nodes.iter().enumerate() {
+        for index in 0..nodes.len() {
             self.operands.clear();
             self.operands.extend(expression.operands_reversed(index, &starts));
-            let mut both = [u32::MAX; 2];
-            for polarity in [POSITIVE, NEGATIVE] {
-                if self.needed[index] & 1 << polarity == 0 {
-                    continue;
+            let mut built = [u32::MAX; POLARITIES];
+            for (polarity, part) in built.iter_mut().enumerate() {
+                if self.needed[index] & 1 << polarity != 0 {
+                    *part = self.part(nodes, index, polarity, parts);
                 }
-                let negative = polarity == NEGATIVE;
-                both[polarity] = match node {
-                    Node::Constant(value) => parts.constant(*value != negative),
-                    Node::Predicate(predicate) => parts.literal(predicate, predicate.negated() != negative),
-                    Node::Not => self.built[self.operands[0]][1 - polarity],
-                    Node::And(_) | Node::Or(_) => {
-                        let conjunction = matches!(node, Node::And(_)) != negative;
-                        let built = self.operands.iter().map(|&operand| self.built[operand][polarity]);
-                        join(conjunction, built, &mut self.joined, parts)
-                    }
-                    Node::Xor | Node::Xnor => {
-                        // The operands differ (xor) or agree (xnor); negating one gives the other.
-                        let differ = matches!(node, Node::Xor) != negative;
-                        let (left, right) = (self.built[self.operands[1]], self.built[self.operands[0]]);
-                        let with = usize::from(differ);
-                        let mut join = |conjunction, left, right| {
-                            join(conjunction, [left, right].into_iter(), &mut self.joined, parts)
-                        };
-                        let first = join(true, left[POSITIVE], right[with]);
-                        let second = join(true, left[NEGATIVE], right[1 - with]);
-                        join(false, first, second)
-                    }
-                };
             }
-            self.built.push(both);
+            self.built.push(built);
         }
         self.built[nodes.len() - 1][POSITIVE]
+    }
+
+    /// The part of a node whose operands are built, in one polarity.
+    fn part(&mut self, nodes: &[Node], index: usize, polarity: usize, parts: &mut impl Parts) -> u32 {
+        let node = &nodes[index];
+        match node {
+            Node::Constant(value) => parts.constant(*value == is_upright(polarity)),
+            Node::Predicate(predicate) => {
+                let literal = parts.literal(predicate, predicate.negated() == is_upright(polarity));
+                let unknown = if polarity < IS_TRUE { None } else { predicate.when_unknown() };
+                let Some(unknown) = unknown else { return literal };
+                let known = matches!(polarity, IS_TRUE | IS_FALSE);
+                let unknown = parts.literal(&unknown, known);
+                join(known, [literal, unknown].into_iter(), &mut self.joined, parts)
+            }
+            Node::Not => self.built[self.operands[0]][OPPOSITE[polarity]],
+            Node::And(_) | Node::Or(_) => {
+                let conjunction = matches!(node, Node::And(_)) == is_upright(polarity);
+                let built = self.operands.iter().map(|&operand| self.built[operand][polarity]);
+                join(conjunction, built, &mut self.joined, parts)
+            }
+            Node::Xor | Node::Xnor => {
+                // The operands differ (xor) or agree (xnor); negating one gives the other. What is not true or
+                // not false is the negation of what is.
+                let negation = polarity >= NOT_TRUE;
+                let asked = if negation { NEGATION[polarity] } else { polarity };
+                let differ = matches!(node, Node::Xor) == is_upright(asked);
+                let (holds, fails) = match asked {
+                    POSITIVE | NEGATIVE => (POSITIVE, NEGATIVE),
+                    _ => (IS_TRUE, IS_FALSE),
+                };
+                let [left, right] = [self.built[self.operands[1]], self.built[self.operands[0]]];
+                let mut pair = |first: usize, second: usize| {
+                    let signs = if negation { [NEGATION[first], NEGATION[second]] } else { [first, second] };
+                    let operands = [left[signs[0]], right[signs[1]]].into_iter();
+                    join(!negation, operands, &mut self.joined, parts)
+                };
+                let both = match differ {
+                    true => [pair(holds, fails), pair(fails, holds)],
+                    false => [pair(holds, holds), pair(fails, fails)],
+                };
+                join(negation, both.into_iter(), &mut self.joined, parts)
+            }
+            Node::Is(test) => {
+                if let Some(predicate) = tested_alone(*test, &nodes[self.operands[0]]) {
+                    let negated = test.negated == is_upright(polarity);
+                    return match predicate.when_unknown() {
+                        Some(unknown) => parts.literal(&unknown, negated),
+                        None => parts.constant(negated),
+                    };
+                }
+                let operand = self.built[self.operands[0]];
+                match asked_by(*test, is_upright(polarity)) {
+                    [single] => operand[*single],
+                    several => {
+                        let conjunction = several[0] == NOT_TRUE;
+                        let both = several.iter().map(|asked| operand[*asked]);
+                        join(conjunction, both, &mut self.joined, parts)
+                    }
+                }
+            }
+        }
     }
 
     fn find_needed(&mut self, expression: &Expression, starts: &[u32]) {
@@ -218,15 +276,44 @@ impl Normaliser {
         // A node follows its operands, so going backwards settles a node before its operands.
         for index in (0..nodes.len()).rev() {
             let mine = self.needed[index];
+            let asked = (0..POLARITIES).filter(|polarity| mine & 1 << polarity != 0);
             let theirs = match nodes[index] {
-                Node::Not => (mine & 1) << 1 | mine >> 1,
-                Node::Xor | Node::Xnor => 0b11,
-                _ => mine,
+                Node::Constant(_) | Node::Predicate(_) => continue,
+                Node::And(_) | Node::Or(_) => mine,
+                Node::Not => asked.fold(0, |bits, polarity| bits | 1 << OPPOSITE[polarity]),
+                Node::Xor | Node::Xnor => {
+                    asked.fold(0, |bits, polarity| bits | 1 << polarity | 1 << OPPOSITE[polarity])
+                }
+                // The operand of a node stands right before it. It is asked for, if only to be explained.
+                Node::Is(test) if tested_alone(test, &nodes[index - 1]).is_some() => 1 << POSITIVE,
+                Node::Is(test) => asked.fold(0, |bits, polarity| {
+                    asked_by(test, is_upright(polarity)).iter().fold(bits, |bits, asked| bits | 1 << asked)
+                }),
             };
             for operand in expression.operands_reversed(index, starts) {
                 self.needed[operand] |= theirs;
             }
         }
+    }
+}
+
+/// A predicate that is tested for being unknown, which takes one literal.
+fn tested_alone(test: TruthTest, operand: &Node) -> Option<&Predicate> {
+    match operand {
+        Node::Predicate(predicate) if test.truth == Truth::Unknown => Some(predicate),
+        _ => None,
+    }
+}
+
+/// What `is`, or its negation, asks of its operand: one of these, both of the last two, or either of the two before.
+fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
+    match (test.truth, test.negated != upright) {
+        (Truth::True, true) => &[IS_TRUE],
+        (Truth::True, false) => &[NOT_TRUE],
+        (Truth::False, true) => &[IS_FALSE],
+        (Truth::False, false) => &[NOT_FALSE],
+        (Truth::Unknown, true) => &[NOT_TRUE, NOT_FALSE],
+        (Truth::Unknown, false) => &[IS_TRUE, IS_FALSE],
     }
 }
 

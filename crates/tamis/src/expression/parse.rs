@@ -9,10 +9,10 @@ use super::elements::Quantifier;
 use super::lex::{Kind, Lexer, Token};
 use super::predicate::{Operand, Operator, Predicate};
 use super::term::{Comparison, Function, Term, Type};
-use super::tree::{Assembler, Connective, Expression};
-use super::truth_test::{Tested, truth_test};
+use super::tree::{Assembler, Connective, Expression, TruthTest};
 use crate::error::{Error, Result, SyntaxError};
 use crate::limits::{self, Limits};
+use crate::truth::Truth;
 use crate::value::{LiteralKind, Value, ValueRef, read_number};
 
 /// Words that are never attributes unless quoted.
@@ -297,13 +297,24 @@ impl Parser<'_> {
                 for (name, value) in [("true", true), ("false", false)] {
                     if word.eq_ignore_ascii_case(name) {
                         self.advance()?;
-                        if self.comparison().is_some() {
+                        if self.comparison().is_some() || self.is_sameness() {
                             return self.asked(start, Term::Constant(Value::Boolean(value)));
                         }
                         self.assembler.constant(value);
                         return Ok(None);
                     }
                 }
+                if word.eq_ignore_ascii_case("null") {
+                    let before = self.lexer.position();
+                    self.advance()?;
+                    if self.is_sameness() {
+                        let negated = self.take_sameness()?;
+                        return self.same(start, None, negated).map(|()| None);
+                    }
+                    self.lexer.restart(before);
+                    self.token = start;
+                }
+                let word = self.word();
                 if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
                     return Err(self.unexpected(
                         "a predicate, `not` or `(` (an attribute named like a keyword takes double quotes)",
@@ -431,9 +442,9 @@ impl Parser<'_> {
             let right = self.term()?;
             return self.compare(start, term, operator, negated, right).map(|()| None);
         }
-        if self.token.kind == Kind::Same {
-            self.advance()?;
-            return self.same(start, term, false).map(|()| None);
+        if self.is_sameness() {
+            let negated = self.take_sameness()?;
+            return self.same(start, Some(term), negated).map(|()| None);
         }
         if self.token.kind != Kind::Word {
             return Ok(Some(term));
@@ -446,12 +457,6 @@ impl Parser<'_> {
                 return self
                     .ask(start, &term, Operator::IsNull, negated, Operand::Nothing, &[])
                     .map(|()| None);
-            }
-            if self.take_word("distinct")? {
-                if !self.take_word("from")? {
-                    return Err(self.unexpected_word("`from`", &["from"]));
-                }
-                return self.same(start, term, !negated).map(|()| None);
             }
             if self.take_word("unknown")? {
                 let predicate = Predicate::unknown(term, negated, self.limits)
@@ -494,11 +499,9 @@ impl Parser<'_> {
         };
         let place = self.token;
         self.advance()?;
-        let operand = self.assembler.take_last();
-        let tested = [Tested::True, Tested::False, Tested::Unknown][word];
-        let tested =
-            truth_test(&operand, tested, negated, self.limits).map_err(|error| self.locate(place, error))?;
-        self.assembler.append(&tested);
+        let truth = [Truth::True, Truth::False, Truth::Unknown][word];
+        let tested = self.assembler.is(TruthTest::new(truth, negated));
+        tested.map_err(|error| self.locate(place, error))?;
         limits::check("operators and predicates", "nodes", self.assembler.len(), self.limits.nodes)
     }
 
@@ -552,15 +555,48 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the right side of `<=>`, which is true of two nulls, and never unknown.
-    fn same(&mut self, start: Token, left: Term, negated: bool) -> Result<()> {
+    /// Whether `<=>` or `is [not] distinct` stands here.
+    fn is_sameness(&self) -> bool {
+        let mut lexer = Lexer::at(self.text, self.token.end);
+        let mut next = || lexer.next().map_or("", |token| &self.text[token.range()]);
+        self.token.kind == Kind::Same
+            || self.is_word("is")
+                && match next() {
+                    word if word.eq_ignore_ascii_case("not") => next().eq_ignore_ascii_case("distinct"),
+                    word => word.eq_ignore_ascii_case("distinct"),
+                }
+    }
+
+    /// Reads `<=>` or `is [not] distinct from`, and says whether it asks for a difference.
+    fn take_sameness(&mut self) -> Result<bool> {
+        if self.token.kind == Kind::Same {
+            self.advance()?;
+            return Ok(false);
+        }
+        self.advance()?;
+        let negated = self.take_word("not")?;
+        self.advance()?;
+        if !self.take_word("from")? {
+            return Err(self.unexpected_word("`from`", &["from"]));
+        }
+        Ok(!negated)
+    }
+
+    /// Reads the right side of `<=>`, which is true of two nulls, and never unknown. `null` is no term.
+    fn same(&mut self, start: Token, left: Option<Term>, negated: bool) -> Result<()> {
         let right = if self.take_word("null")? { None } else { Some(self.term()?) };
         let (left, right) = match (left, right) {
-            (left @ Term::Constant(_), Some(right)) => (right, Some(left)),
+            (None, right) => (right, None),
+            (Some(left @ Term::Constant(_)), Some(right)) => (Some(right), Some(left)),
             (left, right) => (left, right),
         };
         self.refuse_weight()?;
+        let Some(left) = left else {
+            self.assembler.constant(!negated);
+            return Ok(());
+        };
         match right {
+            None if left.is_constant() => self.assembler.constant(false),
             None => self.ask(start, &left, Operator::IsNull, false, Operand::Nothing, &[])?,
             Some(right @ Term::Constant(_)) if left.is_constant() => {
                 self.compare(start, left, Operator::Equal, false, right)?;

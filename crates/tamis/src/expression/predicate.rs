@@ -238,6 +238,26 @@ impl Predicate {
         }
     }
 
+    /// The predicate that says whether this one is unknown; none where it never is. What `xpath` asks has none
+    /// either, and is not tested.
+    pub(crate) fn when_unknown(&self) -> Option<Predicate> {
+        if matches!(self.test, Test::Exists | Test::IsNull) || self.as_xpath().is_some() {
+            return None;
+        }
+        let term = match (self.as_elements(), self.term()) {
+            // A list that is there has a size, if only 0.
+            (Some(elements), _) => Term::Call(Function::Size, vec![elements.term()]),
+            (None, Term::Call(Function::IsUnknown, _)) => return None,
+            // A reading has a value wherever its argument has one.
+            (None, Term::Call(Function::Read(_), mut arguments)) => arguments.swap_remove(0),
+            (None, term) => term,
+        };
+        let attribute = Term::Call(Function::IsUnknown, vec![term]).name();
+        let test = Test::Equal(Value::Boolean(true));
+        // To have no value scores nothing, as to fail does.
+        Some(Predicate { attribute, test, negated: false, weights: Some([0.0].into()) })
+    }
+
     /// The term that the predicate asks about.
     pub fn term(&self) -> Term {
         // The names of terms are written by terms.

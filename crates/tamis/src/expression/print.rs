@@ -13,6 +13,24 @@ use crate::value::{Value, write_quoted};
 /// Prints the canonical text of the expression.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, |_, _| ())
+    }
+}
+
+impl Expression {
+    /// Where the node at `index`, a predicate or constant, begins in the canonical text, in characters.
+    pub(crate) fn place_of(&self, index: usize) -> Option<usize> {
+        let (mut text, mut place) = (String::new(), None);
+        let written = self.write(&mut text, |text, node| {
+            if node == index {
+                place = Some(text.chars().count());
+            }
+        });
+        written.ok().and(place)
+    }
+
+    /// Writes the canonical text; `before` is called with what was written before every predicate or constant.
+    fn write<W: fmt::Write>(&self, f: &mut W, mut before: impl FnMut(&W, usize)) -> fmt::Result {
         enum Piece {
             Node(usize),
             Text(&'static str),
@@ -30,15 +48,22 @@ impl fmt::Display for Expression {
             };
             let between = match &nodes[index] {
                 Node::Constant(value) => {
+                    before(f, index);
                     write!(f, "{value}")?;
                     continue;
                 }
                 Node::Predicate(predicate) => {
-                    predicate.fmt(f)?;
+                    before(f, index);
+                    write!(f, "{predicate}")?;
                     continue;
                 }
                 Node::Not => {
                     f.write_str("not ")?;
+                    ""
+                }
+                Node::Is(test) => {
+                    pieces.push(Piece::Text(test.spelling()));
+                    pieces.push(Piece::Text(" "));
                     ""
                 }
                 Node::And(_) => " and ",
@@ -76,7 +101,8 @@ fn precedence(node: &Node) -> u8 {
         Node::Xor | Node::Xnor => 1,
         Node::And(_) => 2,
         Node::Not => 3,
-        Node::Constant(_) | Node::Predicate(_) => 4,
+        Node::Is(_) => 4,
+        Node::Constant(_) | Node::Predicate(_) => 5,
     }
 }
 

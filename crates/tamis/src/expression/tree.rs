@@ -5,12 +5,13 @@
 //! stack. `and` and `or` take two or more operands and never stand directly below themselves;
 //! `xor` and `xnor` take two. This module knows neither text nor events.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::pattern::{Pattern, total_size};
 use super::predicate::{Predicate, Test, check_like};
 use super::term::{check_name, is_hidden};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::truth::Truth;
 use crate::value::Value;
@@ -32,6 +33,49 @@ pub enum Node {
     Xor,
     /// Both or neither of two operands.
     Xnor,
+    /// Whether one operand is true, false or unknown; itself never unknown.
+    Is(TruthTest),
+}
+
+/// What `is` asks about an expression: `is true`, `is not unknown` and the like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TruthTest {
+    /// The truth that is asked for.
+    pub truth: Truth,
+    /// Whether any other truth will do instead.
+    pub negated: bool,
+}
+
+impl TruthTest {
+    /// Every test, with its spelling in text and in the JSON form.
+    pub const ALL: [(TruthTest, &'static str); 6] = [
+        (TruthTest::new(Truth::True, false), "is true"),
+        (TruthTest::new(Truth::True, true), "is not true"),
+        (TruthTest::new(Truth::False, false), "is false"),
+        (TruthTest::new(Truth::False, true), "is not false"),
+        (TruthTest::new(Truth::Unknown, false), "is unknown"),
+        (TruthTest::new(Truth::Unknown, true), "is not unknown"),
+    ];
+
+    /// The test for a truth, or for any other.
+    pub const fn new(truth: Truth, negated: bool) -> TruthTest {
+        TruthTest { truth, negated }
+    }
+
+    /// The test with this spelling.
+    pub fn from_spelling(spelling: &str) -> Option<TruthTest> {
+        TruthTest::ALL.iter().find(|(_, known)| *known == spelling).map(|(test, _)| *test)
+    }
+
+    /// Its spelling.
+    pub fn spelling(self) -> &'static str {
+        TruthTest::ALL.iter().find(|(test, _)| *test == self).map_or("", |(_, spelling)| spelling)
+    }
+
+    /// Whether an operand of this truth passes.
+    pub fn holds(self, truth: Truth) -> bool {
+        (truth == self.truth) != self.negated
+    }
 }
 
 /// The connectives that join operands.
@@ -49,7 +93,7 @@ impl Node {
     pub fn operands(&self) -> usize {
         match self {
             Node::Constant(_) | Node::Predicate(_) => 0,
-            Node::Not => 1,
+            Node::Not | Node::Is(_) => 1,
             Node::Xor | Node::Xnor => 2,
             Node::And(count) | Node::Or(count) => *count as usize,
         }
@@ -67,6 +111,7 @@ impl Node {
             Node::And(_) => operands.fold(Truth::True, Truth::and),
             Node::Xor => operands.fold(Truth::False, Truth::xor),
             Node::Xnor => !operands.fold(Truth::False, Truth::xor),
+            Node::Is(test) => Truth::from(test.holds(operands.fold(Truth::False, Truth::or))),
             Node::Constant(value) => Truth::from(*value),
             Node::Predicate(_) => Truth::Unknown,
         }
@@ -110,6 +155,20 @@ impl Expression {
             other => other.clone(),
         });
         Expression { nodes: nodes.collect() }
+    }
+
+    /// The expression where every match is worth the same.
+    pub(crate) fn without_weights(&self) -> Cow<'_, Expression> {
+        if self.predicates().all(|predicate| predicate.weights().is_none()) {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(self.map_predicates(|predicate| {
+            Node::Predicate(Arc::new(predicate.with_test(
+                predicate.test().clone(),
+                predicate.negated(),
+                None,
+            )))
+        }))
     }
 
     /// The negation of `operand`.
@@ -165,6 +224,39 @@ impl Expression {
         assembler.append(right);
         assembler.connect(connective, 2);
         assembler.finish()
+    }
+
+    /// Whether `operand` has a truth. What `xpath` asks cannot be tested.
+    pub fn is(operand: &Expression, test: TruthTest) -> Result<Expression> {
+        let mut assembler = Assembler::default();
+        assembler.append(operand);
+        assembler.is(test)?;
+        Ok(assembler.finish())
+    }
+
+    /// For every predicate below an `is`, the name of the attribute that says whether it is unknown. Matchers ask
+    /// about it, beside what the predicates themselves are about.
+    pub(crate) fn names_of_unknowns(&self) -> Vec<Arc<str>> {
+        let mut names = Vec::new();
+        if !self.nodes.iter().any(|node| matches!(node, Node::Is(_))) {
+            return names;
+        }
+        let starts = self.starts();
+        // Where the outermost `is` that the node belongs to starts, seen from the last node on.
+        let mut start = None;
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            match node {
+                Node::Is(_) if start.is_none() => start = Some(starts[index] as usize),
+                Node::Predicate(predicate) if start.is_some() => {
+                    names.extend(predicate.when_unknown().map(|unknown| unknown.attribute().clone()));
+                }
+                _ => {}
+            }
+            if start == Some(index) {
+                start = None;
+            }
+        }
+        names
     }
 
     /// The longest way from the root to a leaf, counted in nodes.
@@ -257,6 +349,7 @@ impl From<Predicate> for Expression {
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     nodes: Vec<Node>,
+    has_xpath: bool,
 }
 
 impl Assembler {
@@ -281,25 +374,35 @@ impl Assembler {
     }
 
     pub fn predicate(&mut self, predicate: Predicate) {
+        self.has_xpath |= predicate.as_xpath().is_some();
         self.nodes.push(Node::Predicate(Arc::new(predicate)));
     }
 
     pub fn append(&mut self, expression: &Expression) {
+        self.has_xpath |= expression.predicates().any(|predicate| predicate.as_xpath().is_some());
         self.nodes.extend_from_slice(&expression.nodes);
-    }
-
-    /// Takes the operand completed last away.
-    pub fn take_last(&mut self) -> Expression {
-        let (mut start, mut open) = (self.nodes.len(), 1);
-        while open > 0 {
-            start -= 1;
-            open = open - 1 + self.nodes[start].operands();
-        }
-        Expression { nodes: self.nodes.split_off(start) }
     }
 
     pub fn not(&mut self) {
         self.nodes.push(Node::Not);
+    }
+
+    /// Tests the operand completed last.
+    pub fn is(&mut self, test: TruthTest) -> Result<()> {
+        if self.has_xpath {
+            let mut open = 1;
+            for node in self.nodes.iter().rev() {
+                open = open - 1 + node.operands();
+                if matches!(node, Node::Predicate(predicate) if predicate.as_xpath().is_some()) {
+                    return Err(Error::expression("what `xpath` asks cannot be tested with `is`"));
+                }
+                if open == 0 {
+                    break;
+                }
+            }
+        }
+        self.nodes.push(Node::Is(test));
+        Ok(())
     }
 
     /// How many operands the operand completed last contributes to a `connective` above it: its own

@@ -13,7 +13,7 @@ use super::subscription::Subscription;
 use super::{Algorithm, Index};
 use crate::error::Result;
 use crate::event::{Attributes, ElementIndex, ElementSnapshot, Event};
-use crate::expression::{Expression, read_inner};
+use crate::expression::{Expression, read_inner, resolve};
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::truth::Missing;
@@ -27,9 +27,16 @@ pub(crate) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) 
 }
 
 impl Attributes {
-    /// Takes note of what an expression asks of elements of lists, so that events are decoded for it. An
-    /// index does this itself.
+    /// Takes note of what an expression asks of elements of lists, and of what it asks to be unknown, so that events
+    /// are decoded for it. An index does this itself.
     pub fn learn(&self, expression: &Expression) -> Result<()> {
+        let resolved = resolve(expression, self.time_zone());
+        let unknowns = resolved.names_of_unknowns();
+        if !unknowns.is_empty() {
+            // A matcher may ask for less than an explanation does.
+            resolved.predicates().for_each(|predicate| _ = self.intern(predicate.attribute()));
+            unknowns.iter().for_each(|name| _ = self.intern(name));
+        }
         self.retain_elements(std::iter::once(expression), make_elements)
     }
 }

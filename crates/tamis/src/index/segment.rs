@@ -209,7 +209,9 @@ impl Segment {
                     columns.push(subscription.metadata.as_deref());
                     builder.push(&subscription.expression);
                     mentioned.add(&subscription.expression);
-                    terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
+                    let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
+                    mentioned.add_tested(&resolved);
+                    terms.learn(&resolved);
                 }
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
@@ -224,7 +226,9 @@ impl Segment {
                     records.push(subscription, draft.text().as_deref());
                     columns.push(subscription.metadata.as_deref());
                     mentioned.add(&subscription.expression);
-                    terms.learn(&resolve(&subscription.expression, settings.attributes.time_zone()));
+                    let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
+                    mentioned.add_tested(&resolved);
+                    terms.learn(&resolved);
                 }
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
@@ -593,17 +597,21 @@ impl Segment {
             read.names().for_each(|name| segment.terms.learn_name(name));
             for slot in read.deep() {
                 let expression = segment.expression(*slot)?;
-                segment.terms.learn(&resolve(&expression, attributes.time_zone()));
+                let resolved = resolve(&expression, attributes.time_zone());
+                resolved.names_of_unknowns().iter().for_each(|name| _ = attributes.intern(name));
+                segment.terms.learn(&resolved);
             }
             Engine::Compiled(Box::new(read))
         } else {
             let slots = 0..segment.len() as Slot;
             let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
-            for expression in &expressions {
-                segment.terms.learn(&resolve(expression, attributes.time_zone()));
-            }
             let mut mentioned = Mentioned::default();
-            expressions.iter().for_each(|expression| mentioned.add(expression));
+            for expression in &expressions {
+                let resolved = resolve(expression, attributes.time_zone());
+                mentioned.add_tested(&resolved);
+                segment.terms.learn(&resolved);
+                mentioned.add(expression);
+            }
             mentioned.intern(attributes);
             Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)
         };
@@ -636,6 +644,16 @@ impl Mentioned {
             if self.addresses.insert(pattern.address()) {
                 self.patterns.push(pattern.clone());
             }
+        }
+    }
+
+    /// Adds what an expression, once resolved, asks to be true, false or unknown. A matcher may ask for less of it than
+    /// an explanation does.
+    fn add_tested(&mut self, resolved: &Expression) {
+        let unknowns = resolved.names_of_unknowns();
+        if !unknowns.is_empty() {
+            self.names.extend(resolved.predicates().map(|predicate| predicate.attribute().clone()));
+            self.names.extend(unknowns);
         }
     }
 

@@ -27,8 +27,8 @@ pub(super) struct SegmentTerms {
 impl SegmentTerms {
     pub fn learn(&mut self, expression: &Expression) {
         for name in terms_of(expression) {
-            if !self.names.contains(name) {
-                self.names.insert(name.clone());
+            if !self.names.contains(&name) {
+                self.names.insert(name);
             }
         }
     }
@@ -68,14 +68,14 @@ impl SegmentTerms {
         let counts = counts.get_or_insert_with(|| {
             let mut counts: HashMap<Arc<str>, usize, _> = HashMap::default();
             for expression in live.filter_map(&expression) {
-                terms_of(&expression).for_each(|name| *counts.entry(name.clone()).or_default() += 1);
+                terms_of(&expression).for_each(|name| *counts.entry(name).or_default() += 1);
             }
             counts
         });
         for name in expression(slot).iter().flat_map(terms_of) {
-            match counts.get_mut(name) {
+            match counts.get_mut(&name) {
                 Some(count) if *count > 1 => *count -= 1,
-                _ => drop(counts.remove(name)),
+                _ => drop(counts.remove(&name)),
             }
         }
     }
@@ -86,8 +86,9 @@ impl SegmentTerms {
     }
 }
 
-fn terms_of(expression: &Expression) -> impl Iterator<Item = &Arc<str>> {
-    expression.predicates().map(|predicate| predicate.attribute()).filter(|name| is_hidden(name))
+fn terms_of(expression: &Expression) -> impl Iterator<Item = Arc<str>> {
+    let asked = expression.predicates().map(|predicate| predicate.attribute());
+    asked.filter(|name| is_hidden(name)).cloned().chain(expression.names_of_unknowns())
 }
 
 /// The attributes that events are decoded by once these are the segments.

@@ -5,8 +5,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::{
-    Attributes, Event, Expression, Limits, LiteralKind, Operand, Operator, Predicate, Presence, Value,
-    ValueRef,
+    Attributes, Event, Expression, Limits, LiteralKind, Operand, Operator, Predicate, Presence, TruthTest,
+    Value, ValueRef,
 };
 
 pub const ATTRIBUTES: [&str; 7] = ["a", "b", "c", "d", "u.v", "u.w", "not a \"plain\" name"];
@@ -148,7 +148,10 @@ pub fn expression() -> impl Strategy<Value = Expression> {
             4 => vec(inner.clone(), 1..5).prop_map(|operands| Expression::all(&operands)),
             4 => vec(inner.clone(), 1..5).prop_map(|operands| Expression::any(&operands)),
             1 => (inner.clone(), inner.clone()).prop_map(|(left, right)| Expression::xor(&left, &right)),
-            1 => (inner.clone(), inner).prop_map(|(left, right)| Expression::xnor(&left, &right)),
+            1 => (inner.clone(), inner.clone()).prop_map(|(left, right)| Expression::xnor(&left, &right)),
+            1 => (inner, select(&TruthTest::ALL)).prop_map(|(operand, (test, _))| {
+                Expression::is(&operand, test).unwrap()
+            }),
         ]
     })
 }

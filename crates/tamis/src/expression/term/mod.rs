@@ -118,6 +118,20 @@ impl Term {
         }
     }
 
+    /// The value of a term that reads nothing of an event; `None` where it does, or has no result.
+    pub(crate) fn value_apart(&self, context: &Context<'_>) -> Option<Value> {
+        match self {
+            Term::Attribute(_) | Term::Call(Function::Values, _) => None,
+            Term::Constant(value) => Some(value.clone()),
+            Term::Call(function, arguments) => {
+                let values = arguments.iter().map(|argument| argument.value_apart(context));
+                let values = values.collect::<Option<Vec<Value>>>()?;
+                let values: Vec<_> = values.iter().map(Value::as_ref).collect();
+                function.apply(&values, context)
+            }
+        }
+    }
+
     /// Longest path to an argument, counted in terms.
     fn depth(&self) -> usize {
         match self {

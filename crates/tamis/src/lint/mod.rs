@@ -1,0 +1,217 @@
+//! Which subscriptions are likely not to ask what their authors meant?
+//!
+//! A [`Sample`] of events says which attributes there are and of which types. [`check`] reads every subscription of
+//! an index once and gives a list of [`Finding`]s: predicates that the sample says nothing about (`predicates`),
+//! expressions that can never or always hold (`cases`), and subscriptions that ask the same as others or less
+//! (`relations`). What is said about expressions holds for all events, not only for those of the sample. Work is
+//! linear in the subscriptions but for comparing them with each other, which stops at a bound and says so.
+
+mod cases;
+mod implication;
+mod near;
+mod predicates;
+mod relations;
+mod sample;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+use crate::id::Id;
+use crate::index::Snapshot;
+use crate::truth::Missing;
+use predicates::Predicates;
+use relations::Relations;
+pub use sample::Sample;
+
+/// How many subscriptions a finding names; it counts the others.
+const NAMED: usize = 100;
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FindingKind {
+    /// An event of the sample cannot be read.
+    Event,
+    /// No event of the sample has an attribute.
+    UnseenAttribute,
+    /// An operand has a type that the attribute never has in the sample.
+    UnseenType,
+    /// A text that looks like a time, a number or a version is ordered as text.
+    TextOrder,
+    /// The name of an attribute looks like a comparison or a term.
+    QuotedName,
+    /// No event can satisfy the expression.
+    Never,
+    /// Every event satisfies the expression.
+    Always,
+    /// Subscriptions ask the same.
+    Equal,
+    /// Every event that satisfies the first subscription satisfies the others.
+    Subsumed,
+    /// Not all was looked at.
+    Bound,
+}
+
+impl FindingKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            FindingKind::Event => "event",
+            FindingKind::UnseenAttribute => "unseen-attribute",
+            FindingKind::UnseenType => "unseen-type",
+            FindingKind::TextOrder => "text-order",
+            FindingKind::QuotedName => "quoted-name",
+            FindingKind::Never => "never",
+            FindingKind::Always => "always",
+            FindingKind::Equal => "equal",
+            FindingKind::Subsumed => "subsumed",
+            FindingKind::Bound => "bound",
+        }
+    }
+}
+
+/// Something worth a look.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// What it is about.
+    pub kind: FindingKind,
+    /// What is the matter, in words.
+    pub message: String,
+    /// The subscriptions that it concerns, up to 100 of them.
+    pub subscriptions: Vec<Id>,
+    /// How many it concerns.
+    pub count: usize,
+    /// The attribute or term that it is about, as it is written.
+    pub attribute: Option<String>,
+    /// Where the first of the subscriptions has it: the position of a character in the canonical text. Of an event,
+    /// its row.
+    pub position: Option<usize>,
+}
+
+impl Finding {
+    /// A finding about a kind of thing, which concerns no subscription yet.
+    fn new(kind: FindingKind, message: String) -> Finding {
+        Finding { kind, message, subscriptions: Vec::new(), count: 0, attribute: None, position: None }
+    }
+
+    /// An event of the sample that cannot be read.
+    pub fn event(row: usize, message: String) -> Finding {
+        Finding { position: Some(row), ..Finding::new(FindingKind::Event, message) }
+    }
+
+    fn concerns(&mut self, id: &Id) {
+        self.count += 1;
+        if self.subscriptions.len() < NAMED {
+            self.subscriptions.push(id.clone());
+        }
+    }
+}
+
+/// Bounds on the work of [`check`].
+#[derive(Debug, Clone)]
+pub struct LintOptions {
+    /// How many findings there are at most; the rest is counted.
+    pub findings: usize,
+    /// How many pairs of predicates are looked at when subscriptions are compared with each other.
+    pub comparisons: u64,
+}
+
+impl Default for LintOptions {
+    fn default() -> Self {
+        LintOptions { findings: 10_000, comparisons: 20_000_000 }
+    }
+}
+
+/// Looks at all subscriptions of an index; fails where one cannot be read, or when `stop` is set.
+pub fn check(
+    snapshot: &Snapshot,
+    missing: Missing,
+    sample: &Sample,
+    options: &LintOptions,
+    stop: &AtomicBool,
+) -> Result<Vec<Finding>> {
+    let mut report =
+        Report { findings: Vec::new(), known: HashMap::default(), most: options.findings, more: 0 };
+    let mut predicates = Predicates::new(sample, snapshot.attributes());
+    let mut relations = Relations::new(missing, snapshot.attributes().time_zone().clone());
+    for subscription in snapshot.subscriptions() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        let subscription = subscription?;
+        predicates.look_at(&subscription, &mut report);
+        relations.add(&subscription, &mut report);
+    }
+    let compared = relations.compare(options.comparisons, stop, &mut report)?;
+    let mut findings = report.findings;
+    findings.sort_by_key(|finding| finding.kind as usize);
+    let mut bound = |message: String| findings.push(Finding::new(FindingKind::Bound, message));
+    if !compared {
+        bound(format!(
+            "subscriptions were compared until {} pairs of predicates had been looked at; some may be subsumed \
+             that are not listed",
+            options.comparisons
+        ));
+    }
+    if relations.skipped > 0 {
+        bound(format!(
+            "{} expressions are too large to say whether they can hold or are subsumed",
+            relations.skipped
+        ));
+    }
+    if predicates.near.exhausted() {
+        bound("there are too many names to look for a near miss of each".to_owned());
+    }
+    if report.more > 0 {
+        bound(format!("{} more findings than the {} that are listed", report.more, report.most));
+    }
+    Ok(findings)
+}
+
+/// The findings so far, of which those that say the same are one.
+struct Report {
+    findings: Vec<Finding>,
+    known: HashMap<(FindingKind, String), usize, ahash::RandomState>,
+    most: usize,
+    /// How many were left out.
+    more: usize,
+}
+
+impl Report {
+    /// Adds a finding; `None` where there are too many.
+    fn push(&mut self, finding: Finding) -> Option<&mut Finding> {
+        if self.findings.len() >= self.most {
+            self.more += 1;
+            return None;
+        }
+        self.findings.push(finding);
+        self.findings.last_mut()
+    }
+
+    /// Takes note of something that may concern several subscriptions. `make` says what, and `position` where, the
+    /// first time.
+    fn note(
+        &mut self,
+        kind: FindingKind,
+        key: String,
+        id: &Id,
+        make: impl FnOnce() -> (String, String),
+        position: impl FnOnce() -> Option<usize>,
+    ) {
+        if let Some(&known) = self.known.get(&(kind, key.clone())) {
+            if let Some(finding) = self.findings.get_mut(known) {
+                finding.concerns(id);
+            }
+            return;
+        }
+        let number = self.findings.len();
+        let (attribute, message) = make();
+        let mut finding = Finding::new(kind, message);
+        finding.attribute = Some(attribute);
+        finding.position = position();
+        finding.concerns(id);
+        if self.push(finding).is_some() {
+            self.known.insert((kind, key), number);
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Which predicates does a sample of events say nothing about, and which ask something else than they seem to?
+
+use std::sync::Arc;
+
+use super::near::Near;
+use super::sample::{Sample, Seen};
+use super::{FindingKind, Report};
+use crate::event::Attributes;
+use crate::expression::{Comparison, Expression, Node, Predicate, Term, Test, is_hidden, shown};
+use crate::expression::{IT, resolve_predicate, shorten};
+use crate::id::Id;
+use crate::index::Subscription;
+use crate::value::{Family, Value, read_number, read_version};
+
+/// What surrounds an operator that was meant to be one.
+const SPACED: [&str; 16] = [
+    " + ",
+    " - ",
+    " * ",
+    " / ",
+    " % ",
+    " and ",
+    " or ",
+    " not ",
+    " in ",
+    " is ",
+    " like ",
+    " ilike ",
+    " between ",
+    " contains ",
+    " matches ",
+    " with ",
+];
+
+/// Looks at the predicates of expressions.
+pub(super) struct Predicates<'s> {
+    sample: &'s Sample,
+    attributes: &'s Attributes,
+    pub near: Near<'s>,
+}
+
+/// A predicate of a subscription, and where it stands.
+struct Place<'a> {
+    id: &'a Id,
+    expression: &'a Expression,
+    node: usize,
+    /// The list whose elements it is about, and a dot.
+    prefix: &'a str,
+}
+
+impl Place<'_> {
+    fn position(&self) -> Option<usize> {
+        self.expression.place_of(self.node)
+    }
+}
+
+impl<'s> Predicates<'s> {
+    pub fn new(sample: &'s Sample, attributes: &'s Attributes) -> Predicates<'s> {
+        Predicates { sample, attributes, near: Near::new(sample) }
+    }
+
+    pub fn look_at(&mut self, subscription: &Subscription, report: &mut Report) {
+        let Subscription { id, expression, .. } = subscription;
+        for (node, found) in expression.nodes().iter().enumerate() {
+            if let Node::Predicate(predicate) = found {
+                self.predicate(predicate, &Place { id, expression, node, prefix: "" }, report);
+            }
+        }
+    }
+
+    fn predicate(&mut self, predicate: &Arc<Predicate>, place: &Place<'_>, report: &mut Report) {
+        if predicate.as_xpath().is_some() {
+            return;
+        }
+        predicate.attributes(&mut |name| self.name(name, place, report));
+        if let Some(elements) = predicate.as_elements() {
+            let list = elements.list.strip_prefix(IT).map_or(elements.list, |_| "");
+            let prefix = format!("{}{list}.", place.prefix);
+            // Lists in lists nest only so deep.
+            if let Some(Ok(inner)) = predicate.inner() {
+                for predicate in inner.predicates() {
+                    self.predicate(predicate, &Place { prefix: &prefix, ..*place }, report);
+                }
+            }
+            return;
+        }
+        if predicate.as_unknown().is_some() {
+            return;
+        }
+        if let Some((left, comparison, right)) = predicate.as_comparison() {
+            return self.comparison(predicate, &left, comparison, &right, place, report);
+        }
+        self.text_order(predicate, place, report);
+        // The attributes inside of lists are not among those of the event.
+        if place.prefix.is_empty() {
+            self.types(predicate, place, report);
+        }
+    }
+
+    /// Reports a name that no event has, or that looks like something else.
+    fn name(&mut self, name: &Arc<str>, place: &Place<'_>, report: &mut Report) {
+        if is_hidden(name) {
+            return;
+        }
+        let path = format!("{}{name}", place.prefix);
+        let known = self.attributes.find(name).filter(|_| place.prefix.is_empty());
+        let seen = known.is_some_and(|known| self.sample.seen(known).events > 0);
+        if seen || self.sample.has_name(&path) {
+            return;
+        }
+        let spaced = format!(" {} ", name.to_lowercase());
+        let operator = name.contains(['=', '<', '>', '!', '(', ')'])
+            || SPACED.iter().any(|operator| spaced.trim_matches(' ').contains(operator));
+        if operator {
+            let make = || {
+                let message = format!(
+                    "\"{}\" in double quotes is the name of an attribute; without them it would be read as an \
+                     expression",
+                    shorten(name)
+                );
+                (name.to_string(), message)
+            };
+            report.note(FindingKind::QuotedName, path, place.id, make, || place.position());
+            return;
+        }
+        if self.sample.is_empty() {
+            return;
+        }
+        let (near, events) = (&mut self.near, self.sample.len());
+        let make = || {
+            let hint = near.of(&path).map(|near| format!("; did you mean `{}`?", shorten(near)));
+            let message =
+                format!("none of {events} events has `{}`{}", shorten(&path), hint.unwrap_or_default());
+            (path.clone(), message)
+        };
+        report.note(FindingKind::UnseenAttribute, path.clone(), place.id, make, || place.position());
+    }
+
+    /// Reports an ordering of texts that look like something else.
+    fn text_order(&self, predicate: &Predicate, place: &Place<'_>, report: &mut Report) {
+        let operands: &[&Value] = match predicate.test() {
+            Test::Less(value) | Test::AtMost(value) | Test::Greater(value) | Test::AtLeast(value) => &[value],
+            Test::Between(low, high) => &[low, high],
+            _ => return,
+        };
+        for operand in operands {
+            let Value::String(text) = operand else { continue };
+            let advice = if self.attributes.time_zone().read(text.trim()).is_some() || looks_like_date(text) {
+                "looks like a time, but texts are compared letter by letter: write `timestamp '...'` or `date \
+                 '...'`"
+            } else if read_number(text.trim()).is_ok() {
+                "is a number in quotes, and texts are compared letter by letter ('9' is after '10'): write it \
+                 without quotes, and `cast(... as decimal)` where events have text"
+            } else if text.matches('.').count() >= 2 && read_version(text).is_some() {
+                "looks like a version, but texts are compared letter by letter ('2.9' is after '2.10'): write \
+                 `version '...'`"
+            } else {
+                continue;
+            };
+            let name = shown(predicate.attribute());
+            let key = format!("{name} {}", advice.len());
+            let make = || {
+                let value = shorten(&operand.to_string());
+                (name.clone(), format!("`{}` is compared with {value}, which {advice}", shorten(&name)))
+            };
+            report.note(FindingKind::TextOrder, key, place.id, make, || place.position());
+            return;
+        }
+    }
+
+    /// What the sample shows of an attribute or term.
+    fn seen(&self, name: &Arc<str>) -> Seen {
+        self.attributes.find(name).map_or_else(Seen::default, |attribute| self.sample.seen(attribute))
+    }
+
+    /// Reports operands of a type that the attribute never has.
+    fn types(&self, predicate: &Arc<Predicate>, place: &Place<'_>, report: &mut Report) {
+        let term = predicate.term();
+        let name = term.name();
+        self.term(&term, place, report);
+        for part in resolve_predicate(predicate, self.attributes.time_zone()) {
+            let Node::Predicate(part) = part else { continue };
+            let seen = self.seen(part.attribute());
+            let unseen = families(part.test()).into_iter().find(|family| !seen.has(*family));
+            // Of a reading, what is no time, address or version is a boolean that nobody asks for.
+            let (Some(family), true) = (unseen, seen.has_values()) else { continue };
+            let plain = self.seen(&name);
+            let plain = if plain.has_values() { plain } else { seen };
+            let bare = *part.test() == Test::Equal(Value::Boolean(true)) && plain.has(Family::String);
+            let attribute = shown(&name);
+            let make = || {
+                let mut message = format!(
+                    "`{}` is compared with {}, but is {} in all {} events that have it",
+                    shorten(&attribute),
+                    word(family),
+                    plain.types(),
+                    plain.events
+                );
+                if part.attribute() != &name && plain.has(Family::String) {
+                    message.push_str(", and none of its texts can be read as one");
+                }
+                if bare {
+                    message.push_str(
+                        "; a name alone asks whether it is true, and `||` is `or`: texts are joined \
+                                      with `concat`",
+                    );
+                }
+                (attribute.clone(), message)
+            };
+            let key = format!("{attribute} {}", word(family));
+            report.note(FindingKind::UnseenType, key, place.id, make, || place.position());
+            return;
+        }
+    }
+
+    /// Reports a term that no event gives a value, though all events have what it is computed from.
+    fn term(&self, term: &Term, place: &Place<'_>, report: &mut Report) {
+        let name = term.name();
+        if !is_hidden(&name) || self.seen(&name).has_values() || self.sample.is_empty() {
+            return;
+        }
+        let mut arguments = Vec::new();
+        term.attributes(&mut |name| arguments.push(name.clone()));
+        let all = !arguments.is_empty() && arguments.iter().all(|name| self.seen(name).has_values());
+        if !all {
+            return;
+        }
+        let written = term.to_string();
+        let make = || {
+            let types = arguments
+                .iter()
+                .map(|name| format!("`{}` is {}", shorten(&shown(name)), self.seen(name).types()));
+            let types: Vec<String> = types.take(3).collect();
+            let message = format!("`{}` has no value in the sample: {}", shorten(&written), types.join(", "));
+            (written.clone(), message)
+        };
+        report.note(FindingKind::UnseenType, written.clone(), place.id, make, || place.position());
+    }
+
+    /// Reports a comparison of two terms whose types never meet.
+    fn comparison(
+        &self,
+        predicate: &Predicate,
+        left: &Term,
+        comparison: Comparison,
+        right: &Term,
+        place: &Place<'_>,
+        report: &mut Report,
+    ) {
+        let (first, second) = (self.seen(&left.name()), self.seen(&right.name()));
+        if !first.has_values() || !second.has_values() || !place.prefix.is_empty() {
+            return;
+        }
+        let text = matches!(comparison, Comparison::StartsWith | Comparison::EndsWith | Comparison::Contains);
+        let meet = if text {
+            first.has(Family::String) && second.has(Family::String)
+        } else {
+            FAMILIES.iter().any(|one| {
+                FAMILIES.iter().any(|other| first.has(*one) && second.has(*other) && can_meet(*one, *other))
+            })
+        };
+        if meet {
+            return;
+        }
+        let make = || {
+            let message = format!(
+                "`{}` is {} and `{}` is {} in the sample, which are never compared",
+                shorten(&left.to_string()),
+                first.types(),
+                shorten(&right.to_string()),
+                second.types()
+            );
+            (left.to_string(), message)
+        };
+        report.note(FindingKind::UnseenType, predicate.to_string(), place.id, make, || place.position());
+    }
+}
+
+/// The families that events have.
+const FAMILIES: [Family; 8] = [
+    Family::Boolean,
+    Family::Number,
+    Family::String,
+    Family::Timestamp,
+    Family::Date,
+    Family::Duration,
+    Family::Address,
+    Family::Version,
+];
+
+/// Whether values of two families can be equal or ordered, a string being read where that helps.
+fn can_meet(one: Family, other: Family) -> bool {
+    let read = |family: Family| {
+        matches!(family, Family::Timestamp | Family::Date | Family::Address | Family::Version)
+    };
+    one == other
+        || one.is_time() && other.is_time()
+        || one == Family::String && read(other)
+        || other == Family::String && read(one)
+}
+
+/// The families that a test asks for.
+fn families(test: &Test) -> Vec<Family> {
+    match test {
+        Test::Exists | Test::IsNull => Vec::new(),
+        Test::Equal(value)
+        | Test::Less(value)
+        | Test::AtMost(value)
+        | Test::Greater(value)
+        | Test::AtLeast(value)
+        | Test::Between(value, _) => vec![value.family()],
+        Test::In(values) => {
+            let mut families: Vec<Family> = values.iter().map(Value::family).collect();
+            families.dedup();
+            families
+        }
+        _ => vec![Family::String],
+    }
+}
+
+fn word(family: Family) -> &'static str {
+    match family {
+        Family::Boolean => "`true` or `false`",
+        Family::Number => "a number",
+        Family::String => "a string",
+        Family::Timestamp | Family::Date | Family::Local => "a time",
+        Family::Duration => "an interval",
+        Family::Address | Family::Network => "an address",
+        Family::Version => "a version",
+    }
+}
+
+/// Whether a text begins like a date in some other way of writing: 1/2/2026, 02.01.2026, 2026/01/02.
+fn looks_like_date(text: &str) -> bool {
+    let mut parts = text.trim().splitn(3, ['/', '-', '.']);
+    let mut digits = |most: usize| {
+        let part = parts.next().unwrap_or_default();
+        let length = part.bytes().take_while(u8::is_ascii_digit).count();
+        (1..=most).contains(&length).then_some((length, length == part.len()))
+    };
+    let (Some((first, true)), Some((_, true)), Some((last, _))) = (digits(4), digits(2), digits(4)) else {
+        return false;
+    };
+    first == 4 || last == 4
+}

@@ -1,0 +1,192 @@
+//! Which attributes do the events of a sample have, and of which types?
+
+use std::collections::{HashMap, HashSet};
+
+use jiter::{Jiter, Peek};
+
+use crate::event::{AttributeId, Event, Presence};
+use crate::limits::Limits;
+use crate::value::Family;
+
+/// How many names are kept; names of maps with many keys are no attributes.
+const NAMES: usize = 100_000;
+/// Objects and lists of more levels are not looked into.
+const DEEPEST: usize = 200;
+
+/// What the events of a sample have.
+#[derive(Debug, Default)]
+pub struct Sample {
+    events: usize,
+    /// What subscriptions ask about, terms included.
+    asked: HashMap<AttributeId, Seen, ahash::RandomState>,
+    /// Every name that an event has, dotted.
+    names: HashSet<String, ahash::RandomState>,
+}
+
+/// What was seen of an attribute or term.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Seen {
+    /// How many events have it, if only as a null.
+    pub events: usize,
+    /// The families of its values, as bits.
+    families: u16,
+}
+
+impl Seen {
+    pub fn has(self, family: Family) -> bool {
+        self.families & 1 << family as u16 != 0
+    }
+
+    /// Whether there was a value, and no null only.
+    pub fn has_values(self) -> bool {
+        self.families != 0
+    }
+
+    /// The types of its values, in words.
+    pub fn types(self) -> String {
+        let families = [
+            (Family::Boolean, "a boolean"),
+            (Family::Number, "a number"),
+            (Family::String, "a string"),
+            (Family::Timestamp, "a timestamp"),
+            (Family::Date, "a date"),
+            (Family::Duration, "an interval"),
+            (Family::Address, "an address"),
+            (Family::Version, "a version"),
+        ];
+        let words: Vec<&str> =
+            families.iter().filter(|(family, _)| self.has(*family)).map(|(_, word)| *word).collect();
+        words.join(" or ")
+    }
+}
+
+impl Sample {
+    /// How many events were seen.
+    pub fn len(&self) -> usize {
+        self.events
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.events == 0
+    }
+
+    /// Takes note of an event that was decoded for the subscriptions that are to be checked.
+    pub fn see(&mut self, event: &Event) {
+        self.events += 1;
+        for (attribute, presence) in event.iter() {
+            let seen = self.asked.entry(attribute).or_default();
+            match presence {
+                Presence::Missing => continue,
+                Presence::Null => {}
+                Presence::Values(values) => {
+                    values.for_each(|value| seen.families |= 1 << value.family() as u16);
+                }
+            }
+            seen.events += 1;
+        }
+    }
+
+    /// Takes note of a name that an event has, whether subscriptions ask about it or not. Returns whether it is new.
+    pub fn see_name(&mut self, name: &str) -> bool {
+        let new = self.names.len() < NAMES && !self.names.contains(name);
+        new && self.names.insert(name.to_owned())
+    }
+
+    /// Takes note of all names of an event that is JSON and was decoded. What lies too deep is left out.
+    pub fn see_json(&mut self, json: &[u8], limits: &Limits) {
+        let mut reader = Jiter::new(json).with_allow_inf_nan();
+        if let Ok(Peek::Object) = reader.peek() {
+            // An event that was decoded may still have errors where nobody looked.
+            let _ = self.object(&mut reader, limits);
+        }
+    }
+
+    /// Reads the names of an object, which is next.
+    fn object(&mut self, json: &mut Jiter<'_>, limits: &Limits) -> Result<(), jiter::JiterError> {
+        // What is open: the length of the path before it, where it is an object.
+        let mut open: Vec<Option<usize>> = vec![Some(0)];
+        let mut path = String::new();
+        let mut entered = true;
+        loop {
+            let Some(level) = open.last().copied() else { return Ok(()) };
+            let next = match level {
+                Some(base) => {
+                    path.truncate(base);
+                    let key = if entered { json.known_object()? } else { json.next_key()? };
+                    match key {
+                        None => None,
+                        Some(key) => {
+                            path.push_str(if base == 0 { "" } else { "." });
+                            path.push_str(key);
+                            if path.len() <= limits.name {
+                                self.see_name(&path);
+                            }
+                            Some(json.peek()?)
+                        }
+                    }
+                }
+                None if entered => json.known_array()?,
+                None => json.array_step()?,
+            };
+            entered = false;
+            match next {
+                None => drop(open.pop()),
+                Some(peek @ (Peek::Object | Peek::Array))
+                    if open.len() < DEEPEST && path.len() <= limits.name =>
+                {
+                    open.push((peek == Peek::Object).then_some(path.len()));
+                    entered = true;
+                }
+                Some(peek) => json.known_skip(peek)?,
+            }
+        }
+    }
+
+    /// What was seen of an attribute or term that subscriptions ask about.
+    pub(super) fn seen(&self, attribute: AttributeId) -> Seen {
+        self.asked.get(&attribute).copied().unwrap_or_default()
+    }
+
+    /// Whether an event has a name.
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_wherever_they_stand() {
+        let mut sample = Sample::default();
+        let json = br#"{"a": {"b": [{"c": 1, "c": {"d": []}}, [{"e": 2}]], "": 3}, "x.y": null, "a": 1}"#;
+        sample.see_json(json, &Limits::default());
+        let mut names: Vec<&str> = sample.names().collect();
+        names.sort_unstable();
+        assert_eq!(names, ["a", "a.", "a.b", "a.b.c", "a.b.c.d", "a.b.e", "x.y"]);
+    }
+
+    #[test]
+    fn hostile_events_are_harmless() {
+        let mut sample = Sample::default();
+        for json in [
+            format!("{}1{}", "{\"a\":".repeat(50_000), "}".repeat(50_000)),
+            format!("{{\"a\": {}", "[".repeat(100_000)),
+            "[1]".to_owned(),
+            "{\"a\": nope".to_owned(),
+        ] {
+            sample.see_json(json.as_bytes(), &Limits::default());
+        }
+        assert!(sample.names.len() <= DEEPEST);
+        for number in 0..=NAMES {
+            sample.see_name(&number.to_string());
+        }
+        assert_eq!(sample.names.len(), NAMES);
+    }
+}

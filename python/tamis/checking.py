@@ -1,0 +1,54 @@
+"""What does `Index.check` find?
+
+>>> import tamis
+>>> index = tamis.Index()
+>>> index.add_many({"a": "Country = 'FR'", "b": "age > '18'", "c": "age > 30 and not age > 20"})
+>>> for finding in index.check([{"country": "FR", "age": 21}]):
+...     print(finding.kind, finding.subscriptions, finding.message)
+unseen-attribute ('a',) none of 1 events has `Country`; did you mean `country`?
+unseen-type ('b',) `age` is compared with a string, but is a number in all 1 events that have it
+text-order ('b',) `age` is compared with '18', which is a number in quotes, and texts are \
+compared letter by letter ('9' is after '10'): write it without quotes, and \
+`cast(... as decimal)` where events have text
+never ('c',) no event can satisfy this expression
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal[
+    "event",
+    "unseen-attribute",
+    "unseen-type",
+    "text-order",
+    "quoted-name",
+    "never",
+    "always",
+    "equal",
+    "subsumed",
+    "bound",
+]
+"""What a finding is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about subscriptions, or about an event of the sample, that is worth a look.
+
+    Attributes:
+        kind: What it is about; `Index.check` lists the kinds.
+        message: What is the matter, in words.
+        subscriptions: The ids that it concerns, up to 100 of them. Of `"subsumed"`, the first is
+            the one whose events the others match, too.
+        count: How many subscriptions it concerns.
+        attribute: The attribute or term that it is about, as it is written.
+        position: Where the first of the subscriptions has it: the position of a character in
+            `str(index[id].expression)`. Of `"event"`, the row.
+    """
+
+    kind: Kind
+    message: str
+    subscriptions: tuple[str | int, ...] = ()
+    count: int = 0
+    attribute: str | None = None
+    position: int | None = None

@@ -1,0 +1,196 @@
+"""What `Index.check` and `tamis check --events` find, and what they survive."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tamis
+from tamis import Finding, Index
+from tamis.cli import main
+
+SAMPLE = [
+    {"country": "FR", "age": 21, "seen": "2026-01-02", "items": [{"price": 3}]},
+    {"country": "DE", "age": 30.5, "user": {"name": "Ada"}},
+]
+RULES = {
+    "case": "Country = 'FR'",
+    "type": "age = '21'",
+    "text": "seen > '2026-01-01'",
+    "quoted": '"age > 5" = true',
+    "never": "age > 30 and not age > 20",
+    "always": "age is null or age is not null",
+    "one": "age > 5 and country = 'FR'",
+    "same": "country in ('FR') and age > 5",
+    "wide": "country in ('FR', 'DE')",
+}
+KINDS = [
+    ("unseen-attribute", ("case",)),
+    ("unseen-type", ("type",)),
+    ("text-order", ("text",)),
+    ("quoted-name", ("quoted",)),
+    ("never", ("never",)),
+    ("always", ("always",)),
+    ("equal", ("one", "same")),
+    ("subsumed", ("one", "wide")),
+]
+
+
+def index_of(rules: dict[str, str], **how: Any) -> Index:
+    index = Index(**how)
+    index.add_many(rules)
+    return index
+
+
+def kinds(findings: Iterable[Finding]) -> list[tuple[str, tuple[str | int, ...]]]:
+    return [(finding.kind, finding.subscriptions) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        SAMPLE,
+        iter(SAMPLE),
+        [json.dumps(event) for event in SAMPLE],
+        "\n".join(json.dumps(event) for event in SAMPLE),
+        b"\n\n".join(json.dumps(event).encode() for event in SAMPLE),
+        pa.Table.from_pylist(SAMPLE),
+    ],
+    ids=["mappings", "iterator", "texts", "lines", "bytes", "arrow"],
+)
+def test_every_kind(events: Any) -> None:
+    findings = index_of(RULES).check(events)
+    assert kinds(findings) == KINDS
+    unseen = findings[0]
+    assert unseen.message == "none of 2 events has `Country`; did you mean `country`?"
+    assert (unseen.count, unseen.attribute, unseen.position) == (1, "Country", 0)
+
+
+def test_without_a_sample_only_expressions_are_looked_at() -> None:
+    expected = [kind for kind in KINDS if not kind[0].startswith("unseen")]
+    assert kinds(index_of(RULES).check()) == expected
+    assert kinds(index_of(RULES).check([])) == expected
+
+
+def test_saved_and_other_matchers(tmp_path: Path) -> None:
+    index_of(RULES).save(tmp_path / "saved")
+    assert kinds(tamis.open(tmp_path / "saved").check(SAMPLE)) == KINDS
+    for matcher in ("scan", "compiled", "kindex"):
+        assert kinds(index_of(RULES, matcher=matcher).check(SAMPLE)) == KINDS
+
+
+def test_positions_are_those_of_the_canonical_text() -> None:
+    index = index_of({"a": "x = 1 AND (y = 2 or Z = 3)"})
+    (finding,) = index.check([{"x": 1, "y": 2}])
+    text = str(index["a"].expression)
+    assert finding.position is not None
+    assert text[finding.position :].startswith("Z = 3")
+
+
+def test_missing_decides_what_always_holds() -> None:
+    rules = {"a": "x = 1 or x != 1"}
+    assert index_of(rules).check() == []
+    assert kinds(index_of(rules, missing="false").check()) == [("always", ("a",))]
+
+
+def test_bad_events_are_reported_and_passed_over() -> None:
+    index = index_of({"a": "x > 1 and y.z = 2"})
+    loop: dict[str, Any] = {"x": 3}
+    loop["self"] = loop
+    loop["list"] = [loop, loop]
+    bad: list[Any] = ['{"x": ', 5, None, {"x": 10**400}, {"x": object()}, "[1]", b"\xff"]
+    good: list[Any] = [{"x": 3, "y": {"z": 2}}, loop, {"x": [None, 3]}]
+    findings = index.check([*bad, *good])
+    assert [(finding.kind, finding.position) for finding in findings] == [
+        ("event", row) for row in range(len(bad))
+    ]
+    findings = index.check(["{"] * 150)
+    assert len(findings) == 101
+    assert findings[100].message == "50 more events cannot be read"
+    deep = '{"x": 1, "d": ' + '{"d": ' * 5_000 + "1" + "}" * 5_001
+    assert [finding.kind for finding in index.check([deep])] == ["event"]
+    with pytest.raises(tamis.EventError, match="not one event"):
+        index.check({"x": 1})
+    with pytest.raises(tamis.EventError, match="check takes an iterable of events"):
+        index.check(5)
+
+
+def test_errors_of_others_are_not_findings() -> None:
+    def events() -> Iterable[dict[str, int]]:
+        yield {"x": 1}
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        index_of({"a": "x > 1"}).check(events())
+
+
+def test_many_subscriptions_are_one_finding_and_bounds_are_told() -> None:
+    rules = {f"r{number}": f"nope > {number}" for number in range(500)}
+    findings = index_of(rules).check([{"x": 1}], comparisons=10)
+    assert [(finding.kind, finding.count) for finding in findings if finding.attribute] == [
+        ("unseen-attribute", 500)
+    ]
+    assert len(findings[0].subscriptions) == 100
+    assert findings[-1].kind == "bound"
+    assert "10 pairs of predicates" in findings[-1].message
+    assert len(index_of(rules).check(most=5)) == 6
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = (json.dumps({"id": id, "expression": text}) for id, text in RULES.items())
+    Path("rules.jsonl").write_text("\n".join(lines))
+    Path("sample.jsonl").write_text("\n\n".join(map(json.dumps, SAMPLE)) + "\n{")
+    Path("good.jsonl").write_text("\n".join(map(json.dumps, SAMPLE)))
+    return tmp_path
+
+
+def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--file", "rules.jsonl", "--events", "sample.jsonl"]) == 1
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "rules.jsonl: 9 valid, 0 invalid"
+    assert lines[1].startswith("sample.jsonl:4: event 2 cannot be read: the event is no JSON")
+    assert lines[2] == (
+        '"case", column 1: none of 2 events has `Country`; did you mean `country`? '
+        "[unseen-attribute]"
+    )
+    assert lines[-1] == "9 findings"
+    assert err == ""
+    assert main(["check", "age > 5", "--events", "good.jsonl"]) == 0
+    assert capsys.readouterr().out == "age > 5\n0 findings\n"
+    assert main(["check", "Age > 5", "age <", "--events", "good.jsonl"]) == 1
+    assert '"argument 1", column 1: none of 2' in capsys.readouterr().out
+    assert main(["check", "--file", "-", "--events", "-"]) == 2
+
+
+def test_the_command_writes_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--file", "rules.jsonl", "--events", "good.jsonl", "--json"]) == 1
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found = [(line["finding"], tuple(line["subscriptions"])) for line in lines if "finding" in line]
+    assert found == KINDS
+    assert lines[0] == {
+        "line": 1,
+        "id": "case",
+        "valid": True,
+        "expression": "Country = 'FR'",
+    }
+
+
+def test_the_command_takes_saved_indexes_and_other_languages(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index_of(RULES).save("saved")
+    assert main(["check", "--file", "saved", "--events", "good.jsonl"]) == 1
+    assert capsys.readouterr().out.endswith("\n8 findings\n")
+    Path("patterns.json").write_text(json.dumps({"rule": {"Country": ["FR"]}}))
+    assert main(["check", "--from", "mongo", "-f", "patterns.json", "-e", "good.jsonl"]) in (0, 1)
+    Path("empty").mkdir()
+    assert main(["check", "--file", "empty", "--events", "good.jsonl"]) == 2
+    line = "age = 1 or age != 1"
+    assert main(["check", line, "--events", "good.jsonl", "--missing", "false"]) == 1
+    assert "every event satisfies" in capsys.readouterr().out
