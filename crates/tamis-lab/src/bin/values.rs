@@ -110,13 +110,12 @@ fn compare(title: &str, mut all: Vec<Workload>) -> bool {
         }
     }
     let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
-    let since = Instant::now();
     for _ in 0..TURNS {
         for workload in &mut all {
             let mut count = 0;
-            let started = processor_time(since);
+            let started = Instant::now();
             workload.run(&mut event, &mut scratch, |_, _| count += 1);
-            workload.best = workload.best.min(processor_time(since) - started);
+            workload.best = workload.best.min(started.elapsed());
             std::hint::black_box(count);
         }
     }
@@ -261,13 +260,6 @@ fn elements(together: bool, values: u64, rules: u64) -> Workload {
 
 /// What a table is called, and its workloads for so many rules.
 type Table = (&'static str, fn(u64) -> Vec<Workload>);
-
-/// The time that this thread has had a processor to itself, where the system says; else the time of day.
-fn processor_time(since: Instant) -> Duration {
-    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let spent = spent.and_then(|text| text.split(' ').next()?.parse().ok());
-    spent.map_or_else(|| since.elapsed(), Duration::from_nanos)
-}
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
