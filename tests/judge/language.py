@@ -263,9 +263,7 @@ class Writer:
     def predicate(self, node: Node) -> str:
         match node:
             case Comparison(left, operator, right):
-                boolean = isinstance(right, Literal) and right.kind == "boolean"
-                turned = isinstance(right, Literal) and not (boolean and operator == "<=>")
-                if turned and self.chance(0.2):
+                if isinstance(right, Literal) and self.chance(0.2):
                     left, operator, right = right, MIRRORED[operator], left
                 if operator == "!=" and self.chance(0.3):
                     operator = "<>"
