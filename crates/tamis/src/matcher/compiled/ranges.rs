@@ -6,7 +6,6 @@
 //! times or other types, the first value of each stands there, too. The intervals that a value lies in are found by an implicit tree over the intervals sorted by their low end, each
 //! subtree with its highest high end: the logarithm of their number, plus the answers.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::term::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
@@ -88,16 +87,10 @@ impl Bounds {
             _ if self.values.is_typed(ends.end - 1) => {}
             _ => return NO_RANK,
         }
-        let (mut low, mut high) = (ends.start, ends.end);
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.values.order(middle, value) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Equal => return 2 * (middle - ends.start) as u32 + 1,
-                Ordering::Greater => high = middle,
-            }
+        match self.values.find(ends.clone(), value) {
+            Ok(end) => 2 * (end - ends.start) as u32 + 1,
+            Err(above) => 2 * (above - ends.start) as u32,
         }
-        2 * (low - ends.start) as u32
     }
 
     /// The first and last rank of a range; the last is the lesser where nothing lies in it.

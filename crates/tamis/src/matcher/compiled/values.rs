@@ -1,11 +1,12 @@
 //! How are many values kept in columns?
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::column::Column;
-use crate::error::Result;
+use crate::error;
 use crate::probing::mix;
 use crate::sections::{SectionReader, Sections};
 use crate::value::{Address, Date, Decimal, Duration, Family, Float, Timestamp, Value, ValueRef};
@@ -259,21 +260,55 @@ impl ValueColumns {
         self.records.iter().all(|record| record.is_whole(&self.texts))
     }
 
-    /// How the value at `position` is ordered against this one, as by [`ValueRef::canonical_order`].
-    pub fn order(&self, position: usize, value: ValueRef<'_>) -> Ordering {
-        let record = self.records[position];
-        // Of one kind, what is kept in a record compares as it is.
-        let whole = |(seconds, nanoseconds): (i64, u32)| {
-            let microseconds = i128::from(seconds) * 1_000_000 + i128::from(nanoseconds / 1000);
-            let rest = (nanoseconds / 1000 * 1000).cmp(&nanoseconds);
-            i128::from(record.payload as i64).cmp(&microseconds).then(rest)
+    /// Where a value stands among these, which ascend as by [`ValueRef::canonical_order`]: its position, or
+    /// that of the first one above it. What the value is, is looked at once, not at every step.
+    pub fn find(&self, range: Range<usize>, value: ValueRef<'_>) -> Result<usize, usize> {
+        let general = |record: Record| self.order(record, value);
+        let against = |record: Record, approximate: f64| {
+            // Rounding keeps the order of numbers, but for those that become equal by it.
+            let mine = match record.kind() {
+                INTEGER => record.payload as i64 as f64,
+                FLOAT => f64::from_bits(record.payload),
+                _ => return general(record),
+            };
+            match mine.partial_cmp(&approximate) {
+                Some(order) if order.is_ne() => order,
+                _ => general(record),
+            }
         };
-        match (record.kind(), value) {
-            (INTEGER, ValueRef::Integer(number)) => return (record.payload as i64).cmp(&number),
-            (TIMESTAMP, ValueRef::Timestamp(time)) => return whole(time.parts()),
-            (DURATION, ValueRef::Duration(span)) => return whole(span.parts()),
-            _ => {}
+        let whole = |kind: u32, parts: (i64, u32)| {
+            let microseconds = microseconds(parts).map(|whole| whole as i64);
+            move |record: Record| match microseconds {
+                Some(whole) if record.kind() == kind => (record.payload as i64).cmp(&whole),
+                _ => general(record),
+            }
+        };
+        match value {
+            ValueRef::Integer(number) => self.search(range, |record| match record.kind() {
+                INTEGER => (record.payload as i64).cmp(&number),
+                _ => against(record, number as f64),
+            }),
+            ValueRef::Float(number) => self.search(range, |record| against(record, number.get())),
+            ValueRef::Timestamp(time) => self.search(range, whole(TIMESTAMP, time.parts())),
+            ValueRef::Duration(span) => self.search(range, whole(DURATION, span.parts())),
+            _ => self.search(range, general),
         }
+    }
+
+    fn search(&self, range: Range<usize>, order: impl Fn(Record) -> Ordering) -> Result<usize, usize> {
+        let (mut low, mut high) = (range.start, range.end);
+        while low < high {
+            let middle = low.midpoint(high);
+            match order(self.records[middle]) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok(middle),
+                Ordering::Greater => high = middle,
+            }
+        }
+        Err(low)
+    }
+
+    fn order(&self, record: Record, value: ValueRef<'_>) -> Ordering {
         let text = |bytes: &[u8]| match value {
             ValueRef::String(text) => bytes.cmp(text.as_bytes()),
             _ => Family::String.cmp(&value.family()),
@@ -318,7 +353,7 @@ impl ValueColumns {
         sections.push(&self.texts);
     }
 
-    pub fn read(reader: &mut SectionReader) -> Result<ValueColumns> {
+    pub fn read(reader: &mut SectionReader) -> error::Result<ValueColumns> {
         Ok(ValueColumns { records: reader.next()?, texts: reader.next()? })
     }
 }
@@ -355,10 +390,58 @@ mod tests {
         all.extend(numbers.into_iter().chain(strings).chain(literals).map(|value| (0, value)));
         all.sort();
         let columns: ValueColumns = all.iter().collect();
-        for (position, (_, left)) in all.iter().enumerate() {
-            for (other, (_, right)) in all.iter().enumerate() {
-                let order = columns.order(position, right.as_ref());
-                assert_eq!(order, position.cmp(&other), "{left} against {right}");
+        for (position, (_, value)) in all.iter().enumerate() {
+            for (start, end) in [(0, all.len()), (position, position + 1), (0, position + 1)] {
+                assert_eq!(columns.find(start..end, value.as_ref()), Ok(position), "{value}");
+            }
+            assert_eq!(columns.find(0..position, value.as_ref()), Err(position), "{value}");
+            assert_eq!(columns.find(position + 1..all.len(), value.as_ref()), Err(position + 1), "{value}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_all_kinds_are_found_exactly() {
+        let texts = [
+            "-1e400",
+            "-1e300",
+            "-9223372036854775809",
+            "-9223372036854775808",
+            "-9007199254740993",
+            "-9007199254740992.5",
+            "-9007199254740992",
+            "-0.1",
+            "0",
+            "0.1",
+            "0.10000000000000001",
+            "0.3",
+            "1",
+            "9007199254740992",
+            "9007199254740992.5",
+            "9007199254740993",
+            "9007199254740993.5",
+            "9007199254740994",
+            "9223372036854775806.5",
+            "9223372036854775807",
+            "9223372036854775808",
+            "1e300",
+            "1e400",
+        ];
+        let values: Vec<Value> = texts
+            .iter()
+            .filter_map(|text| crate::value::read_number(text).ok())
+            .map(|v| v.to_value())
+            .collect();
+        let mut all: Vec<(u32, Value)> = values.into_iter().map(|value| (0, value)).collect();
+        all.sort();
+        all.dedup();
+        for part in [0, 1, 2] {
+            // Every other, so that what is looked for is not there.
+            let kept: Vec<_> = all.iter().skip(part % 2).step_by(1 + part.min(1)).cloned().collect();
+            let columns: ValueColumns = kept.iter().collect();
+            for (_, value) in &all {
+                let expected =
+                    kept.binary_search_by(|(_, other)| other.as_ref().canonical_order(value.as_ref()));
+                assert_eq!(columns.find(0..kept.len(), value.as_ref()), expected, "{value}");
             }
         }
     }
