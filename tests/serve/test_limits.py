@@ -244,6 +244,7 @@ def test_a_fault_is_told_and_logged(served: Running, client: httpx.Client) -> No
     response = client.post("/top", json={})
     assert response.status_code == 500
     assert "secret" not in response.text
+    wait_until(lambda: served.lines("request"))  # written behind the response
     (line,) = served.lines("request")
     assert "TypeError" in line["trace"]
     assert line["request"] == response.json()["request"]

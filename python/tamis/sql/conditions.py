@@ -22,6 +22,15 @@ from tamis.sql.values import Literal
 DEPTH = 200
 UNKNOWN = "cast(null as boolean)"
 
+# DuckDB has no `is unknown`.
+_TRUTH_TESTS = {
+    "is true": "is true",
+    "is not true": "is not true",
+    "is false": "is false",
+    "is not false": "is not false",
+    "is unknown": "is null",
+    "is not unknown": "is not null",
+}
 _TEXT = {"starts with": "starts_with", "ends with": "ends_with", "contains": "contains"}
 _ORDERINGS = ("<", "<=", ">", ">=")
 _TIMES = ("timestamp", "date", "time")
@@ -68,6 +77,9 @@ class Writer:
                 return "(" + sign.join(map(self.condition, node[word])) + ")"
         if "not" in node:
             return f"(not {self.condition(node['not'])})"
+        for test, spelling in _TRUTH_TESTS.items():
+            if test in node:
+                return f"({self.condition(node[test])} {spelling})"
         if "xpath" in node:
             raise ExpressionError("SQL has no documents for `xpath` to ask about")
         for quantifier in ("any", "all", "none"):
