@@ -191,7 +191,7 @@ impl Graph {
         self.add_batch_until(batch, &AtomicBool::new(false))
     }
 
-    /// [`add_batch`](Graph::add_batch), which fails with [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// [`add_batch`](Graph::add_batch), which fails with [`Error::Cancelled`] and
     /// adds nothing once `stop` is set, unless all is done by then.
     pub fn add_batch_until(&self, batch: Batch, stop: &AtomicBool) -> Result<()> {
         {
