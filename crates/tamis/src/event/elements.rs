@@ -24,8 +24,8 @@ const LIST: &str = "\0";
 pub(crate) trait ElementIndex: Send + Sync + fmt::Debug {
     /// Counts predicates that ask for these expressions; all, or none where one fails.
     fn retain(&self, texts: &[&str]) -> Result<()>;
-    /// Takes one of them back.
-    fn release(&self, text: &str);
+    /// Takes some of them back.
+    fn release(&self, texts: &[&str]);
     /// The expressions at this moment.
     fn snapshot(&self) -> Arc<dyn ElementSnapshot>;
     /// Waits until nothing is left to merge.

@@ -152,7 +152,8 @@ fn filter_subscription(key: XPathKey<'_>) -> Result<FilterSubscription> {
 }
 
 impl Snapshot {
-    /// Stops counting what a subscription that is about to be removed asks of documents and elements.
+    /// Stops counting what a subscription that is about to be removed asks of documents, and of elements once
+    /// no snapshot has it.
     pub(super) fn release_documents(&self, segment: &Segment, slot: Slot) {
         if self.documents.is_empty() && !segment.asks_elements() {
             return;
@@ -160,7 +161,7 @@ impl Snapshot {
         // Of a damaged file, expressions stay in the filter that nobody asks for.
         if let Ok(subscription) = segment.subscription(slot) {
             self.documents.release(&subscription.expression);
-            self.attributes.release_elements(&subscription.expression);
+            segment.depart(subscription.expression);
         }
     }
 

@@ -14,6 +14,7 @@ use super::{Algorithm, Index};
 use crate::error::Result;
 use crate::event::{Attributes, ElementIndex, ElementSnapshot, Event};
 use crate::expression::{Expression, read_inner, resolve};
+use crate::fork::ForkLock;
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
 use crate::truth::Missing;
@@ -23,7 +24,7 @@ use crate::value::TimeZone;
 pub(crate) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) -> Arc<dyn ElementIndex> {
     let attributes = Attributes::of_elements(missing, limits, zone.clone());
     let index = Index::over(attributes, missing, limits.clone(), Algorithm::Auto, Declared::none());
-    Arc::new(Elements { index, uses: Mutex::default() })
+    Arc::new(Elements { index, uses: ForkLock::new("index", HashMap::default()) })
 }
 
 impl Attributes {
@@ -45,12 +46,12 @@ impl Attributes {
 struct Elements {
     index: Index,
     /// How many predicates ask for each expression. Held while the index is changed.
-    uses: Mutex<HashMap<String, u64, ahash::RandomState>>,
+    uses: ForkLock<HashMap<String, u64, ahash::RandomState>>,
 }
 
 impl ElementIndex for Elements {
     fn retain(&self, texts: &[&str]) -> Result<()> {
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut uses = self.uses.lock()?;
         let mut new: HashSet<&str, ahash::RandomState> = HashSet::default();
         let mut subscriptions = Vec::new();
         for &text in texts {
@@ -68,15 +69,17 @@ impl ElementIndex for Elements {
         Ok(())
     }
 
-    fn release(&self, text: &str) {
-        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        match uses.get_mut(text) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => {
-                uses.remove(text);
-                self.index.remove(&Id::from(text));
+    fn release(&self, texts: &[&str]) {
+        // In a forked process that cannot change the index, expressions stay that nobody asks for.
+        let Ok(mut uses) = self.uses.lock() else { return };
+        let mut unused = Vec::new();
+        for &text in texts {
+            match uses.get_mut(text) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => unused.extend(uses.remove(text).map(|_| Id::from(text))),
             }
         }
+        let _ = self.index.remove_many(&unused, false);
     }
 
     fn snapshot(&self) -> Arc<dyn ElementSnapshot> {
@@ -85,6 +88,31 @@ impl ElementIndex for Elements {
 
     fn settle(&self) {
         self.index.settle();
+    }
+}
+
+/// The subscriptions of a segment that were removed, as far as they ask about elements. What they ask is
+/// answered until the segment is dropped: an older snapshot may still match them.
+#[derive(Debug)]
+pub(super) struct Departed {
+    attributes: Arc<Attributes>,
+    expressions: Mutex<Vec<Expression>>,
+}
+
+impl Departed {
+    pub fn new(attributes: &Arc<Attributes>) -> Departed {
+        Departed { attributes: Arc::clone(attributes), expressions: Mutex::default() }
+    }
+
+    pub fn push(&self, expression: Expression) {
+        self.expressions.lock().unwrap_or_else(PoisonError::into_inner).push(expression);
+    }
+}
+
+impl Drop for Departed {
+    fn drop(&mut self) {
+        let expressions = self.expressions.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.attributes.release_elements(expressions.iter());
     }
 }
 
@@ -114,6 +142,26 @@ impl ElementSnapshot for Snapshot {
 mod tests {
     use super::*;
     use crate::parse;
+
+    #[test]
+    fn a_snapshot_keeps_what_is_asked_of_elements() {
+        let index = Index::new(Missing::Unknown, Limits::default());
+        for (id, text) in [(1, "none(items, a = 1)"), (2, "all(items, a = 1)"), (3, "any(items, b = 2)")] {
+            index.add(id.into(), parse(text, index.limits()).unwrap(), None).unwrap();
+        }
+        let found = |snapshot: &Snapshot| {
+            let mut event = Event::default();
+            let json = br#"{"items": [{"a": 1, "b": 3}]}"#;
+            event.decode_json(json, snapshot.attributes(), index.limits()).unwrap();
+            let mut found = Vec::new();
+            snapshot.matches(&event, &mut MatchScratch::default(), |id| found.push(id.to_id())).unwrap();
+            found
+        };
+        let before = index.snapshot();
+        (1..4).for_each(|id| assert!(index.remove(&Id::from(id))));
+        assert_eq!(found(&before), [Id::from(2)]);
+        assert_eq!(found(&index.snapshot()), []);
+    }
 
     #[test]
     fn elements_are_asked_about_themselves_after_merging() {

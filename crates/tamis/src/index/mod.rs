@@ -376,7 +376,7 @@ impl Index {
         let inserted = retained.and_then(|()| {
             let inserted = self.insert_drafts(subscriptions, work, condition);
             if inserted != Ok(true) {
-                expressions().for_each(|expression| current.attributes.release_elements(expression));
+                current.attributes.release_elements(expressions());
             }
             inserted
         });

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use super::AT_ONCE as MERGED_AT_ONCE;
 use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
 use super::draft::{Draft, contains_word};
+use super::elements::Departed;
 use super::first::Tiers;
 use super::records::{Records, RecordsBuilder};
 use super::selection::Remembered;
@@ -176,6 +177,7 @@ pub(super) struct Segment {
     names: Arc<Attributes>,
     /// The terms that its expressions ask about.
     terms: SegmentTerms,
+    departed: Departed,
     missing: Missing,
     /// For every slot the version that removed it, 0 while none did; made for the first removal.
     removed: OnceLock<Box<[AtomicU64]>>,
@@ -248,6 +250,7 @@ impl Segment {
             patterns: OnceLock::from(mentioned.patterns.into_boxed_slice()),
             names: settings.attributes.clone(),
             terms,
+            departed: Departed::new(settings.attributes),
             missing: settings.missing,
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),
@@ -518,6 +521,14 @@ impl Segment {
         self.terms.ask_elements()
     }
 
+    /// Takes note of a subscription that is about to be removed: what it asks about elements is forgotten with the
+    /// segment.
+    pub fn depart(&self, expression: Expression) {
+        if self.asks_elements() {
+            self.departed.push(expression);
+        }
+    }
+
     /// The terms that its live subscriptions ask about.
     pub fn terms(&self) -> Vec<AttributeId> {
         self.terms.live(&self.names)
@@ -578,6 +589,7 @@ impl Segment {
             patterns: OnceLock::new(),
             names: attributes.clone(),
             terms: SegmentTerms::default(),
+            departed: Departed::new(attributes),
             missing,
             removed: OnceLock::new(),
             removals: AtomicUsize::new(0),

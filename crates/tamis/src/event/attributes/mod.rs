@@ -211,20 +211,13 @@ impl Attributes {
         expressions: impl Iterator<Item = &'a Expression>,
         make: MakeIndex,
     ) -> Result<()> {
-        let mut texts: HashMap<&str, Vec<&str>, ahash::RandomState> = HashMap::default();
-        for elements in
-            expressions.flat_map(Expression::predicates).filter_map(|predicate| predicate.as_elements())
-        {
-            texts.entry(elements.list).or_default().push(elements.text);
-        }
+        let texts = asked_of_lists(expressions);
         let mut retained: Vec<(Arc<dyn ElementIndex>, &Vec<&str>)> = Vec::new();
         for (list, texts) in &texts {
             let Settings { missing, limits, time_zone, .. } = &self.settings;
             let index = self.table.make_elements(&(*list).into(), || make(*missing, limits, time_zone));
             if let Err(error) = index.retain(texts) {
-                for (index, texts) in retained {
-                    texts.iter().for_each(|text| index.release(text));
-                }
+                retained.iter().for_each(|(index, texts)| index.release(texts));
                 return Err(error);
             }
             retained.push((index, texts));
@@ -232,12 +225,12 @@ impl Attributes {
         Ok(())
     }
 
-    /// Takes back what an expression asks of elements of lists.
-    pub(crate) fn release_elements(&self, expression: &Expression) {
-        for elements in expression.predicates().filter_map(|predicate| predicate.as_elements()) {
-            let list = self.find(&elements.list.into());
+    /// Takes back what expressions ask of elements of lists.
+    pub(crate) fn release_elements<'a>(&self, expressions: impl Iterator<Item = &'a Expression>) {
+        for (list, texts) in asked_of_lists(expressions) {
+            let list = self.find(&list.into());
             if let Some(index) = list.and_then(|list| self.table.elements_of(list)) {
-                index.release(elements.text);
+                index.release(&texts);
             }
         }
     }
@@ -345,6 +338,19 @@ impl Attributes {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// The texts of what expressions ask of elements, by list.
+fn asked_of_lists<'a>(
+    expressions: impl Iterator<Item = &'a Expression>,
+) -> HashMap<&'a str, Vec<&'a str>, ahash::RandomState> {
+    let mut texts: HashMap<_, Vec<_>, _> = HashMap::default();
+    for elements in
+        expressions.flat_map(Expression::predicates).filter_map(|predicate| predicate.as_elements())
+    {
+        texts.entry(elements.list).or_default().push(elements.text);
+    }
+    texts
 }
 
 #[cfg(test)]
