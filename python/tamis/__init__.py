@@ -17,6 +17,8 @@ An `Index` holds subscriptions: an id with an `Expression`, written as text, put
 them. What goes wrong is a `TamisError`.
 """
 
+from typing import TYPE_CHECKING
+
 from tamis._tamis import (
     Delivery,
     Explanation,
@@ -26,7 +28,6 @@ from tamis._tamis import (
     Subscription,
     __version__,
 )
-from tamis.batches import Collected, Loaded, OnError, Refused, Skipped, Validity
 from tamis.builder import (
     Attribute,
     Operand,
@@ -41,7 +42,6 @@ from tamis.builder import (
     weighted,
     xpath,
 )
-from tamis.checking import Finding
 from tamis.errors import (
     DocumentError,
     EventError,
@@ -58,7 +58,39 @@ from tamis.errors import (
 from tamis.graph import Graph
 from tamis.ranking import Match
 
+if TYPE_CHECKING:
+    from tamis.batches import Collected, Loaded, OnError, Refused, Skipped, Validity
+    from tamis.checking import Finding
+
 open = Index.open
+
+# Loaded when they are first asked for: `dataclasses` and `datetime` would take a third of the time
+# that `import tamis` takes.
+_LATER = {
+    "Collected": "tamis.batches",
+    "Finding": "tamis.checking",
+    "Loaded": "tamis.batches",
+    "OnError": "tamis.batches",
+    "Refused": "tamis.batches",
+    "Skipped": "tamis.batches",
+    "Validity": "tamis.batches",
+}
+
+if not TYPE_CHECKING:  # else every name would be one
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        from importlib import import_module
+
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
 
 __all__ = [
     "Attribute",

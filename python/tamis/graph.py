@@ -18,12 +18,9 @@ node "net1"
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from tamis import _tamis
-from tamis.drawing import draw_dot, draw_svg
 from tamis.errors import GraphError
 
 if TYPE_CHECKING:
@@ -191,6 +188,8 @@ class Graph(_tamis.Graph):
         if event is not None and source is None:
             message = "an event is drawn from a source: give both, or neither"
             raise GraphError(message)
+        from tamis.drawing import draw_dot, draw_svg
+
         drawers = {"svg": draw_svg, "dot": draw_dot}
         if format not in drawers:
             message = f'format is "svg" or "dot", not {format!r}'
@@ -228,6 +227,9 @@ def _edge_rows(edges: Any) -> Iterable[Any]:
 def _read_csv(
     path: str | PathLike[str], wanted: list[str], optional: list[str]
 ) -> Iterator[tuple[Any, ...]]:
+    import csv
+    from pathlib import Path
+
     with Path(path).open(newline="", encoding="utf-8") as file:
         rows = csv.DictReader(file)
         names = list(rows.fieldnames or [])
