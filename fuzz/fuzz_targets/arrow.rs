@@ -18,7 +18,9 @@ use arrow_buffer::Buffer;
 use arrow_data::{ArrayData, ArrayDataBuilder, BufferSpec, layout};
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 use libfuzzer_sys::fuzz_target;
-use tamis::{ArrowEvents, Event, Index, Limits, MatchScratch, Missing, Truth, parse};
+use tamis::event::ArrowEvents;
+use tamis::index::MatchScratch;
+use tamis::{Event, Index, Limits, Missing, Truth, parse};
 
 const EXPRESSIONS: [&str; 14] = [
     "a = 1 or a.a > 2.5 or not a.b.a",

@@ -5,7 +5,8 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tamis::{Event, Index, Limits, MatchScratch, Missing, Truth, parse};
+use tamis::index::MatchScratch;
+use tamis::{Event, Index, Limits, Missing, Truth, parse};
 
 const EXPRESSIONS: [&str; 8] = [
     "a = 1 or a.b > 2.5 or not a.c.d",

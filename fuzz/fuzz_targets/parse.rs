@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tamis::{Expression, Limits, from_json, normalise, parse, to_json};
+use tamis::expression::{from_json, normalise, to_json};
+use tamis::{Expression, Limits, parse};
 
 fn check(expression: &Expression, limits: &Limits) {
     assert_eq!(&parse(&expression.to_string(), limits).unwrap(), expression);

@@ -5,10 +5,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tamis::{
-    ATree, ATreeOptions, Attributes, Compiled, Error, Event, Expression, Limits, Matcher, Missing, Operand, Operator,
-    Predicate, Scan, Scratch, ValueRef,
-};
+use tamis::event::Attributes;
+use tamis::expression::{Operand, Operator, Predicate};
+use tamis::matcher::{ATree, ATreeOptions, Compiled, Matcher, Scan, Scratch};
+use tamis::value::ValueRef;
+use tamis::{Error, Event, Expression, Limits, Missing};
 
 /// Whether a text follows a `like` pattern, by trying every way to cut it.
 fn like(pattern: &str, text: &str) -> bool {

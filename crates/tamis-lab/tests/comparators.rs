@@ -7,10 +7,11 @@ use std::borrow::Cow;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tamis::{
-    Attributes, Event, Expression, Limits, Matcher, Missing, Node, Scan, Scratch, TimeZone, normalise, parse,
-    resolve,
-};
+use tamis::event::Attributes;
+use tamis::expression::{Node, normalise, resolve};
+use tamis::matcher::{Matcher, Scan, Scratch};
+use tamis::value::TimeZone;
+use tamis::{Event, Expression, Limits, Missing, parse};
 use tamis_lab::comparator::{COMPARATORS, Comparator, Input, Work};
 use tamis_lab::workload::{NAMES, by_name};
 

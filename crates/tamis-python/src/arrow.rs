@@ -5,7 +5,10 @@ use arrow_schema::{Schema, SchemaRef};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use tamis::{ArrowEvents, ArrowMatches, ArrowQuestion, Batching, Counts, Evaluation, Limits, OnError};
+use tamis::Limits;
+use tamis::event::{ArrowEvents, OnError};
+use tamis::index::{ArrowMatches, ArrowQuestion, Batching, Counts};
+use tamis::matcher::Evaluation;
 
 use crate::batch::{Ask, Asked};
 use crate::error;

@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
-use tamis::{
-    Counts, Evaluation, Event, EventWeights, IdRef, MatchScratch, OnError, Selection, Snapshot, Timestamp,
-};
+use tamis::event::OnError;
+use tamis::index::{Counts, MatchScratch, Selection, Snapshot};
+use tamis::matcher::Evaluation;
+use tamis::rank::EventWeights;
+use tamis::value::Timestamp;
+use tamis::{Event, IdRef};
 
 use crate::arrow;
 use crate::error;

@@ -6,7 +6,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use tamis::{IdRef, Refused};
+use tamis::IdRef;
+use tamis::index::Refused;
 
 use crate::error;
 use crate::import::Batches;
@@ -15,7 +16,7 @@ use crate::limits::{Limits, or_default};
 
 /// A set of subscriptions that is going to be an index of one segment.
 #[pyclass(module = "tamis", frozen)]
-pub struct Builder(Mutex<Option<tamis::Builder>>);
+pub struct Builder(Mutex<Option<tamis::index::Builder>>);
 
 #[pymethods]
 impl Builder {
@@ -29,7 +30,7 @@ impl Builder {
         limits: Option<&Bound<'_, Limits>>,
     ) -> PyResult<Self> {
         let zone = read_zone(time_zone)?;
-        let builder = tamis::Builder::in_zone(read_missing(missing)?, or_default(limits), zone);
+        let builder = tamis::index::Builder::in_zone(read_missing(missing)?, or_default(limits), zone);
         let builder = builder.with_metadata_columns(&read_columns(metadata_columns)?);
         let builder = builder.map_err(|error| error::raise(py, &error))?;
         Ok(Builder(Mutex::new(Some(builder))))
@@ -64,7 +65,7 @@ impl Builder {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut tamis::Builder) -> tamis::Result<T> + Send,
+        work: impl FnOnce(&mut tamis::index::Builder) -> tamis::Result<T> + Send,
     ) -> PyResult<T> {
         py.detach(|| {
             let mut builder = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,9 @@ use pyo3::types::{
     PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMapping, PyMemoryView, PySet,
     PyString, PyTuple,
 };
-use tamis::{AttributeId, Attributes, Event, Limits, ValueRef};
+use tamis::event::{AttributeId, Attributes};
+use tamis::value::ValueRef;
+use tamis::{Event, Limits};
 
 use crate::error::{self, shorten, type_name};
 use crate::expression::without_lock;

@@ -3,13 +3,14 @@
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tamis::{Seen, Truth};
+use tamis::Truth;
+use tamis::explain::Seen;
 
 use crate::value;
 
 /// The truth of every part of an expression on one event, with the values seen.
 #[pyclass(module = "tamis", frozen)]
-pub struct Explanation(pub tamis::Explanation);
+pub struct Explanation(pub tamis::explain::Explanation);
 
 #[pymethods]
 impl Explanation {

@@ -36,12 +36,12 @@ impl Expression {
         let limits = or_default(limits);
         let parsed = if let Ok(bytes) = json.cast::<PyBytes>() {
             match std::str::from_utf8(bytes.as_bytes()) {
-                Ok(text) => without_lock(py, text.len(), || tamis::from_json(text, &limits)),
+                Ok(text) => without_lock(py, text.len(), || tamis::expression::from_json(text, &limits)),
                 Err(_) => return Err(error::expression(py, "the JSON form is not UTF-8")),
             }
         } else {
             let text = text_of(py, json, "the JSON form of an expression")?;
-            without_lock(py, text.len(), || tamis::from_json(text, &limits))
+            without_lock(py, text.len(), || tamis::expression::from_json(text, &limits))
         };
         parsed.map(Expression).map_err(|error| error::raise(py, &error))
     }
@@ -68,29 +68,35 @@ impl Expression {
             Ok(term) => term.get().0.clone(),
             Err(_) => {
                 let name = text_of(py, attribute, "an attribute's name")?;
-                tamis::Term::attribute(name).map_err(|error| error::raise(py, &error))?
+                tamis::expression::Term::attribute(name).map_err(|error| error::raise(py, &error))?
             }
         };
         if let Some(negated) = ["is unknown", "is not unknown"].iter().position(|known| *known == operator) {
-            return tamis::Predicate::unknown(left, negated == 1, &term::limits())
+            return tamis::expression::Predicate::unknown(left, negated == 1, &term::limits())
                 .map(|predicate| Expression(predicate.into()))
                 .map_err(|error| error::raise(py, &error));
         }
-        let Some((kind, negated)) = tamis::Operator::from_spelling(operator) else {
+        let Some((kind, negated)) = tamis::expression::Operator::from_spelling(operator) else {
             return Err(error::expression(py, &format!("`{operator}` is no operator")));
         };
         if let [right] = &operands[..]
             && let Ok(right) = right.cast::<Term>()
         {
             let right = right.get().0.clone();
-            let comparison = tamis::Comparison::from_spelling(kind.spelling(false));
+            let comparison = tamis::expression::Comparison::from_spelling(kind.spelling(false));
             let Some(comparison) = comparison.filter(|_| weights.is_empty()) else {
                 let message = format!("`{operator}` takes a constant, not a term, and a term has no weight");
                 return Err(error::expression(py, &message));
             };
-            return tamis::Predicate::comparison(left, comparison, negated, right, &term::limits())
-                .map(|predicate| Expression(predicate.into()))
-                .map_err(|error| error::raise(py, &error));
+            return tamis::expression::Predicate::comparison(
+                left,
+                comparison,
+                negated,
+                right,
+                &term::limits(),
+            )
+            .map(|predicate| Expression(predicate.into()))
+            .map_err(|error| error::raise(py, &error));
         }
         let values = operands.iter().map(value::read).collect::<Result<Vec<_>, _>>();
         let mut values = values.map_err(|refusal| match refusal {
@@ -98,19 +104,19 @@ impl Expression {
             Refusal::Python(failure) => failure,
         })?;
         let operand = match (kind, values.len()) {
-            (tamis::Operator::In, _) => tamis::Operand::Set(values),
-            (_, 0) => tamis::Operand::Nothing,
-            (_, 1) => tamis::Operand::One(values.remove(0)),
-            (tamis::Operator::Between, 2) => {
+            (tamis::expression::Operator::In, _) => tamis::expression::Operand::Set(values),
+            (_, 0) => tamis::expression::Operand::Nothing,
+            (_, 1) => tamis::expression::Operand::One(values.remove(0)),
+            (tamis::expression::Operator::Between, 2) => {
                 let high = values.remove(1);
-                tamis::Operand::Range(values.remove(0), high)
+                tamis::expression::Operand::Range(values.remove(0), high)
             }
-            (tamis::Operator::Between, count) => {
+            (tamis::expression::Operator::Between, count) => {
                 return Err(error::expression(py, &format!("`{operator}` takes two values, not {count}")));
             }
-            _ => tamis::Operand::Set(values),
+            _ => tamis::expression::Operand::Set(values),
         };
-        tamis::Predicate::on(&left, kind, negated, operand, &weights, &term::limits())
+        tamis::expression::Predicate::on(&left, kind, negated, operand, &weights, &term::limits())
             .map(|predicate| Expression(predicate.into()))
             .map_err(|error| error::raise(py, &error))
     }
@@ -141,7 +147,7 @@ impl Expression {
         let namespaces = xml::read_namespaces(namespaces)?;
         let namespaces: Vec<(&str, &str)> =
             namespaces.iter().map(|(prefix, name)| (&**prefix, &**name)).collect();
-        tamis::Predicate::xpath(text, &namespaces, weight.as_slice(), &tamis::Limits::default())
+        tamis::expression::Predicate::xpath(text, &namespaces, weight.as_slice(), &tamis::Limits::default())
             .map(|predicate| Expression(predicate.into()))
             .map_err(|error| error::raise(py, &error))
     }
@@ -164,7 +170,7 @@ impl Expression {
 
     /// The JSON form, as text.
     fn to_json(&self) -> String {
-        tamis::to_json(&self.0)
+        tamis::expression::to_json(&self.0)
     }
 
     /// The same question as the condition of a WHERE clause.
@@ -267,7 +273,7 @@ impl Expression {
 
 impl Expression {
     fn tested(&self, py: Python<'_>, truth: tamis::Truth, negated: bool) -> PyResult<Self> {
-        tamis::Expression::is(&self.0, tamis::TruthTest::new(truth, negated))
+        tamis::Expression::is(&self.0, tamis::expression::TruthTest::new(truth, negated))
             .map(Expression)
             .map_err(|error| error::raise(py, &error))
     }

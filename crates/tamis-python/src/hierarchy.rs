@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping, PyString};
-use tamis::{Hierarchy, Value};
+use tamis::event::Hierarchy;
+use tamis::value::Value;
 
 use crate::error::{self, type_name};
 use crate::value::{self, Refusal};

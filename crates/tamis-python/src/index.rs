@@ -10,10 +10,13 @@ use std::time::Duration;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
-use tamis::{
-    Algorithm, Attributes, Evaluation, Event, LintOptions, MatchScratch, Missing, OpenOptions, Selection,
-    Snapshot, TimeZone, Timestamp, Validity,
-};
+use tamis::event::Attributes;
+use tamis::index::{Algorithm, MatchScratch, Selection, Snapshot, Validity};
+use tamis::lint::LintOptions;
+use tamis::matcher::Evaluation;
+use tamis::storage::OpenOptions;
+use tamis::value::{TimeZone, Timestamp};
+use tamis::{Event, Missing};
 
 use crate::batch::{Ask, Asked};
 use crate::check;
@@ -140,7 +143,7 @@ impl Index {
         let validity = Validity { from, until };
         let expression = self.read_expression(py, expression, weights)?;
         let metadata = metadata.map(write_metadata).transpose()?;
-        let subscription = tamis::Subscription { id, expression, metadata, boost, priority, validity };
+        let subscription = tamis::index::Subscription { id, expression, metadata, boost, priority, validity };
         py.detach(|| self.index.add_subscription(subscription)).map_err(|error| error::raise(py, &error))
     }
 
@@ -740,12 +743,12 @@ impl Index {
 
 /// An attribute's name, or a term as it is written.
 fn written_name(name: &str) -> String {
-    if name.starts_with('\u{1}') { tamis::shown(name) } else { name.to_owned() }
+    if name.starts_with('\u{1}') { tamis::expression::shown(name) } else { name.to_owned() }
 }
 
 /// The moment that `now()` is for all of one call: a time, or the clock's where none is given.
 pub(crate) fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) -> PyResult<Timestamp> {
-    let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(tamis::clock()) };
+    let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(tamis::event::clock()) };
     let moment = value::read(now).ok().and_then(|value| attributes.time_zone().moment_of(value.as_ref()));
     let refused = || PyValueError::new_err(format!("now is a time, not {}", error::shown(now)));
     moment.ok_or_else(refused)

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use tamis::Work;
+use tamis::index::Work;
 
 /// How often long work looks whether it was interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -6,7 +6,8 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tamis::{OnError, Work};
+use tamis::event::OnError;
+use tamis::index::Work;
 
 use crate::error;
 use crate::id;
@@ -18,8 +19,8 @@ use crate::subscription::{read_id, read_written};
 
 /// Subscriptions that are to be added, with the positions they were given at.
 enum Taken {
-    Written(Vec<tamis::WrittenSubscription>),
-    Read(Vec<tamis::Subscription>),
+    Written(Vec<tamis::index::WrittenSubscription>),
+    Read(Vec<tamis::index::Subscription>),
 }
 
 /// The items of one call on their way into an index.
@@ -48,7 +49,7 @@ impl<'py> Loading<'py> {
         Ok(())
     }
 
-    fn written(&mut self, position: usize, item: tamis::WrittenSubscription) {
+    fn written(&mut self, position: usize, item: tamis::index::WrittenSubscription) {
         self.positions.push(position);
         match &mut self.taken {
             Taken::Written(written) => written.push(item),

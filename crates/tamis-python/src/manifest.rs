@@ -6,7 +6,7 @@ use jiter::JsonValue;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use tamis::{Manifest, ManifestKind};
+use tamis::storage::{Manifest, ManifestKind};
 
 use crate::error;
 

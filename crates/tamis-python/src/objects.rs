@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyType};
-use tamis::{Address, Date, Duration, LiteralKind, LocalTime, Value, ValueRef, read_number};
+use tamis::value::{Address, Date, Duration, LiteralKind, LocalTime, Value, ValueRef, read_number};
 
 use crate::value::Refusal;
 
@@ -113,7 +113,7 @@ fn read_datetime(time: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     }
     let (seconds, nanoseconds) = delta(&offset)?;
     let (at, of_second) = local.parts();
-    let moment = tamis::Timestamp::new(at - seconds, i64::from(of_second) - nanoseconds);
+    let moment = tamis::value::Timestamp::new(at - seconds, i64::from(of_second) - nanoseconds);
     match moment {
         Some(moment) => Ok(Object::Value(Value::Timestamp(moment))),
         None => refused("the time lies outside the years 1 to 9999"),
@@ -143,8 +143,8 @@ fn read_decimal(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     let text = object.str()?;
     let text = text.to_string_lossy();
     match &*text {
-        "Infinity" => return Ok(Object::Value(Value::Float(tamis::Float::INFINITY))),
-        "-Infinity" => return Ok(Object::Value(Value::Float(tamis::Float::NEGATIVE_INFINITY))),
+        "Infinity" => return Ok(Object::Value(Value::Float(tamis::value::Float::INFINITY))),
+        "-Infinity" => return Ok(Object::Value(Value::Float(tamis::value::Float::NEGATIVE_INFINITY))),
         _ if text.contains("NaN") => return Ok(Object::Null),
         _ => {}
     }

@@ -3,7 +3,11 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyMapping, PyString};
-use tamis::{Attributes, EventWeights, IdRef, Value, Weight};
+use tamis::IdRef;
+use tamis::event::Attributes;
+use tamis::expression::Weight;
+use tamis::rank::EventWeights;
+use tamis::value::Value;
 
 use crate::error::{self, shorten, type_name};
 use crate::id;

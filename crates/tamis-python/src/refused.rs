@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyOSError, PyTypeError, PyUnicodeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tamis::OnError;
+use tamis::event::OnError;
 
 use crate::error;
 
@@ -64,7 +64,7 @@ impl<'py> Refusals<'py> {
     }
 
     /// Takes note of events of Arrow data, which the engine passed over.
-    pub fn take(&mut self, py: Python<'py>, refused: &tamis::RefusedEvents) -> PyResult<()> {
+    pub fn take(&mut self, py: Python<'py>, refused: &tamis::event::RefusedEvents) -> PyResult<()> {
         for (row, error) in &refused.errors {
             self.note(py, *row as usize, None, Part::Event, error::raise(py, error))?;
         }

@@ -14,7 +14,7 @@ use crate::rank;
 use crate::value;
 
 impl Index {
-    pub(crate) fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<tamis::Subscription> {
+    pub(crate) fn find(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<tamis::index::Subscription> {
         let found = id::try_read(id).map_or(Ok(None), |id| self.index.snapshot().get(&id));
         found.map_err(|error| error::raise(py, &error))?.ok_or_else(|| error::unknown_id(py, id))
     }
@@ -24,7 +24,7 @@ impl Index {
         py: Python<'_>,
         position: usize,
         item: &Bound<'_, PyAny>,
-    ) -> PyResult<tamis::Subscription> {
+    ) -> PyResult<tamis::index::Subscription> {
         if let Ok(arguments) = item.cast::<PyDict>() {
             return self.read_arguments(py, position, arguments);
         }
@@ -45,7 +45,10 @@ impl Index {
             let expression = expression::read(py, expression, self.index.limits())?;
             let metadata = metadata.filter(|metadata| !metadata.is_none());
             let metadata = metadata.map(write_metadata).transpose()?;
-            Ok(tamis::Subscription { metadata, ..tamis::Subscription::new(id::read(id)?, expression) })
+            Ok(tamis::index::Subscription {
+                metadata,
+                ..tamis::index::Subscription::new(id::read(id)?, expression)
+            })
         };
         read().map_err(|failure: PyErr| items::at_id(py, failure, position, id))
     }
@@ -55,8 +58,8 @@ impl Index {
         &self,
         py: Python<'_>,
         position: usize,
-        written: &tamis::WrittenSubscription,
-    ) -> PyResult<tamis::Subscription> {
+        written: &tamis::index::WrittenSubscription,
+    ) -> PyResult<tamis::index::Subscription> {
         match tamis::parse(&written.text, self.index.limits()) {
             Ok(expression) => Ok(written.with(expression)),
             Err(error) => {
@@ -72,7 +75,7 @@ impl Index {
         py: Python<'_>,
         position: usize,
         arguments: &Bound<'_, PyDict>,
-    ) -> PyResult<tamis::Subscription> {
+    ) -> PyResult<tamis::index::Subscription> {
         let wrong = |message: &str| error::at_item(py, error::subscription(py, message), position, "item");
         for name in arguments.keys() {
             if !ARGUMENTS.iter().any(|known| name.eq(known).unwrap_or(false)) {
@@ -101,23 +104,28 @@ impl Index {
         id: tamis::Id,
         text: String,
         arguments: &Bound<'_, PyDict>,
-    ) -> PyResult<tamis::WrittenSubscription> {
+    ) -> PyResult<tamis::index::WrittenSubscription> {
         let moment = |name: &'static str| match given(arguments, name)? {
             Some(time) => self.read_moment(name, &time).map(Some),
             None => Ok(None),
         };
-        let validity = tamis::Validity { from: moment("active_from")?, until: moment("active_until")? };
-        Ok(tamis::WrittenSubscription {
+        let validity =
+            tamis::index::Validity { from: moment("active_from")?, until: moment("active_until")? };
+        Ok(tamis::index::WrittenSubscription {
             metadata: given(arguments, "metadata")?.as_ref().map(write_metadata).transpose()?,
             boost: given(arguments, "boost")?.map_or(Ok(1.0), |boost| read_boost(&boost))?,
             priority: given(arguments, "priority")?.map_or(Ok(0), |priority| read_priority(&priority))?,
             validity,
-            ..tamis::WrittenSubscription::new(id, text)
+            ..tamis::index::WrittenSubscription::new(id, text)
         })
     }
 
     /// The moment that an argument of this name says.
-    pub(crate) fn read_moment(&self, name: &str, time: &Bound<'_, PyAny>) -> PyResult<tamis::Timestamp> {
+    pub(crate) fn read_moment(
+        &self,
+        name: &str,
+        time: &Bound<'_, PyAny>,
+    ) -> PyResult<tamis::value::Timestamp> {
         let zone = self.index.time_zone();
         let moment = value::read(time).ok().and_then(|value| zone.moment_of(value.as_ref()));
         moment.ok_or_else(|| {
@@ -147,7 +155,10 @@ fn given<'py>(arguments: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<Bou
 }
 
 /// An item whose expression is a text, which the engine can read; `None` for another one.
-pub fn read_written(index: &Index, item: &Bound<'_, PyAny>) -> PyResult<Option<tamis::WrittenSubscription>> {
+pub fn read_written(
+    index: &Index,
+    item: &Bound<'_, PyAny>,
+) -> PyResult<Option<tamis::index::WrittenSubscription>> {
     let text = |text: &Bound<'_, PyAny>| {
         let text = text.cast::<PyString>().ok()?;
         text.to_str().ok().map(str::to_owned)
@@ -174,7 +185,10 @@ pub fn read_written(index: &Index, item: &Bound<'_, PyAny>) -> PyResult<Option<t
     let metadata = if parts.len() == 3 { Some(parts.get_item(2)?) } else { None };
     let metadata =
         metadata.filter(|metadata| !metadata.is_none()).as_ref().map(write_metadata).transpose()?;
-    Ok(Some(tamis::WrittenSubscription { metadata, ..tamis::WrittenSubscription::new(id, text) }))
+    Ok(Some(tamis::index::WrittenSubscription {
+        metadata,
+        ..tamis::index::WrittenSubscription::new(id, text)
+    }))
 }
 
 /// What stands in the place of an item's id, whatever it is; None where there is nothing.
@@ -218,13 +232,16 @@ pub fn write_metadata(metadata: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
 }
 
 /// A moment as a `datetime` in UTC.
-pub fn write_moment(py: Python<'_>, moment: Option<tamis::Timestamp>) -> PyResult<Option<Bound<'_, PyAny>>> {
-    moment.map(|moment| value::write(py, &tamis::Value::Timestamp(moment))).transpose()
+pub fn write_moment(
+    py: Python<'_>,
+    moment: Option<tamis::value::Timestamp>,
+) -> PyResult<Option<Bound<'_, PyAny>>> {
+    moment.map(|moment| value::write(py, &tamis::value::Value::Timestamp(moment))).transpose()
 }
 
 /// An id with an expression and what else belongs to it.
 #[pyclass(module = "tamis", frozen)]
-pub struct Subscription(pub tamis::Subscription);
+pub struct Subscription(pub tamis::index::Subscription);
 
 #[pymethods]
 impl Subscription {

@@ -9,7 +9,7 @@ use crate::value::{self, Refusal};
 /// An attribute, a constant, or a function of terms.
 #[pyclass(module = "tamis._tamis", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Term(pub tamis::Term);
+pub struct Term(pub tamis::expression::Term);
 
 /// A builder's limits are those of the index it ends up in.
 pub fn limits() -> tamis::Limits {
@@ -22,13 +22,13 @@ impl Term {
     #[staticmethod]
     fn attribute(py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Self> {
         let name = text_of(py, name, "an attribute's name")?;
-        tamis::Term::attribute(name).map(Term).map_err(|error| error::raise(py, &error))
+        tamis::expression::Term::attribute(name).map(Term).map_err(|error| error::raise(py, &error))
     }
 
     /// The element of a list, inside `any`, `all` and `none`.
     #[staticmethod]
     fn element() -> Self {
-        Term(tamis::Term::element())
+        Term(tamis::expression::Term::element())
     }
 
     /// A function, named as in text, of terms and values; `type` is that of `cast`.
@@ -41,7 +41,7 @@ impl Term {
         r#type: Option<&str>,
     ) -> PyResult<Self> {
         let arguments = arguments.iter().map(|argument| read(py, argument)).collect::<PyResult<Vec<_>>>()?;
-        tamis::Term::named(function, r#type, arguments, &limits())
+        tamis::expression::Term::named(function, r#type, arguments, &limits())
             .map(Term)
             .map_err(|error| error::raise(py, &error))
     }
@@ -49,7 +49,7 @@ impl Term {
     /// A text in lower case, character by character.
     #[staticmethod]
     fn lower(text: &str) -> String {
-        tamis::lower(text)
+        tamis::expression::lower(text)
     }
 
     fn __str__(&self) -> String {
@@ -62,11 +62,11 @@ impl Term {
 }
 
 /// The term in a Python object: a `Term`, or a value.
-pub fn read(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<tamis::Term> {
+pub fn read(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<tamis::expression::Term> {
     if let Ok(term) = object.cast::<Term>() {
         return Ok(term.get().0.clone());
     }
-    value::read(object).map(tamis::Term::Constant).map_err(|refusal| match refusal {
+    value::read(object).map(tamis::expression::Term::Constant).map_err(|refusal| match refusal {
         Refusal::Reason(reason) => error::expression(py, &reason),
         Refusal::Python(failure) => failure,
     })
@@ -80,13 +80,13 @@ pub fn elements(
     inner: &Expression,
     weight: Option<f64>,
 ) -> PyResult<Expression> {
-    let Some(quantifier) = tamis::Quantifier::from_name(quantifier) else {
+    let Some(quantifier) = tamis::expression::Quantifier::from_name(quantifier) else {
         return Err(error::expression(py, &format!("`{quantifier}` is not `any`, `all` or `none`")));
     };
-    let tamis::Term::Attribute(name) = &list.0 else {
+    let tamis::expression::Term::Attribute(name) = &list.0 else {
         return Err(error::expression(py, "elements are those of an attribute"));
     };
-    tamis::Predicate::elements(quantifier, name, &inner.0, weight.as_slice(), &limits())
+    tamis::expression::Predicate::elements(quantifier, name, &inner.0, weight.as_slice(), &limits())
         .map(|predicate| Expression(predicate.into()))
         .map_err(|error| error::raise(py, &error))
 }

@@ -4,7 +4,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
-use tamis::{LocalTime, Value, ValueRef};
+use tamis::value::{LocalTime, Value, ValueRef};
 
 use crate::error::{self, shorten, type_name};
 use crate::objects::{self, Object};
@@ -87,7 +87,7 @@ pub fn write<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>>
         },
         Value::Local(local) => write_time(py, *local, false, value),
         Value::Date(date) => {
-            let tamis::Civil { year, month, day } = date.civil();
+            let tamis::value::Civil { year, month, day } = date.civil();
             py.import("datetime")?.getattr("date")?.call1((year, month, day))
         }
         Value::Duration(span) => {
@@ -116,7 +116,7 @@ fn write_time<'py>(
     }
     let module = py.import("datetime")?;
     let zone = if aware { Some(module.getattr("timezone")?.getattr("utc")?) } else { None };
-    let tamis::Civil { year, month, day } = local.date().civil();
+    let tamis::value::Civil { year, month, day } = local.date().civil();
     let (hour, minute, second) = local.clock();
     module.getattr("datetime")?.call1((year, month, day, hour, minute, second, nanoseconds / 1000, zone))
 }

@@ -2,7 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyMapping, PyString};
-use tamis::{AttributeId, Error, Event, Limits, ValueRef};
+use tamis::event::AttributeId;
+use tamis::value::ValueRef;
+use tamis::{Error, Event, Limits};
 
 use crate::error;
 use crate::event::{is_list, is_scalar};

@@ -4,7 +4,10 @@ use std::hint::black_box;
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use tamis::{Attributes, Event, Limits, Matcher, Missing, Scan, Scratch, normalise, parse};
+use tamis::event::Attributes;
+use tamis::expression::normalise;
+use tamis::matcher::{Matcher, Scan, Scratch};
+use tamis::{Event, Limits, Missing, parse};
 
 const SHAPE: &str =
     "age between 18 and 25 and state in ('CA','NY') and not (gender = 'F' or source like 'espn%')";

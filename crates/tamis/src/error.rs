@@ -8,7 +8,10 @@ use std::fmt;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, where, and what would be right.
+///
+/// [`source`](std::error::Error::source) gives the error of the item or filter behind it, if there is one.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Error {
     /// Text that is no expression.
     Syntax(Box<SyntaxError>),
@@ -77,6 +80,7 @@ pub enum Error {
 
 /// Where text stops being an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SyntaxError {
     /// Line, from 1.
     pub line: usize,
@@ -133,7 +137,16 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Filter { cause, .. } | Error::Item { cause, .. } => Some(&**cause),
+            _ => None,
+        }
+    }
+}
+
+impl std::error::Error for SyntaxError {}
 
 impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -211,6 +224,14 @@ mod tests {
         let error = locate(text, start..start + 6);
         assert_eq!((error.line, error.column), (2, 11));
         assert_eq!(error.excerpt, ["and ünder betwen 3", "          ^^^^^^"]);
+    }
+
+    #[test]
+    fn the_error_of_an_item_is_its_source() {
+        let cause = Box::new(Error::Cancelled);
+        let error = Error::Item { position: 3, name: "'a'".into(), cause };
+        let source = std::error::Error::source(&error).unwrap();
+        assert_eq!(source.downcast_ref::<Error>(), Some(&Error::Cancelled));
     }
 
     #[test]

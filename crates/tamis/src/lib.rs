@@ -35,58 +35,40 @@ extern crate self as tamis;
 mod column;
 mod deadline;
 mod error;
-mod event;
-mod explain;
-mod expression;
+pub mod event;
+pub mod explain;
+pub mod expression;
 mod folder;
 mod fork;
 pub mod graph;
 mod id;
 mod ids;
-mod index;
+pub mod index;
 mod limits;
-mod lint;
+pub mod lint;
 mod literals;
-mod matcher;
+pub mod matcher;
 mod predicate;
 mod probing;
-mod rank;
+pub mod rank;
 mod sections;
 mod strings;
 mod texts;
 mod truth;
-mod value;
+pub mod value;
 pub mod xml;
+
+/// How are saved folders read, and what do their manifests say?
+pub mod storage {
+    pub use crate::folder::manifest::{Manifest, ManifestKind};
+    pub use crate::sections::OpenOptions;
+}
 
 pub use deadline::Deadline;
 pub use error::{Error, Result, SyntaxError};
-pub use event::{
-    ArrowEvents, AttributeId, Attributes, Event, Hierarchy, Mention, OnError, Pin, Presence, RefusedEvents,
-    Values, clock,
-};
-pub use explain::{Explanation, Seen, Step, explain};
-pub use expression::{
-    Comparison, Connective, Elements, Expression, Function, Literal, Node, NormalForm, NormalNode, Operand,
-    Operator, Pattern, Predicate, Quantifier, Reading, Term, Test, TruthTest, Type, Weight, XPathKey,
-    from_json, lower, normalise, parse, resolve, shown, to_json,
-};
-pub use folder::manifest::{Manifest, ManifestKind};
+pub use event::Event;
+pub use expression::{Expression, parse};
 pub use id::{Id, IdRef};
-pub use index::{
-    Algorithm, ArrowMatches, ArrowQuestion, Batching, Builder, Condition, Counts, Index, MatchScratch,
-    Refused, Selection, Snapshot, Stats, Subscription, TableRow, Validity, Work, WrittenSubscription,
-};
+pub use index::Index;
 pub use limits::Limits;
-pub use lint::{Finding, FindingKind, LintOptions, Sample, check};
-pub use matcher::{
-    ATree, ATreeOptions, ATreeStats, Cnf, Compiled, Counters, Cursor, Dewey, Evaluation, Interval,
-    IntervalOptions, KIndex, KIndexOptions, Matcher, Pruning, Scan, Scratch, Shape, Slot,
-};
-pub use predicate::Check;
-pub use rank::{EventWeights, ScoreScratch, Scores};
-pub use sections::OpenOptions;
 pub use truth::{Missing, Truth};
-pub use value::{
-    Address, Civil, Date, Decimal, Duration, Family, Float, LITERAL_WORDS, LiteralKind, LocalTime, Network,
-    TimeZone, Timestamp, Value, ValueRef, Written, read_interval, read_number, read_version,
-};

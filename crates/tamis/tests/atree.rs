@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tamis::{
-    ATree, ATreeOptions, Attributes, Event, Expression, Limits, Matcher, Missing, Scan, Scratch, Slot,
-    TimeZone, normalise, parse,
-};
+use tamis::event::Attributes;
+use tamis::expression::normalise;
+use tamis::matcher::{ATree, ATreeOptions, Matcher, Scan, Scratch, Slot};
+use tamis::value::TimeZone;
+use tamis::{Event, Expression, Limits, Missing, parse};
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
 

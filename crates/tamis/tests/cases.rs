@@ -3,11 +3,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use tamis::{
-    ATree, ATreeOptions, Algorithm, Attributes, Cnf, Compiled, Dewey, Error, Event, Id, Index, Interval,
-    IntervalOptions, KIndex, KIndexOptions, Limits, MatchScratch, Matcher, Missing, Scan, Scratch, TimeZone,
-    Timestamp, Truth, Value, explain, from_json, parse, to_json,
+use tamis::event::Attributes;
+use tamis::explain::explain;
+use tamis::expression::{from_json, to_json};
+use tamis::index::{Algorithm, MatchScratch};
+use tamis::matcher::{
+    ATree, ATreeOptions, Cnf, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher,
+    Scan, Scratch,
 };
+use tamis::value::{TimeZone, Timestamp, Value};
+use tamis::{Error, Event, Id, Index, Limits, Missing, Truth, parse};
 
 fn testdata(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder)
@@ -294,7 +299,7 @@ fn literal(text: &str) -> Option<Value> {
     }
     let expression = parse(&format!("x = {text}"), &Limits::default()).unwrap();
     match expression.predicates().next().unwrap().test() {
-        tamis::Test::Equal(value) => Some(value.clone()),
+        tamis::expression::Test::Equal(value) => Some(value.clone()),
         other => panic!("{other:?}"),
     }
 }

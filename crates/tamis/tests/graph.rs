@@ -9,11 +9,11 @@ use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
 use proptest::sample::select;
 use proptest::strategy::Strategy as Generator;
+use tamis::explain::explain;
 use tamis::graph::{Batch, Change, Counts, Delivery, Graph, GraphSnapshot, Ranking, Strategy, Working};
-use tamis::{
-    Event, EventWeights, Expression, Id, IdRef, Limits, Missing, OpenOptions, ScoreScratch, Scores, Truth,
-    explain, parse,
-};
+use tamis::rank::{EventWeights, ScoreScratch, Scores};
+use tamis::storage::OpenOptions;
+use tamis::{Event, Expression, Id, IdRef, Limits, Missing, Truth, parse};
 
 /// The definition: what was added and not removed, and a fixed point over it.
 #[derive(Debug, Default, Clone)]

@@ -1,6 +1,8 @@
 //! Input made to exhaust time or memory is answered in linear work, or refused with both numbers.
 
-use tamis::{Algorithm, Error, Index, Limits, Missing, OpenOptions, Subscription, parse};
+use tamis::index::{Algorithm, Subscription};
+use tamis::storage::OpenOptions;
+use tamis::{Error, Index, Limits, Missing, parse};
 
 fn index(limits: Limits) -> Index {
     Index::new(Missing::Unknown, limits)
@@ -113,16 +115,16 @@ fn json_list(attribute: &str, values: impl Iterator<Item = String>) -> Vec<u8> {
 fn a_list_costs_as_much_as_its_distinct_values_and_what_they_match() {
     let texts: Vec<String> = (0..1000).map(|number| format!("price < {number}")).collect();
     let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
-    let attributes = tamis::Attributes::default();
-    let compiled = tamis::Compiled::new(&expressions, &attributes, Missing::Unknown, &[]);
+    let attributes = tamis::event::Attributes::default();
+    let compiled = tamis::matcher::Compiled::new(&expressions, &attributes, Missing::Unknown, &[]);
     let repeated = json_list("price", std::iter::repeat_n("0".to_owned(), 100_000));
     let distinct = json_list("price", (0..100_000).map(|number| (number - 100_000).to_string()));
     let spread = json_list("price", (0..100_000).map(|number| (number % 999).to_string()));
-    let (mut scratch, mut event) = (tamis::Scratch::default(), tamis::Event::default());
+    let (mut scratch, mut event) = (tamis::matcher::Scratch::default(), tamis::Event::default());
     for json in [repeated, distinct, spread] {
         let mut found = Vec::new();
         event.decode_json(&json, &attributes, &Limits::default()).unwrap();
-        tamis::Matcher::matches(&compiled, &event, &mut scratch, &mut found);
+        tamis::matcher::Matcher::matches(&compiled, &event, &mut scratch, &mut found);
         assert!(found.len() >= 999);
         // Every range is looked at once, however many values lie in it.
         let counters = scratch.take_counters();
@@ -193,11 +195,11 @@ fn names_are_bounded() {
     index.add(1.into(), quoted(&".".repeat(99)).unwrap(), None).unwrap();
     assert_eq!(limit(index.set_hierarchy(&"n".repeat(2000), None)).0, "name");
     // A built expression is checked by the index.
-    let long = tamis::Predicate::new(
+    let long = tamis::expression::Predicate::new(
         "n".repeat(5000),
-        tamis::Operator::Exists,
+        tamis::expression::Operator::Exists,
         false,
-        tamis::Operand::Nothing,
+        tamis::expression::Operand::Nothing,
         &[],
         &Limits::none(),
     );
@@ -254,9 +256,10 @@ fn readers_stay_right_while_names_come_and_go() {
 #[test]
 fn hierarchies_are_linear_in_a_list() {
     let index = index(Limits::default());
-    let pairs = (0..50_000i64).map(|city| (tamis::Value::Integer(city), tamis::Value::from("US")));
+    let pairs =
+        (0..50_000i64).map(|city| (tamis::value::Value::Integer(city), tamis::value::Value::from("US")));
     let pairs = pairs.chain([("LA".into(), "CA".into()), ("CA".into(), "US".into())]);
-    index.set_hierarchy("geo", Some(tamis::Hierarchy::tree(pairs).unwrap())).unwrap();
+    index.set_hierarchy("geo", Some(tamis::event::Hierarchy::tree(pairs).unwrap())).unwrap();
     add(&index, 1, "geo = 'US'").unwrap();
     add(&index, 2, "geo = 'CA'").unwrap();
     add(&index, 3, "geo = 49999").unwrap();
@@ -267,8 +270,9 @@ fn hierarchies_are_linear_in_a_list() {
     // What hierarchies add is bounded as what an event has.
     let limits = Limits { event_values: 3, ..Limits::default() };
     let small = Index::new(Missing::Unknown, limits);
-    let chain = (0..9i64).map(|level| (tamis::Value::Integer(level), tamis::Value::Integer(level + 1)));
-    small.set_hierarchy("a", Some(tamis::Hierarchy::tree(chain).unwrap())).unwrap();
+    let chain =
+        (0..9i64).map(|level| (tamis::value::Value::Integer(level), tamis::value::Value::Integer(level + 1)));
+    small.set_hierarchy("a", Some(tamis::event::Hierarchy::tree(chain).unwrap())).unwrap();
     add(&small, 1, "a = 5").unwrap();
     assert_eq!(limit(small.match_json(br#"{"a": 0}"#)).0, "event_values");
     assert_eq!(small.match_json(br#"{"a": 9}"#).unwrap(), []);

@@ -7,10 +7,9 @@ use std::sync::atomic::AtomicBool;
 use common::decode;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tamis::{
-    Event, Expression, Finding, FindingKind, Id, Index, Limits, LintOptions, MatchScratch, Missing, Sample,
-    check, parse,
-};
+use tamis::index::MatchScratch;
+use tamis::lint::{Finding, FindingKind, LintOptions, Sample, check};
+use tamis::{Event, Expression, Id, Index, Limits, Missing, parse};
 
 fn index<'a>(expressions: impl IntoIterator<Item = &'a Expression>, missing: Missing) -> Index {
     let index = Index::new(missing, Limits::default());

@@ -3,11 +3,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tamis::{
-    ATree, ATreeOptions, Attributes, Cnf, Compiled, Counters, Dewey, Evaluation, Event, Expression, Interval,
-    IntervalOptions, KIndex, KIndexOptions, Limits, Matcher, Missing, Operand, Operator, Predicate, Scan,
-    Scratch, Slot, parse,
+use tamis::event::Attributes;
+use tamis::expression::{Operand, Operator, Predicate};
+use tamis::matcher::{
+    ATree, ATreeOptions, Cnf, Compiled, Counters, Dewey, Evaluation, Interval, IntervalOptions, KIndex,
+    KIndexOptions, Matcher, Scan, Scratch, Slot,
 };
+use tamis::{Event, Expression, Limits, Missing, parse};
 
 fn mentioned(expressions: &[Expression]) -> Attributes {
     let attributes = Attributes::default();

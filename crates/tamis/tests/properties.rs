@@ -5,11 +5,15 @@ mod common;
 use common::decode;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tamis::{
-    ATree, ATreeOptions, Attributes, Check, Cnf, Compiled, Evaluation, Event, Expression, Id, Index, KIndex,
-    KIndexOptions, Limits, Matcher, Missing, NormalForm, NormalNode, Scan, Scratch, TimeZone, Truth, explain,
-    from_json, normalise, parse, resolve, to_json,
+use tamis::event::Attributes;
+use tamis::explain::explain;
+use tamis::expression::{NormalForm, NormalNode, from_json, normalise, resolve, to_json};
+use tamis::matcher::Check;
+use tamis::matcher::{
+    ATree, ATreeOptions, Cnf, Compiled, Evaluation, KIndex, KIndexOptions, Matcher, Scan, Scratch,
 };
+use tamis::value::TimeZone;
+use tamis::{Event, Expression, Id, Index, Limits, Missing, Truth, parse};
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
 
@@ -284,7 +288,7 @@ proptest! {
 
 /// The expression with the operands of every `and`, `or`, `xor` and `xnor` in another order.
 fn shuffle(expression: &Expression, mut seed: u64) -> Expression {
-    use tamis::Node;
+    use tamis::expression::Node;
     let mut stack: Vec<Expression> = Vec::new();
     for node in expression.nodes() {
         let first = stack.len() - node.operands();

@@ -5,11 +5,15 @@ mod common;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tamis::{
-    Algorithm, Attributes, Check, Error, Event, EventWeights, Expression, Id, Index, Limits, Literal,
-    MatchScratch, Missing, NormalNode, OpenOptions, Presence, Pruning, Subscription, Test, Truth, Value,
-    normalise, parse,
-};
+use tamis::event::{Attributes, Presence};
+use tamis::expression::{Literal, NormalNode, Test, normalise};
+use tamis::index::{Algorithm, MatchScratch, Subscription};
+use tamis::matcher::Check;
+use tamis::matcher::Pruning;
+use tamis::rank::EventWeights;
+use tamis::storage::OpenOptions;
+use tamis::value::Value;
+use tamis::{Error, Event, Expression, Id, Index, Limits, Missing, Truth, parse};
 
 const ALGORITHMS: [Algorithm; 8] = [
     Algorithm::Auto,

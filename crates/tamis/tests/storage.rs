@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tamis::{
-    Algorithm, Error, Expression, Id, Index, Limits, Manifest, ManifestKind, Missing, OpenOptions,
-    Subscription, parse,
-};
+use tamis::index::{Algorithm, Subscription};
+use tamis::storage::{Manifest, ManifestKind, OpenOptions};
+use tamis::{Error, Expression, Id, Index, Limits, Missing, parse};
 
 /// A folder of its own, removed with what is in it.
 struct Folder(PathBuf);

@@ -1,9 +1,10 @@
 //! Terms through an index: computed, shared, counted, dropped, saved.
 
-use tamis::{
-    Algorithm, Event, EventWeights, Id, Index, Limits, MatchScratch, Missing, OpenOptions, from_json, parse,
-    to_json,
-};
+use tamis::expression::{from_json, to_json};
+use tamis::index::{Algorithm, MatchScratch};
+use tamis::rank::EventWeights;
+use tamis::storage::OpenOptions;
+use tamis::{Event, Id, Index, Limits, Missing, parse};
 
 fn index(texts: &[&str]) -> Index {
     let index = Index::new(Missing::Unknown, Limits::default());
@@ -94,7 +95,7 @@ fn truth_tests_stay_as_large_as_they_are() {
     }
     let expression = parse(&text, &Limits::default()).unwrap();
     assert!(expression.to_string().len() <= text.len());
-    assert!(tamis::normalise(&expression).nodes().len() <= 20 * expression.nodes().len());
+    assert!(tamis::expression::normalise(&expression).nodes().len() <= 20 * expression.nodes().len());
     assert_eq!(parse(&expression.to_string(), &Limits::default()).unwrap(), expression);
     assert!(parse("xpath('//a') is unknown", &Limits::default()).is_err());
     assert!(from_json(r#"{"is true": {"or": [{"xpath": "//a"}, true]}}"#, &Limits::default()).is_err());
@@ -303,7 +304,9 @@ fn elements_are_asked_one_by_one() {
 
 /// The truth of expressions on an event, at 2026-01-02 05:00 UTC, in Berlin, by every algorithm.
 fn truth(text: &str, json: &str) -> Vec<&'static str> {
-    use tamis::{Event, MatchScratch, TimeZone, Timestamp, ValueRef};
+    use tamis::Event;
+    use tamis::index::MatchScratch;
+    use tamis::value::{TimeZone, Timestamp, ValueRef};
     let limits = Limits::default();
     let expression = parse(text, &limits).unwrap_or_else(|error| panic!("{text}: {error}"));
     let printed = expression.to_string();
@@ -442,7 +445,8 @@ fn values_are_bounded() {
 #[test]
 fn values_are_read_from_arrow() {
     use std::sync::Arc;
-    use tamis::{ArrowEvents, Event};
+    use tamis::Event;
+    use tamis::event::ArrowEvents;
 
     use arrow_array::builder::{Int32Builder, ListBuilder};
     use arrow_array::{ArrayRef, BinaryArray, RecordBatch, StringArray, StructArray};

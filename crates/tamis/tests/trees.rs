@@ -5,10 +5,10 @@ mod common;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tamis::{
-    Attributes, Dewey, Event, Expression, Interval, IntervalOptions, Limits, Matcher, Missing, Scan, Scratch,
-    TimeZone, parse,
-};
+use tamis::event::Attributes;
+use tamis::matcher::{Dewey, Interval, IntervalOptions, Matcher, Scan, Scratch};
+use tamis::value::TimeZone;
+use tamis::{Event, Expression, Limits, Missing, parse};
 
 /// Expressions over so few conjunctions that they have much in common.
 fn crowded() -> impl Strategy<Value = Expression> {

@@ -13,7 +13,9 @@ use std::ops::Range;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use tamis::{Evaluation, Event, Index, Limits, MatchScratch, WrittenSubscription};
+use tamis::index::{MatchScratch, WrittenSubscription};
+use tamis::matcher::Evaluation;
+use tamis::{Event, Index, Limits};
 use tamis_lab::reference::{Access, Compact, Corpus, Counting, Probabilities, Reference, ReferenceScratch};
 use tamis_lab::workload::{Conjunctive, NAMES, Pair, Workload, by_name, count_matches};
 

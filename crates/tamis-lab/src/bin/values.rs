@@ -15,10 +15,10 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tamis::{
-    AttributeId, Event, Id, Index, Limits, MatchScratch, Missing, Snapshot, Value, WrittenSubscription,
-    read_number,
-};
+use tamis::event::AttributeId;
+use tamis::index::{MatchScratch, Snapshot, WrittenSubscription};
+use tamis::value::{Value, read_number};
+use tamis::{Event, Id, Index, Limits, Missing};
 
 /// Attributes of each of the two sorts, and the values they have.
 const ATTRIBUTES: u64 = 10;
@@ -177,7 +177,7 @@ fn value(literal: &str) -> Value {
     }
     let expression = tamis::parse(&format!("x = {literal}"), &Limits::none()).expect("a literal");
     match expression.predicates().next().map(|predicate| predicate.test().clone()) {
-        Some(tamis::Test::Equal(value)) => value,
+        Some(tamis::expression::Test::Equal(value)) => value,
         other => unreachable!("{other:?}"),
     }
 }

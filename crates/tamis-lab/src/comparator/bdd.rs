@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 
-use tamis::{Event, Literal, NormalForm, NormalNode, Slot, normalise};
+use tamis::Event;
+use tamis::expression::{Literal, NormalForm, NormalNode, normalise};
+use tamis::matcher::Slot;
 
 use super::predicates::{Basic, Predicates};
 use super::{Comparator, Input, Refused, Work};

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use tamis::{Event, NormalForm, NormalNode, Slot, normalise};
+use tamis::Event;
+use tamis::expression::{NormalForm, NormalNode, normalise};
+use tamis::matcher::Slot;
 
 use super::predicates::{Basic, Predicates};
 use super::trees::check_shape;

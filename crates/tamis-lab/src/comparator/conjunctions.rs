@@ -1,6 +1,7 @@
 //! Which conjunctions is an expression the disjunction of?
 
-use tamis::{NormalForm, NormalNode, Slot, normalise};
+use tamis::expression::{NormalForm, NormalNode, normalise};
+use tamis::matcher::Slot;
 
 use super::predicates::{Basic, Predicates};
 use super::{Input, Refused};
@@ -55,7 +56,10 @@ pub(super) fn check_size(slot: Slot, form: &NormalForm, most: usize) -> Result<(
 }
 
 /// The conjunctions of a form.
-fn expand(form: &NormalForm, mut basics: impl FnMut(&tamis::Literal, &mut Vec<Basic>)) -> Vec<Box<[Basic]>> {
+fn expand(
+    form: &NormalForm,
+    mut basics: impl FnMut(&tamis::expression::Literal, &mut Vec<Basic>),
+) -> Vec<Box<[Basic]>> {
     let mut parts: Vec<Vec<Box<[Basic]>>> = Vec::with_capacity(form.nodes().len());
     for node in form.nodes() {
         let mut made: Vec<Box<[Basic]>> = Vec::new();

@@ -1,7 +1,9 @@
 //! DNF expansion (Fontoura et al. 2010, section 5.2): expressions are brought into disjunctive form for the
 //! K-index of Whang et al. 2009.
 
-use tamis::{Event, KIndex, KIndexOptions, Matcher, Slot, normalise};
+use tamis::Event;
+use tamis::expression::normalise;
+use tamis::matcher::{KIndex, KIndexOptions, Matcher, Slot};
 
 use super::conjunctions::check_size;
 use super::{Comparator, Input, Refused, Work};

@@ -39,7 +39,9 @@ pub use work::{Counters, Work};
 
 use std::fmt;
 
-use tamis::{Attributes, Event, Expression, Missing, Slot};
+use tamis::event::Attributes;
+use tamis::matcher::Slot;
+use tamis::{Event, Expression, Missing};
 
 /// A matcher to measure against.
 pub trait Comparator {

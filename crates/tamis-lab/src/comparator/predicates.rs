@@ -6,7 +6,11 @@
 
 use std::collections::HashMap;
 
-use tamis::{AttributeId, Attributes, Check, Event, Literal, Missing, Presence, Test, Value, ValueRef};
+use tamis::event::{AttributeId, Attributes, Presence};
+use tamis::expression::{Literal, Test};
+use tamis::matcher::Check;
+use tamis::value::{Value, ValueRef};
+use tamis::{Event, Missing};
 
 use super::work::Marks;
 

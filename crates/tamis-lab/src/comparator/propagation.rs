@@ -5,7 +5,8 @@
 //! that holds; its other predicates are then tested one by one. Those without a positive predicate are
 //! always looked at.
 
-use tamis::{Event, Slot};
+use tamis::Event;
+use tamis::matcher::Slot;
 
 use super::conjunctions::Conjunctions;
 use super::predicates::{Basic, Predicates};

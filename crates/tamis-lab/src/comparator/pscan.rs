@@ -3,7 +3,9 @@
 //! An expression stands in the lists of the predicates that help it to be true. One that can be true when
 //! none of them holds is always evaluated.
 
-use tamis::{Event, Slot, normalise};
+use tamis::Event;
+use tamis::expression::normalise;
+use tamis::matcher::Slot;
 
 use super::bop::Needs;
 use super::predicates::Predicates;

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use tamis::{
-    Event, Expression, KIndex, KIndexOptions, Limits, Literal, Matcher, NormalForm, NormalNode, Operand,
-    Operator, Predicate, Slot, Test, Value, normalise,
-};
+use tamis::expression::{Literal, NormalForm, NormalNode, Operand, Operator, Predicate, Test, normalise};
+use tamis::matcher::{KIndex, KIndexOptions, Matcher, Slot};
+use tamis::value::Value;
+use tamis::{Event, Expression, Limits};
 
 use super::trees::Trees;
 use super::{Comparator, Input, Lists, Refused, Work};

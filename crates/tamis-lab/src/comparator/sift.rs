@@ -4,7 +4,8 @@
 //! for its opposite. A conjunction is true when its count is the number of its positive predicates. Those
 //! without any are true unless ruled out.
 
-use tamis::{Event, Slot};
+use tamis::Event;
+use tamis::matcher::Slot;
 
 use super::conjunctions::Conjunctions;
 use super::predicates::Predicates;

@@ -8,7 +8,8 @@
 
 use std::collections::HashMap;
 
-use tamis::{Event, Slot};
+use tamis::Event;
+use tamis::matcher::Slot;
 
 use super::conjunctions::Conjunctions;
 use super::predicates::{Basic, Predicates};

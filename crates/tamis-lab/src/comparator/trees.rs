@@ -5,7 +5,11 @@
 
 use std::collections::HashMap;
 
-use tamis::{AttributeId, Check, Event, Missing, NormalForm, NormalNode, Slot, Test, Truth, normalise};
+use tamis::event::AttributeId;
+use tamis::expression::{NormalForm, NormalNode, Test, normalise};
+use tamis::matcher::Check;
+use tamis::matcher::Slot;
+use tamis::{Event, Missing, Truth};
 
 use super::{Counters, Input, Refused};
 

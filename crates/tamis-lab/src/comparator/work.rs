@@ -1,6 +1,6 @@
 //! What does a comparator write while it matches, and how much did it do?
 
-use tamis::Scratch;
+use tamis::matcher::Scratch;
 
 /// How much was done since it was last asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
-use tamis::{
-    ATree, Algorithm, Attributes, Cnf, Compiled, Dewey, Event, Index, Interval, IntervalOptions, KIndex,
-    KIndexOptions, Limits, MatchScratch, Matcher, Scan, Scratch, Snapshot, Subscription,
+use tamis::event::Attributes;
+use tamis::index::{Algorithm, MatchScratch, Snapshot, Subscription};
+use tamis::matcher::{
+    ATree, Cnf, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher, Scan, Scratch,
 };
+use tamis::{Event, Index, Limits};
 
 use super::Built;
 use super::clock::Subject;
@@ -140,8 +142,8 @@ impl<M: Matcher + ?Sized> Subject for Direct<M> {
 }
 
 /// What was counted, by name; what was not is left out.
-pub(super) fn counters(counters: &tamis::Counters) -> Vec<(&'static str, u64)> {
-    let tamis::Counters {
+pub(super) fn counters(counters: &tamis::matcher::Counters) -> Vec<(&'static str, u64)> {
+    let tamis::matcher::Counters {
         lists,
         entries,
         candidates,

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tamis::{Attributes, Event, Expression, Limits, Missing};
+use tamis::event::Attributes;
+use tamis::{Event, Expression, Limits, Missing};
 
 use super::clock::Pace;
 use super::{Built, SIZE, Spec, engine, options, others, ranking};

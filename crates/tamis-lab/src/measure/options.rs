@@ -1,7 +1,8 @@
 //! What can the engine's matchers be told?
 
 use serde::{Deserialize, Serialize};
-use tamis::{ATreeOptions, IntervalOptions, KIndexOptions, Limits};
+use tamis::Limits;
+use tamis::matcher::{ATreeOptions, IntervalOptions, KIndexOptions};
 
 use super::ranking::RankingOptions;
 use crate::workload::{Named, Parameters, named};

@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use tamis::{Algorithm, Attributes, Event, EventWeights, MatchScratch, Pruning, Snapshot};
+use tamis::Event;
+use tamis::event::Attributes;
+use tamis::index::{Algorithm, MatchScratch, Snapshot};
+use tamis::matcher::Pruning;
+use tamis::rank::EventWeights;
 
 use super::Built;
 use super::clock::Subject;

@@ -248,7 +248,9 @@ fn accumulate(starts: &mut [u32]) {
 mod tests {
     use super::*;
     use crate::workload::{ConjunctiveParameters, Workload};
-    use tamis::{Attributes, Event, Limits, Matcher, Scan, Scratch};
+    use tamis::event::Attributes;
+    use tamis::matcher::{Matcher, Scan, Scratch};
+    use tamis::{Event, Limits};
 
     /// All references over the first expressions, with statistics of events that are not matched later.
     fn references(workload: &Conjunctive, expressions: u32) -> Vec<Box<dyn Reference>> {

@@ -305,15 +305,15 @@ mod tests {
             for (written, drawn) in expression.predicates().zip(predicates) {
                 assert_eq!(&**written.attribute(), format!("a{}", drawn.attribute));
                 assert_eq!(written.negated(), drawn.negated);
-                let mut values: Vec<tamis::Value> = disjunction
+                let mut values: Vec<tamis::value::Value> = disjunction
                     .values(drawn)
                     .iter()
                     .map(|value| format!("v{value}").as_str().into())
                     .collect();
                 values.sort();
                 match written.test() {
-                    tamis::Test::Equal(value) => assert_eq!(values, std::slice::from_ref(value)),
-                    tamis::Test::In(set) => assert_eq!(values, **set),
+                    tamis::expression::Test::Equal(value) => assert_eq!(values, std::slice::from_ref(value)),
+                    tamis::expression::Test::In(set) => assert_eq!(values, **set),
                     other => panic!("{other:?}"),
                 }
             }

@@ -267,7 +267,7 @@ mod tests {
     fn every_text_reads_back_and_every_event_decodes() {
         for name in NAMES {
             let workload = by_name(name, 100_000).unwrap();
-            let attributes = tamis::Attributes::default();
+            let attributes = tamis::event::Attributes::default();
             let mut event = tamis::Event::default();
             for number in 0..500 {
                 let expression = workload.expression(number);

@@ -10,7 +10,10 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::ops::Range;
 
-use tamis::{Attributes, Event, Expression, Limits, Matcher, Node, Scan, Scratch, Test};
+use tamis::event::Attributes;
+use tamis::expression::{Node, Test};
+use tamis::matcher::{Matcher, Scan, Scratch};
+use tamis::{Event, Expression, Limits};
 
 use super::Workload;
 use super::random::scramble;

@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tamis::event::{ArrowEvents, OnError};
 use tamis::graph::{ArrowSources, Strategy};
-use tamis::{ArrowEvents, OnError};
 
 use super::{Graph, find};
 use crate::arrow;

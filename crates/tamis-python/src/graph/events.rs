@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMapping, PyString};
+use tamis::event::OnError;
 use tamis::graph::{GraphSnapshot, NodeNumber, Strategy};
-use tamis::{Event, IdRef, OnError};
+use tamis::{Event, IdRef};
 
 use super::{Graph, WORKING, find};
 use crate::error;

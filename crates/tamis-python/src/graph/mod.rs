@@ -16,7 +16,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
-use tamis::{Event, IdRef, OpenOptions};
+use tamis::storage::OpenOptions;
+use tamis::{Event, IdRef};
 
 use crate::error;
 use crate::event;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
-use tamis::OnError;
+use tamis::event::OnError;
 use tamis::xml::{Engine, Variable};
 
 use crate::error;

@@ -144,7 +144,8 @@ fn union(left: &[Term], right: &[Term], outer: Outer) -> Box<[Term]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Error, Limits, normalise, parse};
+    use crate::expression::normalise;
+    use crate::{Error, Limits, parse};
 
     fn parts(text: &str, outer: Outer) -> Vec<String> {
         let form = normalise(&parse(text, &Limits::default()).unwrap());

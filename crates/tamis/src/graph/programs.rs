@@ -411,7 +411,7 @@ mod tests {
             assert_eq!(programs.holds(0, &event, &attributes, &mut memo), expected, "{json}");
         }
     }
-    use crate::explain;
+    use crate::explain::explain;
 
     fn holds(text: &str, json: &str, missing: Missing) -> bool {
         let attributes = Attributes::default();

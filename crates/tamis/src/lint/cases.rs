@@ -170,8 +170,10 @@ impl Literals {
 mod tests {
     use super::*;
     use crate::expression::{Expression, TruthTest};
+    use crate::expression::{normalise, resolve};
     use crate::truth::Truth;
-    use crate::{Limits, TimeZone, normalise, parse, resolve};
+    use crate::value::TimeZone;
+    use crate::{Limits, parse};
 
     /// Whether an expression can hold, and whether it can fail to.
     fn possible(text: &str, missing: Missing) -> (bool, bool) {

@@ -20,6 +20,7 @@ mod postings;
 mod ranked;
 mod scan;
 
+pub use crate::predicate::Check;
 pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use cnf::Cnf;
 pub(crate) use compiled::CompiledBuilder;

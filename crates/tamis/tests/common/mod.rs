@@ -4,10 +4,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use tamis::{
-    Attributes, Event, Expression, Limits, LiteralKind, Operand, Operator, Predicate, Presence, TruthTest,
-    Value, ValueRef,
-};
+use tamis::event::{Attributes, Presence};
+use tamis::expression::{Operand, Operator, Predicate, TruthTest};
+use tamis::value::{LiteralKind, Value, ValueRef};
+use tamis::{Event, Expression, Limits};
 
 pub const ATTRIBUTES: [&str; 7] = ["a", "b", "c", "d", "u.v", "u.w", "not a \"plain\" name"];
 const STRINGS: [&str; 10] = ["", "a", "ab", "abc", "b%_", "it's", "ü", "üb", "\\", "zz\n\u{1f980}"];
@@ -54,7 +54,7 @@ fn number() -> impl Strategy<Value = Value> {
         2 => select(vec![0.5, 1.5, -0.25, 1e300, 9.1e18, 9.3e18, 2.5e-10])
             .prop_map(|number: f64| Value::number(number).unwrap()),
         1 => select(vec![i64::MIN, i64::MAX, 1 << 53, (1 << 53) + 1]).prop_map(Value::Integer),
-        1 => select(&DECIMALS).prop_map(|text| tamis::read_number(text).unwrap().to_value()),
+        1 => select(&DECIMALS).prop_map(|text| tamis::value::read_number(text).unwrap().to_value()),
     ]
 }
 
@@ -234,7 +234,7 @@ pub fn decode(json: &str, attributes: &Attributes) -> Event {
                     };
                     let expression = tamis::parse(&format!("x = {text}"), &limits).unwrap();
                     let predicate = expression.predicates().next().unwrap().clone();
-                    let tamis::Test::Equal(value) = predicate.test() else { panic!("{text}") };
+                    let tamis::expression::Test::Equal(value) = predicate.test() else { panic!("{text}") };
                     let zone = attributes.time_zone();
                     let value = match value {
                         Value::Local(local) => Value::Timestamp(zone.moment(*local)),

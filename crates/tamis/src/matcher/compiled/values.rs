@@ -380,7 +380,7 @@ mod tests {
         let literals = literals.map(|text| {
             let expression = crate::parse(&format!("x = {text}"), &crate::Limits::none()).unwrap();
             match expression.predicates().next().unwrap().test() {
-                crate::Test::Equal(value) => value.clone(),
+                crate::expression::Test::Equal(value) => value.clone(),
                 other => panic!("{other:?}"),
             }
         });
