@@ -3,6 +3,7 @@
 import ast
 import io
 import re
+import runpy
 from contextlib import redirect_stdout
 from datetime import timedelta
 from pathlib import Path
@@ -36,6 +37,14 @@ def rows(page: Path, *heads: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line] for line in lines]
 
 
+def write_files(page: Path, folder: Path) -> None:
+    """Write the files that the page shows: blocks whose title is a file's name."""
+    text = page.read_text(encoding="utf-8")
+    shown = r'^```(?:csv|json) title="([\w.-]+)"\n(.*?)^```'
+    for name, content in re.findall(shown, text, re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(content, encoding="utf-8")
+
+
 def run(code: str, names: dict[str, Any]) -> None:
     """Run a block; where a line shows a result in a comment, it must be that."""
     lines = code.splitlines()
@@ -44,13 +53,15 @@ def run(code: str, names: dict[str, Any]) -> None:
         shown = lines[statement.end_lineno - 1][statement.end_col_offset or 0 :].strip()
         following = lines[statement.end_lineno :]
         source = ast.get_source_segment(code, statement) or ""
-        if not isinstance(statement, ast.Expr):
-            exec(compile(ast.Module([statement], []), "<docs>", "exec"), names)
-            continue
-        output = io.StringIO()
+        output, result = io.StringIO(), None
         with redirect_stdout(output):
-            result = eval(compile(ast.Expression(statement.value), "<docs>", "eval"), names)
-        if re.match(r"#\s*[\[{('\"\d]", shown):
+            if isinstance(statement, ast.Expr):
+                result = eval(compile(ast.Expression(statement.value), "<docs>", "eval"), names)
+            else:
+                exec(compile(ast.Module([statement], []), "<docs>", "exec"), names)
+        if isinstance(statement, ast.Expr) and re.match(
+            r"#\s*([\[{('\"\d]|True|False|None)", shown
+        ):
             assert result == ast.literal_eval(shown.lstrip("# ")), source
         printed = output.getvalue().splitlines()
         if printed and following[:1] and following[0].startswith("#"):
@@ -77,8 +88,10 @@ def test_the_readme_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_python_runs(page: Path) -> None:
+def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = first_page()
+    write_files(page, tmp_path)
+    monkeypatch.chdir(tmp_path)
     for code in blocks(page, "python"):
         run(code, names)
 
@@ -131,6 +144,37 @@ def test_the_defaults_of_limits() -> None:
     own, _, xml = repr(Limits()).partition(", xml=")
     assert named == set(re.findall(r"(\w+)=", own))
     assert xml.removesuffix(")") == repr(Limits().xml)
+
+
+def test_the_first_page_lists_every_page() -> None:
+    text = (DOCS / "index.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([\w/-]+\.(?:md|ipynb))\)", text))
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = set(re.findall(r": ([\w/-]+\.(?:md|ipynb))$", nav, re.MULTILINE)) - {"index.md"}
+    assert len(pages) > 20
+    assert linked == pages
+
+
+RECIPES = [page for page in PAGES if page.parent.name == "cookbook"]
+
+
+@pytest.mark.parametrize("page", RECIPES, ids=lambda page: page.stem)
+def test_a_recipe_prints_what_its_page_shows(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    scripts = re.findall(r'^--8<-- "(examples/\w+\.py)"$', text, re.MULTILINE)
+    shown = re.findall(r'^```text title="output"\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+    if page.stem == "index":
+        linked = set(re.findall(r"\((?!\.\.)([\w-]+)\.md\)", text))
+        assert linked == {recipe.stem for recipe in RECIPES} - {"index"}
+    elif page.stem == "kafka":  # runs in tests/spark/test_kafka.py
+        assert scripts == ["examples/stream_kafka.py"]
+    else:
+        [script], [output] = scripts, shown
+        monkeypatch.setattr("sys.argv", [script])
+        runpy.run_path(str(ROOT / script), run_name="__main__")
+        assert capsys.readouterr().out == output
 
 
 def test_the_builder_says_what_the_text_says() -> None:

@@ -145,6 +145,49 @@ def broker(tmp_path: Path) -> Iterator[str]:
             os.killpg(server.pid, signal.SIGKILL)
 
 
+RECIPE = """
+import json, runpy, sys
+from pathlib import Path
+from tamis.spark.session import local_session
+script, broker, folder, jars = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]
+spark = local_session(cores=2, log=folder / "log", options={"spark.jars": jars})
+recipe = runpy.run_path(script)
+kafka = {"kafka.bootstrap.servers": broker}
+
+def order(*values):
+    rows = [(str(number), value) for number, value in enumerate(values)]
+    rows = spark.createDataFrame(rows, "key string, value string")
+    rows.write.format("kafka").options(**kafka, topic="orders").save()
+
+def read(topic):
+    rows = spark.read.format("kafka").options(**kafka, subscribe=topic).load()
+    return [json.loads(row[0]) for row in rows.selectExpr("cast(value as string)").collect()]
+
+vip = {"total": 900, "customer": {"tier": "gold"}, "ship": {"country": "FR"}}
+recipe["change_rules"](spark, folder / "rules", recipe["RULES"])
+order(json.dumps(vip), "not JSON")
+recipe["start"](spark, broker, folder, once=True)
+assert recipe["change_rules"](spark, folder / "rules", [("all", "exists(total)")]) == 2
+order(json.dumps({"total": 1}))
+recipe["start"](spark, broker, folder, once=True)
+print(json.dumps([[row["rule"] for row in read("matches")], len(read("dead-letters"))]))
+spark.stop()
+"""
+
+
+@long_test
+def test_the_recipe(broker: str, tmp_path: Path) -> None:
+    ours = ("spark-sql-kafka", "spark-token-provider", "kafka-clients", "commons-pool2")
+    jars = ",".join(str(jar) for jar in fetch_jars() if jar.name.startswith(ours))
+    script = str(ROOT / "examples" / "stream_kafka.py")
+    command = [sys.executable, "-c", RECIPE, script, broker, str(tmp_path), jars]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    rules, dead = json.loads(done.stdout.splitlines()[-1])
+    assert sorted(rules) == ["all", "export", "vip"]
+    assert dead == 1
+
+
 @long_test
 def test_kafka_to_kafka(broker: str, tmp_path: Path) -> None:
     ours = ("spark-sql-kafka", "spark-token-provider", "kafka-clients", "commons-pool2")

@@ -1,0 +1,73 @@
+"""Fraud rules with money and times: exact decimals, time zones, arithmetic between fields.
+
+Amounts are decimals, so `amount * rate` is exact to 38 digits. Times are compared as moments, and
+`hour(at)` is the hour on the clock of the index's time zone. Each rule carries a score in its
+metadata; a payment is stopped when the rules it breaks have 100 together.
+"""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import tamis
+
+RULES = {
+    "over-limit": ("amount * rate > 1000.00", 60),
+    "just-below-limit": ("amount * rate between 990.00 and 1000.00", 40),
+    "night": ("hour(at) between 1 and 4", 20),
+    "new-account": ("at - opened < interval '2' day", 50),
+    "far-away": ("card.country != ip.country and not ip.country in ('NL', 'BE')", 30),
+    "same-payee-again": ("any(recent, payee = 'ACME' and amount = 999.99)", 40),
+    "anonymous": ("client in (cidr '198.51.100.0/24') or missing(client)", 30),
+}
+
+
+def build() -> tamis.Index:
+    rules = tamis.Index(time_zone="Europe/Amsterdam")
+    for name, (expression, score) in RULES.items():
+        rules.add(name, expression, metadata={"score": score})
+    return rules
+
+
+def assess(rules: tamis.Index, payment: dict[str, Any]) -> tuple[int, list[str]]:
+    """Return the score of a payment, and the rules that it breaks."""
+    broken = rules.match(payment)
+    return sum(rules[name].metadata["score"] for name in broken), broken
+
+
+def main() -> None:
+    rules = build()
+    at = datetime(2026, 11, 3, 1, 30, tzinfo=UTC)  # half past two in Amsterdam
+    common = {"at": at, "rate": Decimal("1.0850"), "card": {"country": "NL"}}
+    payments: list[dict[str, Any]] = [
+        {
+            **common,
+            "amount": Decimal("12.50"),
+            "opened": at - timedelta(days=900),
+            "ip": {"country": "NL"},
+            "client": "192.0.2.7",
+        },
+        {
+            **common,
+            "amount": Decimal("921.66"),  # 1,000.0011: one cent less would be below
+            "opened": at - timedelta(hours=30),
+            "ip": {"country": "NL"},
+            "client": "192.0.2.7",
+        },
+        {
+            **common,
+            "amount": Decimal("921.65"),
+            "opened": at - timedelta(days=90),
+            "ip": {"country": "RO"},
+            "recent": [{"payee": "ACME", "amount": Decimal("999.99")}],
+        },
+    ]
+    for payment in payments:
+        score, broken = assess(rules, payment)
+        verdict = "stop" if score >= 100 else "allow"
+        print(f"{payment['amount']:>7}  {verdict:5}  {score:3}  {', '.join(broken)}")
+    print(rules.explain("over-limit", payments[2]))
+
+
+if __name__ == "__main__":
+    main()
