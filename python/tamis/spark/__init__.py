@@ -12,6 +12,7 @@ Plain functions on DataFrames, for any session, Spark Connect included. Needs th
 try:
     from tamis.spark.compiling import Compiled, compile, update
     from tamis.spark.explaining import explain
+    from tamis.spark.functions import error_column, match_column, register
     from tamis.spark.generating import generate_events, generate_subscriptions
     from tamis.spark.matching import count, first, match, match_xml, top
     from tamis.spark.searching import match_graph
@@ -26,13 +27,16 @@ __all__ = [
     "Compiled",
     "compile",
     "count",
+    "error_column",
     "explain",
     "first",
     "generate_events",
     "generate_subscriptions",
     "match",
+    "match_column",
     "match_graph",
     "match_xml",
+    "register",
     "top",
     "update",
     "vacuum",

@@ -205,17 +205,11 @@ class Events:
         if mentioned is None:
             return
         names = [self.column] if self.column is not None else self.attributes
-        refused = [
-            f"`{path}` ({kind.simpleString()})"
+        refuse_types(
+            (name, self.frame.schema[name].dataType)
             for name in names
-            for path, kind in _meaningless(name, self.frame.schema[name].dataType)
             if self.column is not None or _is_mentioned(name, mentioned)
-        ]
-        if refused:
-            raise EventError(
-                f"columns of types that no attribute has: {', '.join(refused)}; months have no "
-                "fixed length, and a variant is an event (`event=`) or is cast to another type"
-            )
+        )
         schema = to_arrow_schema(self.frame.select(*map(column, names)).schema, timezone="UTC")
         mentioning(mentioned).match_batch(schema.empty_table(), column=self.column, threads=1)
 
@@ -234,6 +228,24 @@ def _whole(name: str, kind: DataType) -> Column:
         f"the column `{name}` is of the type {kind.simpleString()}; events are a struct, a map, a "
         "variant, or JSON as string or binary"
     )
+
+
+def refuse_types(columns: Iterable[tuple[str, DataType]]) -> None:
+    """Fail where columns are of types that have no meaning in expressions.
+
+    Raises:
+        EventError: It names all of them.
+    """
+    refused = [
+        f"`{path}` ({kind.simpleString()})"
+        for name, whole in columns
+        for path, kind in _meaningless(name, whole)
+    ]
+    if refused:
+        raise EventError(
+            f"columns of types that no attribute has: {', '.join(refused)}; months have no "
+            "fixed length, and a variant is an event (`event=`) or is cast to another type"
+        )
 
 
 def _meaningless(name: str, kind: DataType) -> Iterator[tuple[str, DataType]]:

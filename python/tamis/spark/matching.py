@@ -253,7 +253,7 @@ def count(
     index = manifests.read(Folder(path), version)
     sharded = _is_sharded(index, placement)
     index.check_files()
-    mentioned, ids = _what_it_says(index)
+    mentioned, ids = what_it_says(index)
     prepared = Events(
         events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
     )
@@ -331,7 +331,7 @@ def _answer(
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
     index.check_files()
-    mentioned, ids = _what_it_says(index)
+    mentioned, ids = what_it_says(index)
     added = _added(ids, metadata, lists) if by is None else _ranked(ids, by)
     names = [field.name for field in added]
     versioned = [StructField("version", LongType())] if add_version else []
@@ -424,7 +424,7 @@ def _current(spark: SparkSession, index: Manifest) -> DataFrame:
     return spark.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
 
 
-def _what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
+def what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
     """The attributes that an index mentions, if not all, and the type of its ids."""
     kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
     if index.folder.local is None:

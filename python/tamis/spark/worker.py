@@ -46,11 +46,11 @@ def run(function: str, batches: Batches, arguments: Mapping[str, Any]) -> Batche
         arguments: What it takes besides.
     """
     yield from globals()[function](batches, **arguments)
-    _freeze()
+    freeze()
 
 
 @functools.cache
-def _freeze() -> None:
+def freeze() -> None:
     """A process collects garbage after every task; what the first has loaded is passed over."""
     gc.collect()
     gc.freeze()

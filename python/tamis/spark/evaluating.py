@@ -1,0 +1,327 @@
+"""What do the SQL functions give for a batch of events? Runs on the workers.
+
+A function gets the arrays of one batch: the events, the name or path of an index for each, and its
+other arguments. Almost always all but the events are constant; where they are not, rows that agree
+in them are answered together.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+
+from tamis._tamis import Index
+from tamis.errors import EventError, StorageError, UnknownIdError
+from tamis.spark.asking import ask
+from tamis.spark.values import to_python
+from tamis.spark.worker import freeze
+from tamis.storage import manifest as manifests
+from tamis.storage.cache import open_index
+from tamis.storage.folder import Folder
+
+Function = Literal["match", "top", "first", "explain", "error"]
+ARGUMENTS: dict[Function, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "match": (("event", "index"), ("now", "where")),
+    "top": (("event", "index", "n"), ("now", "where")),
+    "first": (("event", "index"), ("now", "where")),
+    "explain": (("event", "index", "id"), ("now",)),
+    "error": (("event", "index"), ("now",)),
+}
+"""What functions take: first what must be given, then what may be."""
+
+_EVENT = "event"
+
+
+class Pinned(NamedTuple):
+    """What the driver has decided for all tasks.
+
+    Attributes:
+        names: For every name of an index, its folder and the key of its manifest.
+        ids: The type of ids that functions give: `string` or `bigint`.
+        now: The moment that `now()` is, unless a query says otherwise.
+    """
+
+    names: Mapping[str, tuple[str, str]]
+    ids: str
+    now: datetime | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What rows must agree in to be answered together."""
+
+    index: str
+    n: int | None = None
+    where: str | None = None
+    now: datetime | None = None
+
+
+def call(
+    function: Function, pinned: Sequence[Any], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> pa.Array:
+    """What a function gives for each row of a batch.
+
+    Args:
+        function: Its name, without the prefix.
+        pinned: What the driver has decided, as a tuple.
+        arguments: An array for each argument.
+        named: Further arguments by their names: arrays, or what is the same for all rows.
+    """
+    required, optional = ARGUMENTS[function]
+    names = (*required, *optional)
+    given = {**dict(zip(names, arguments, strict=False)), **named}
+    if len(arguments) > len(names) or not set(required) <= set(given) <= set(names):
+        raise TypeError(
+            f"tamis_{function} takes {', '.join(required)}, and optionally {', '.join(optional)}; "
+            f"it was given {len(arguments)} arguments"
+            + (f" and {', '.join(named)}" if named else "")
+        )
+    found = _evaluate(function, Pinned(*pinned), given.pop("event"), given.pop("id", None), given)
+    freeze()
+    return found
+
+
+def _evaluate(
+    function: Function, pinned: Pinned, event: pa.Array, id: pa.Array, given: dict[str, Any]
+) -> pa.Array:
+    """A result for each event; null where the event is refused, or there is no index.
+
+    Args:
+        function: The function's name.
+        pinned: What the driver has decided.
+        event: Events: structs, maps, variants, or JSON as text or bytes.
+        id: Of `explain`, the subscriptions.
+        given: What rows must agree in to be answered together: arrays or constants.
+    """
+    kind = _result(function, pinned.ids)
+    parts, order = list[pa.Array](), list[Any]()
+    for question, rows in _questions(len(event), given):
+        events = event if rows is None else event.take(rows)
+        ids = id if rows is None or id is None else id.take(rows)
+        if question is None:
+            part = pa.nulls(len(events), kind)
+        else:
+            opened = _open(pinned, question.index)
+            timed = replace(question, now=question.now or pinned.now)
+            part = _FUNCTIONS[function](Asked(opened, timed, events, ids), kind)
+        if rows is None:
+            return part
+        parts.append(part)
+        order.append(np.asarray(rows))
+    # Back into the order of the rows.
+    inverse = np.argsort(np.concatenate(order), kind="stable")
+    return pa.concat_arrays(parts).take(pa.array(inverse))
+
+
+def _result(function: Function, ids: str) -> pa.DataType:
+    """The type of a function's results."""
+    id = pa.string() if ids == "string" else pa.int64()
+    if function == "match":
+        return pa.list_(pa.field("element", id))
+    if function == "top":
+        ranked = pa.struct([pa.field("subscription", id), pa.field("score", pa.float64())])
+        return pa.list_(pa.field("element", ranked))
+    return id if function == "first" else pa.string()
+
+
+def _questions(
+    rows: int, given: Mapping[str, Any]
+) -> Iterator[tuple[Question | None, pa.Array | None]]:
+    """What is asked, and of which rows; None for all of them.
+
+    Where there is no index, there is no question.
+    """
+    same = dict[str, Any]()
+    columns = dict[str, pa.Array]()
+    for name, value in given.items():
+        if not isinstance(value, pa.Array):
+            same[name] = value
+            continue
+        instants = pa.types.is_timestamp(value.type) and value.type.tz is not None
+        array = value.cast(pa.timestamp("us", "UTC")) if instants else value
+        if len(array.unique()) == 1:
+            same[name] = array[0].as_py()
+        else:
+            columns[name] = array
+    if rows == 0:
+        yield None, None
+    elif not columns:
+        yield _question(same), None
+    else:
+        table = pa.table({**columns, "row": pa.array(np.arange(rows))})
+        grouped = table.group_by(list(columns)).aggregate([("row", "list")])
+        numbers = grouped.column("row_list")
+        for place, differing in enumerate(grouped.drop_columns("row_list").to_pylist()):
+            yield _question({**same, **differing}), numbers[place].values
+
+
+def _question(given: dict[str, Any]) -> Question | None:
+    if given["index"] is None:
+        return None
+    if "n" in given and (given["n"] is None or given["n"] < 1):
+        raise ValueError(f"n is at least 1, not {given['n']}")
+    return Question(**given)
+
+
+# ---------------------------------------------------------------- indexes
+
+
+def resolve(pinned: Pinned, name: str) -> tuple[str, str]:
+    """The folder and the manifest's key of the index of a name, or at a path."""
+    return pinned.names.get(name) or (name, _current(name, _task()))
+
+
+def _open(pinned: Pinned, name: str) -> Index:
+    uri, key = resolve(pinned, name)
+    index = open_index(uri, key, None)
+    if pinned.ids == "bigint" and ids_of(index) != "bigint":
+        raise StorageError(
+            f"{uri}: the ids are strings, but the functions were registered for integers; "
+            "register them with ids='string'",
+            path=uri,
+        )
+    return index
+
+
+def _task() -> int | None:
+    """The attempt of a task that runs here, which other tasks do not share."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return None if context is None else context.taskAttemptId()
+
+
+@functools.lru_cache(maxsize=16)
+def _current(path: str, task: int | None) -> str:  # noqa: ARG001 - another task reads it again
+    """The manifest that was current when a task first asked for it."""
+    try:
+        return manifests.read(Folder(path)).key
+    except StorageError as error:
+        error.add_note("an index is a path, or a name that was given to `register`")
+        raise
+
+
+@functools.lru_cache(maxsize=16)
+def ids_of(index: Index) -> str:
+    """The type of an index's ids, as Spark calls it."""
+    found = index.match_batch(pa.table({}), threads=1).schema.field("subscription").type
+    return "string" if pa.types.is_string(found) else "bigint"
+
+
+# ---------------------------------------------------------------- functions
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A part of a batch.
+
+    Attributes:
+        index: The index that is asked.
+        question: What its rows agree in.
+        events: Their events.
+        ids: Of `explain`, the subscription of each.
+    """
+
+    index: Index
+    question: Question
+    events: pa.Array
+    ids: pa.Array | None
+
+    def ask(self, method: str, *given: Any) -> Any:
+        """What a method of the index gives, and the events that it refuses."""
+        batch = pa.RecordBatch.from_arrays([self.events], [_EVENT])
+        how = {"column": _EVENT, "threads": 1, "on_error": "collect"}
+        how |= {"now": self.question.now, "where": self.question.where}
+        return ask(self.index, method, batch, *given, **how)
+
+
+def _match(asked: Asked, kind: pa.DataType) -> pa.Array:
+    found, refused = asked.ask("match_batch")
+    return _lists(found, len(asked.events), _column(found, "subscription"), refused, kind)
+
+
+def _top(asked: Asked, kind: pa.DataType) -> pa.Array:
+    found, refused = asked.ask("top_batch", asked.question.n)
+    element = kind.value_type
+    columns = [_column(found, "subscription").cast(element.field(0).type), _column(found, "score")]
+    ranked = pa.StructArray.from_arrays(columns, fields=list(element))
+    return _lists(found, len(asked.events), ranked, refused, kind)
+
+
+def _first(asked: Asked, kind: pa.DataType) -> pa.Array:
+    found, _ = asked.ask("first_batch", 1)
+    # At most one row for each event: those without one, refused or not, stay null.
+    places = np.full(len(asked.events), -1, np.int64)
+    places[np.asarray(found.column("event"), np.int64)] = np.arange(found.num_rows)
+    chosen = _column(found, "subscription").cast(kind)
+    return chosen.take(pa.array(places, mask=places < 0))
+
+
+def _explain(asked: Asked, kind: pa.DataType) -> pa.Array:
+    assert asked.ids is not None
+    integers = ids_of(asked.index) == "bigint"
+    texts = list[str | None]()
+    for event, id in zip(to_python(asked.events), asked.ids.to_pylist(), strict=True):
+        if id is None or event is None:
+            texts.append(None)
+            continue
+        try:
+            wanted = int(id) if integers else str(id)
+            texts.append(str(asked.index.explain(wanted, event, now=asked.question.now)))
+        except EventError:
+            texts.append(None)
+        except (UnknownIdError, ValueError):
+            texts.append(f"no subscription has the id {id!r}")
+    return pa.array(texts, kind)
+
+
+def _error(asked: Asked, kind: pa.DataType) -> pa.Array:
+    _, refused = asked.ask("match_batch")
+    texts: list[str | None] = [None] * len(asked.events)
+    for event in refused:
+        texts[event.row] = event.message
+    return pa.array(texts, kind)
+
+
+_FUNCTIONS: dict[Function, Callable[..., pa.Array]] = {
+    "match": _match,
+    "top": _top,
+    "first": _first,
+    "explain": _explain,
+    "error": _error,
+}
+
+
+def _column(found: pa.Table, name: str) -> pa.Array:
+    """A column of what was found, in one piece."""
+    column = found.column(name)
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    joined = column.combine_chunks()
+    if isinstance(joined, pa.ChunkedArray) and joined.num_chunks > 1:
+        raise OverflowError(
+            "a batch has more than 2 GiB of matches; lower "
+            "spark.sql.execution.arrow.maxRecordsPerBatch"
+        )
+    return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
+
+
+def _lists(
+    found: pa.Table, rows: int, values: pa.Array, refused: Sequence[Any], kind: pa.DataType
+) -> pa.Array:
+    """A list of values for each event; null for one that was refused."""
+    counts = np.bincount(np.asarray(found.column("event"), np.int64), minlength=rows)
+    offsets = np.zeros(rows + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    mask = None
+    if refused:
+        nulls = np.zeros(rows, bool)
+        nulls[[event.row for event in refused]] = True
+        mask = pa.array(nulls)
+    values = values.cast(kind.value_type)
+    return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind, mask=mask)

@@ -1,0 +1,241 @@
+"""How are subscriptions matched inside a SQL query?
+
+    ts.register(spark, names={"campaigns": "s3://bucket/campaigns"})
+    spark.sql("select *, tamis_match(struct(*), 'campaigns') as hits from events")
+
+The driver decides which version of an index a name means, once, so that all tasks of a query answer
+from the same one. `evaluating` is what the workers do.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from os import PathLike
+from typing import Any, Literal
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from tamis.spark.evaluating import ARGUMENTS, Function, Pinned
+from tamis.spark.matching import what_it_says
+from tamis.storage import manifest as manifests
+from tamis.storage.folder import Folder
+from tamis.storage.manifest import Manifest
+
+Path = str | PathLike[str]
+
+_function: Any = (
+    arrow_udf  # the stubs know no function that is described by its lack of annotations
+)
+
+
+def register(
+    spark: SparkSession,
+    names: Mapping[str, Path | tuple[Path, int]] | None = None,
+    *,
+    ids: Literal["string", "bigint"] | None = None,
+    now: datetime | None = None,
+    prefix: str = "tamis_",
+) -> list[str]:
+    """Add the functions of Tamis to the SQL of a session.
+
+    - `tamis_match(event, index)`: the ids of the subscriptions that the event matches.
+    - `tamis_top(event, index, n)`: the best, as structs of `subscription` and `score`.
+    - `tamis_first(event, index)`: the id of the highest priority.
+    - `tamis_explain(event, index, id)`: why the event matches the subscription, or not.
+    - `tamis_error(event, index)`: why the event cannot be read; null where it can.
+    - `tamis_matches(event, index)`, a table function: a row per match, with the id. With a `TABLE`
+      argument for `event`, every row of the table is an event and comes out with each id.
+
+    An event is a struct, a map, a variant, or JSON as string or binary. An index is one of `names`,
+    or a path. All but `tamis_error` give null for an event that cannot be read.
+
+    `now => current_timestamp()` says what `now()` is, and `where => 'tenant = 1'` which
+    subscriptions are looked for; both are optional.
+
+    Args:
+        spark: The session; Spark Connect, too.
+        names: What queries call indexes, and where these lie: a path, or a path and a version. The
+            version that is current now is the one that queries meet, until functions are registered
+            again. A path in a query is that which is current when a task begins.
+        ids: The type of the ids that functions give. By default that of all named indexes, if they
+            agree, and otherwise strings.
+        now: The moment that `now()` is where a query does not say it; by default that of this call.
+        prefix: What the names of the functions begin with.
+
+    Returns:
+        The names of the functions.
+
+    Raises:
+        StorageError: There is no such index or version, or its ids are not of the type `ids`.
+    """
+    if ids not in (None, "string", "bigint"):
+        raise ValueError(f'ids is "string" or "bigint", not {ids!r}')
+    indexes = {name: _read(place) for name, place in (names or {}).items()}
+    kinds = {_ids(index) for index in indexes.values()}
+    if ids == "bigint" and "string" in kinds:
+        wrong = next(name for name, index in indexes.items() if _ids(index) == "string")
+        raise ValueError(f"the ids of {wrong!r} are strings, not integers")
+    chosen = ids or (kinds.pop() if len(kinds) == 1 else "string")
+    pinned = Pinned(
+        {name: (index.folder.uri, index.key) for name, index in indexes.items()},
+        chosen,
+        now or datetime.now(UTC),
+    )
+    registered = list[str]()
+    for function in ARGUMENTS:
+        udf = _function(_task(function, pinned), _result(function, chosen))
+        spark.udf.register(f"{prefix}{function}", udf)
+        registered.append(f"{prefix}{function}")
+    spark.udtf.register(f"{prefix}matches", _table_function(pinned))
+    return [*registered, f"{prefix}matches"]
+
+
+def match_column(
+    index: Path,
+    event: Column | str | None = None,
+    *,
+    where: str | None = None,
+    version: int | None = None,
+    now: Column | datetime | None = None,
+) -> Column:
+    """The ids of the subscriptions that each event matches, as a column.
+
+    Works wherever columns do: `events.select("*", match_column(path).alias("hits"))`, in a stream,
+    too. It is null for an event that cannot be read; `error_column` says why.
+
+    Args:
+        index: The folder of the index.
+        event: The events: a struct, a map, a variant, or JSON as string or binary; or the name of
+            such a column. By default all columns of the DataFrame.
+        where: A condition on the metadata of subscriptions, as in `match`.
+        version: The version of the index; by default the one that is current now.
+        now: The moment that `now()` is; by default the query's `current_timestamp()`, which for a
+            stream is that of the micro-batch.
+
+    Raises:
+        StorageError: There is no such index or version.
+    """
+    return _column("match", index, event, where, version, now)
+
+
+def error_column(
+    index: Path, event: Column | str | None = None, *, version: int | None = None
+) -> Column:
+    """Why each event cannot be read, as a column; null for those that can.
+
+    Args:
+        index: The folder of the index.
+        event: The events, as in `match_column`.
+        version: The version of the index; by default the one that is current now.
+
+    Raises:
+        StorageError: There is no such index or version.
+    """
+    return _column("error", index, event, None, version, None)
+
+
+def _column(
+    function: Function,
+    path: Path,
+    event: Column | str | None,
+    where: str | None,
+    version: int | None,
+    now: Column | datetime | None,
+) -> Column:
+    index = _read(path if version is None else (path, version))
+    ids = _ids(index)
+    pinned = Pinned({"": (index.folder.uri, index.key)}, ids, None)
+    if event is None:
+        event = sf.struct("*")
+    if not isinstance(now, Column):
+        now = sf.current_timestamp() if now is None else sf.lit(now)
+    constants = {"index": "", "where": where} if function == "match" else {"index": ""}
+    task = _task(function, pinned, **constants)
+    answered: Column = _function(task, _result(function, ids))(event, now=now)
+    return answered
+
+
+def _task(function: Function, pinned: Pinned, **constants: Any) -> Callable[..., Any]:
+    """What a worker calls for each batch of arguments.
+
+    It travels by value, so that a worker without Tamis can say so. It has no annotations, since
+    Spark would derive from them what kind of function it is.
+
+    Args:
+        function: The name of the function.
+        pinned: What the driver has decided.
+        constants: Arguments that are the same for all events.
+    """
+    decided = tuple(pinned)
+
+    def run(*arguments, **named):  # type: ignore[no-untyped-def]
+        try:
+            from tamis.spark import evaluating
+        except ModuleNotFoundError as error:
+            import sys
+
+            raise RuntimeError(
+                f"a Spark worker cannot import {error.name}: its Python, {sys.executable}, needs "
+                "the wheel of Tamis with the extra `spark`, installed or shipped with --archives"
+            ) from error
+        return evaluating.call(function, decided, arguments, {**constants, **named})
+
+    return run
+
+
+def _table_function(pinned: Pinned) -> Any:
+    """What Spark analyzes on the driver and runs on workers; it travels by value, like a task."""
+    decided = tuple(pinned)
+
+    class TamisMatches:
+        @staticmethod
+        def analyze(event: Any, index: Any, now: Any = None, where: Any = None) -> Any:
+            from tamis.spark import table_function
+
+            return table_function.analyze(decided, event, index, now, where)
+
+        def __init__(self, analyzed: Any) -> None:
+            from tamis.spark import table_function
+
+            self._matches = table_function.Matches(analyzed)
+
+        def eval(self, event: Any, *decided: Any, **named: Any) -> Any:  # noqa: ARG002
+            yield from self._matches.eval(event)
+
+        def terminate(self) -> Any:
+            yield from self._matches.terminate()
+
+    return sf.udtf(TamisMatches)
+
+
+def _result(function: Function, ids: str) -> DataType:
+    """The type of a function's results, as Spark has it."""
+    id: DataType = StringType() if ids == "string" else LongType()
+    if function == "match":
+        return ArrayType(id)
+    if function == "top":
+        fields = [StructField("subscription", id), StructField("score", DoubleType())]
+        return ArrayType(StructType(fields))
+    return id if function == "first" else StringType()
+
+
+def _read(place: Path | tuple[Path, int]) -> Manifest:
+    path, version = place if isinstance(place, tuple) else (place, None)
+    index = manifests.read(Folder(path), version)
+    index.check_files()
+    return index
+
+
+def _ids(index: Manifest) -> str:
+    _, kind = what_it_says(index)
+    return "string" if isinstance(kind, StringType) else "bigint"

@@ -1,0 +1,141 @@
+"""What does the table function `tamis_matches` do?
+
+Spark asks it on the driver which columns it gives, and there it decides on the version of the index
+and on the moment that `now()` is. Rows reach it one by one, as Python's objects: for large tables
+`tamis_match` is faster, which takes whole batches.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+    VariantType,
+)
+from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
+
+from tamis.errors import EventError
+from tamis.spark.columns import refuse_types
+from tamis.spark.evaluating import Pinned, ids_of, resolve
+from tamis.spark.values import to_text, variant_to_python
+from tamis.storage.cache import open_index
+
+_TOGETHER = 1_000  # rows of a table that are matched at once
+
+
+@dataclass
+class Analyzed(AnalyzeResult):
+    """What the driver has decided for one query.
+
+    Attributes:
+        uri: The folder of the index.
+        key: The key of its manifest.
+        now: The moment that `now()` is.
+        where: The condition on the metadata of subscriptions, if there is one.
+        event: The type of the events, as JSON.
+        table: Whether the events are the rows of a table.
+    """
+
+    uri: str = ""
+    key: str = ""
+    now: datetime | None = None
+    where: str | None = None
+    event: str = ""
+    table: bool = False
+
+
+def analyze(
+    pinned: Sequence[Any],
+    event: AnalyzeArgument,
+    index: AnalyzeArgument,
+    now: AnalyzeArgument | None = None,
+    where: AnalyzeArgument | None = None,
+) -> Analyzed:
+    """Decide what a query gives and is answered from."""
+    for name, argument in (("index", index), ("now", now), ("where", where)):
+        if argument is not None and not argument.isConstantExpression:
+            raise ValueError(f"{name} is the same for all rows of tamis_matches; use tamis_match")
+    decided = Pinned(*pinned)
+    uri, key = resolve(decided, str(index.value))
+    ids: DataType = StringType() if ids_of(open_index(uri, key, None)) == "string" else LongType()
+    fields = list(event.dataType) if event.isTable else []  # type: ignore[call-overload]
+    if any(field.name == "subscription" for field in fields):
+        raise EventError("the table has a column `subscription`, which the result needs for itself")
+    refuse_types([("event", event.dataType)])
+    moment = now.value if now is not None else datetime.now(UTC)
+    return Analyzed(
+        StructType([*fields, StructField("subscription", ids)]),
+        uri=uri,
+        key=key,
+        now=_aware(moment),
+        where=None if where is None else where.value,
+        event=event.dataType.json(),
+        table=event.isTable,
+    )
+
+
+class Matches:
+    """Answers the rows of one partition."""
+
+    def __init__(self, analyzed: Analyzed) -> None:
+        from pyspark.sql.types import _parse_datatype_json_string
+
+        self._analyzed = analyzed
+        self._kind = _parse_datatype_json_string(analyzed.event)
+        self._index = open_index(analyzed.uri, analyzed.key, None)
+        self._rows = list[Any]()
+
+    def eval(self, event: Any) -> Iterator[tuple[Any, ...]]:
+        """The matches of an event; those of a table's rows come a thousand rows at a time."""
+        self._rows.append(event)
+        if not self._analyzed.table or len(self._rows) >= _TOGETHER:
+            yield from self.terminate()
+
+    def terminate(self) -> Iterator[tuple[Any, ...]]:
+        """The matches of the rows that wait."""
+        rows, self._rows = self._rows, []
+        if not rows:
+            return
+        events = [_plain(row, self._kind) for row in rows]
+        found = self._index.match_batch(
+            events, where=self._analyzed.where, now=self._analyzed.now, on_error="collect"
+        )
+        for row, ids in zip(rows, found.matches, strict=True):
+            kept = tuple(row) if self._analyzed.table else ()
+            for id in ids:
+                yield (*kept, id)
+
+
+def _plain(value: Any, kind: DataType) -> Any:
+    """A value of Spark's as an index takes it."""
+    if value is None:
+        return None
+    if isinstance(kind, StructType):
+        values = tuple(value) if isinstance(value, Row) else value
+        pairs = zip(kind.fields, values, strict=True)
+        return {field.name: _plain(member, field.dataType) for field, member in pairs}
+    if isinstance(kind, ArrayType):
+        return [_plain(element, kind.elementType) for element in value]
+    if isinstance(kind, MapType):
+        return {name: _plain(member, kind.valueType) for name, member in value.items()}
+    if isinstance(kind, VariantType):
+        return variant_to_python(value)
+    if isinstance(kind, BinaryType):
+        return to_text(bytes(value))
+    return _aware(value) if isinstance(kind, TimestampType) else value
+
+
+def _aware(value: Any) -> Any:
+    """An instant, which Spark gives in local time and without saying so."""
+    return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -1,0 +1,93 @@
+"""What are Spark's values in Python's terms, as an index takes events?
+
+Batches go to the engine as they are. Some have to be taken apart row by row: events to explain, and
+those with variants, whose types differ from row to row.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+
+def is_variant(kind: pa.DataType) -> bool:
+    """Whether this is how Spark sends a variant: two binaries, of which one is marked."""
+    if not pa.types.is_struct(kind) or kind.num_fields != 2:
+        return False
+    return any((field.metadata or {}).get(b"variant") == b"true" for field in kind)
+
+
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether values are bytes."""
+    return bool(
+        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    )
+
+
+def to_python(array: pa.Array) -> list[Any]:
+    """The values of an array: structs and maps are dicts, variants what they hold, bytes texts.
+
+    Bytes that are no UTF-8 stay bytes, which no attribute has.
+    """
+    kind = array.type
+    if is_variant(kind):
+        return list(_variants(array))
+    if pa.types.is_struct(kind):
+        names = [field.name for field in kind]
+        columns = [to_python(array.field(number)) for number in range(kind.num_fields)]
+        rows = zip(*columns, strict=True) if columns else (() for _ in range(len(array)))
+        dicts = [dict(zip(names, row, strict=True)) for row in rows]
+        return _with_nulls(array, dicts)
+    if pa.types.is_map(kind):
+        keys, items = to_python(array.keys), to_python(array.items)
+        spans = _spans(array)
+        dicts = [dict(zip(keys[a:b], items[a:b], strict=True)) for a, b in spans]
+        return _with_nulls(array, dicts)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        values = to_python(array.values)
+        return _with_nulls(array, [values[a:b] for a, b in _spans(array)])
+    if is_binary(kind):
+        return [to_text(value) for value in array.to_pylist()]
+    return list(array.to_pylist())
+
+
+def _with_nulls(array: pa.Array, values: list[Any]) -> list[Any]:
+    if array.null_count == 0:
+        return values
+    valid = array.is_valid().to_pylist()
+    return [value if there else None for value, there in zip(values, valid, strict=True)]
+
+
+def _spans(array: pa.Array) -> Iterator[tuple[int, int]]:
+    """Where the entries of each list begin and end."""
+    return itertools.pairwise(array.offsets.to_pylist())
+
+
+def _variants(array: pa.Array) -> Iterator[Any]:
+    from pyspark.sql.types import VariantVal
+
+    for variant in array.to_pylist():
+        held = None if variant is None else VariantVal(variant["value"], variant["metadata"])
+        yield None if held is None else variant_to_python(held)
+
+
+def variant_to_python(variant: Any) -> Any:
+    """What a variant holds, with bytes as texts."""
+    return _texts(variant.toPython())
+
+
+def _texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _texts(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_texts(element) for element in value]
+    return to_text(value) if isinstance(value, bytes) else value
+
+
+def to_text(value: bytes | None) -> str | bytes | None:
+    """Bytes as text; what is no UTF-8 stays bytes, which no attribute has."""
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return value
