@@ -2,13 +2,16 @@
 
 import ast
 import io
+import json
 import re
 import runpy
+import tomllib
 from contextlib import redirect_stdout
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 import tamis
@@ -116,6 +119,29 @@ def test_json_forms_are_read() -> None:
     text = re.search(r"^is `(.*)`\.$", (DOCS / "json-form.md").read_text("utf-8"), re.MULTILINE)
     assert text
     assert tamis.parse(text[1]) == Expression.from_json(forms[0])
+
+
+def test_the_schema_is_that_of_json_forms() -> None:
+    (schema,) = [form for form in blocks(DOCS / "json-form.md", "json") if "$schema" in form]
+    validator = jsonschema_rs.validator_for(json.loads(schema))
+    count = 0
+    for path in ROOT.glob("testdata/language/*print.toml"):
+        for case in tomllib.loads(path.read_text("utf-8"))["case"]:
+            form = json.loads(tamis.parse(case["text"]).to_json())
+            assert validator.is_valid(form), form
+            count += 1
+    assert count > 200
+    for form in [
+        {"attribute": "a", "term": {"it": True}, "operator": "=", "value": 1},
+        {"attribute": "a", "operator": "~", "value": 1},
+        {"any": "items", "all": "items", "where": True},
+        {"term": {"function": "lower"}, "operator": "=", "value": "x"},
+        {"attribute": "a", "operator": "=", "value": {"time": "12:00"}},
+        {"and": [], "or": []},
+    ]:
+        assert not validator.is_valid(form), form
+        with pytest.raises(tamis.ExpressionError):
+            Expression.from_json(json.dumps(form))
 
 
 def test_canonical_texts() -> None:

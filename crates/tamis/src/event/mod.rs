@@ -368,8 +368,10 @@ impl Event {
             self.join_parts(attributes)?;
         }
         if let Some(program) = attributes.program().filter(|_| !self.computed) {
-            self.ask_elements(program.asked(), attributes.settings())?;
-            self.fields.sort_unstable_by_key(|field| field.attribute);
+            if !program.asked().is_empty() {
+                self.ask_elements(program.asked(), attributes.settings())?;
+                self.fields.sort_unstable_by_key(|field| field.attribute);
+            }
             self.compute(&program, attributes.settings())?;
             self.computed = true;
         }

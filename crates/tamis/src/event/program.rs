@@ -135,7 +135,7 @@ impl Event {
             }
             last = Some(term);
             let Some(computation) = program.terms.get(&term) else { continue };
-            if !self.lower(term, computation, given, settings)? {
+            if !self.share(term, computation, given) && !self.lower(term, computation, given, settings)? {
                 self.results.clear();
                 let floating = self.evaluate(computation, given, settings)?;
                 if self.results.is_empty() {
@@ -160,6 +160,29 @@ impl Event {
             self.fields.sort_unstable_by_key(|field| field.attribute);
         }
         Ok(())
+    }
+
+    /// Makes a term of what it reads where that is one value of the type already; returns whether it did.
+    fn share(&mut self, term: AttributeId, computation: &Computation, given: usize) -> bool {
+        let (Function::Read(reading), [Argument::Attribute(argument)]) =
+            (computation.function, &*computation.arguments)
+        else {
+            return false;
+        };
+        let Some(field) = self.field(*argument, given).filter(|field| field.start + 1 == field.end) else {
+            return false;
+        };
+        let shared = matches!(
+            (reading, &self.values[field.start as usize]),
+            (Reading::Time, Stored::Timestamp(_)) | (Reading::Address, Stored::Address(_))
+        );
+        if shared {
+            self.begin(term);
+            if let Some(last) = self.fields.last_mut() {
+                (last.start, last.end) = (field.start, field.end);
+            }
+        }
+        shared
     }
 
     /// Adds the values of `lower` where they are texts of ASCII, without a detour; returns whether it did.
