@@ -1,7 +1,6 @@
 """The command line: what it writes, where, and with which exit code."""
 
 import gzip
-import io
 import json
 import os
 import re
@@ -10,12 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import tamis
-from tamis.cli import main, reading
+from commands import Run, runner
+from tamis.cli import reading
 
 SUBSCRIPTIONS = """\
 {"id": "young-west", "expression": "age between 18 and 25 and state in ('CA', 'OR', 'WA')"}
@@ -36,17 +36,6 @@ MATCHES = [
 ]
 
 
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-Run = Callable[..., Result]
 Start = Callable[..., Any]  # a Popen whose streams are there
 
 
@@ -56,17 +45,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.chdir(tmp_path)
     Path("subscriptions.jsonl").write_text(SUBSCRIPTIONS, encoding="utf-8")
     Path("events.jsonl").write_text(EVENTS, encoding="utf-8")
-
-    def call(*arguments: str, stdin: str | bytes = b"") -> Result:
-        data = stdin.encode() if isinstance(stdin, str) else stdin
-        buffer = io.BufferedReader(io.BytesIO(data))
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(buffer))
-        code = main(arguments)
-        written = capsys.readouterr()
-        assert "Traceback" not in written.err
-        return Result(code, written.out, written.err)
-
-    return call
+    return runner(capsys, monkeypatch)
 
 
 @pytest.fixture
@@ -151,14 +130,14 @@ class TestCheck:
 
     def test_reads_lines_of_text(self, run: Run) -> None:
         text = "\ufeffa = 1\r\n\r\n  -- a comment, a = \r\nb = 2 -- another\r\n   c betwen 1\r\nd"
-        code, out, err = run("check", "-f", "-", stdin=text)
+        code, out, err = run("check", "-f", "-", "--format", "text", stdin=text)
         assert (code, out) == (1, "<stdin>: 3 valid, 1 invalid\n")
         assert err.startswith("<stdin>:5: column 6: expected ")
 
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ('{"id": "x", "expression": "a <"}', 'id "x": line 1, column 4: expected a value'),
+            ('{"id": "x", "expression": "a <"}', 'id "x": column 4: expected a value'),
             ('{"id": "x", "expression": "a and\\n b <"}', 'id "x": line 2, column 5: expected'),
             ('{"id": "x", "expression": {"an": []}}', 'id "x": JSON form .* not `an`'),
             ('{"id": "x", "expression": 5}', 'id "x": JSON form .* expected an object'),
@@ -204,13 +183,14 @@ class TestCheck:
         ],
     )
     def test_refuses_a_line(self, run: Run, line: str, message: str) -> None:
-        code, out, err = run("check", "--file", "-", stdin=f"a = 1\n{line}\n")
+        lines = f'{{"id": "first", "expression": "a = 1"}}\n{line}\n'
+        code, out, err = run("check", "--file", "-", "--format", "jsonl", stdin=lines)
         assert (code, out) == (1, "<stdin>: 1 valid, 1 invalid\n")
         assert re.match(f"<stdin>:2: {message}", err)
 
     def test_an_id_may_stand_only_once(self, run: Run) -> None:
         lines = "".join(f'{{"id": {id}, "expression": "a"}}\n' for id in ('"1"', "1", '"1"', "1"))
-        code, out, err = run("check", "--file", "-", stdin=lines)
+        code, out, err = run("check", "--file", "-", "--format", "jsonl", stdin=lines)
         assert (code, out) == (1, "<stdin>: 2 valid, 2 invalid\n")
         assert err.splitlines() == [
             '<stdin>:3: the id "1" is already on line 1',
@@ -220,13 +200,14 @@ class TestCheck:
     @pytest.mark.parametrize("spaces", ["", " ", "\t "])
     def test_spaces_do_not_matter(self, run: Run, spaces: str) -> None:
         parts = ["", "{", '"id"', ":", '"x"', ",", '"expression"', ":", '{"and":[]}', "}", ""]
-        result = run("check", "--file", "-", "--json", stdin=spaces.join(parts))
+        result = run("check", "-f-", "--format=jsonl", "--json", stdin=spaces.join(parts))
         assert result.json == [{"line": 1, "id": "x", "valid": True, "expression": "true"}]
 
     def test_the_engine_judges_the_depth_of_the_json_form(self, run: Run) -> None:
         for depth, code in ((499, 0), (100_000, 1)):
             nested = '{"and": [' * depth + "true" + "]}" * depth
-            result = run("check", "-f", "-", stdin=f'{{"id": 1, "expression": {nested}}}')
+            line = f'{{"id": 1, "expression": {nested}}}'
+            result = run("check", "-f", "-", "--format", "jsonl", stdin=line)
             assert result.code == code
             assert ("limit `depth`" in result.err) == (code == 1)
 
@@ -282,7 +263,7 @@ class TestMatch:
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ('{"id": 8, "expression": "a <"}', "line 1, column 4: expected a value"),
+            ('{"id": 8, "expression": "a <"}', "column 4: expected a value"),
             ('{"id": 8, "expression": {"an": []}}', "JSON form of an expression"),
             ('{"id": null, "expression": "a"}', "an id is a string"),
             ('{"id": 7, "expression": "a"}', "the id 7 is already on line 4"),
@@ -400,7 +381,7 @@ class TestExplain:
         assert run("explain", "-", "1", "{}", stdin=lines).code == 0
         result = run("explain", "-", "2", "{}", stdin=lines)
         assert result.code == 1
-        assert result.err.startswith("<stdin>:2: line 1, column 4: expected")
+        assert result.err.startswith("<stdin>:2: column 4: expected")
 
 
 class TestUsage:
@@ -454,14 +435,21 @@ class TestUsage:
     def test_an_unreadable_file(self, run: Run, content: bytes | None, message: str) -> None:
         if content is not None:
             Path("it").write_bytes(content)
-        code, out, err = run("check", "--file", "it")
+        code, out, err = run("check", "--file", "it", "--format", "text")
         assert (code, out) == (2, "")
         assert err.startswith(f"tamis: {message}")
         assert err.count("\n") == 1
 
     def test_a_folder(self, run: Run) -> None:
-        for arguments in (["check", "-f", "."], ["match", ".", "."], ["explain", ".", "a", "{}"]):
-            assert run(*arguments) == (2, "", "tamis: cannot read .: Is a directory\n")
+        for arguments in (
+            ["check", "-f", ".", "--format=text"],
+            ["match", "subscriptions.jsonl", "."],
+        ):
+            assert run(*arguments)[::2] == (2, "tamis: cannot read .: Is a directory\n")
+        for arguments in (["match", ".", "events.jsonl"], ["explain", ".", "a", "{}"]):
+            code, out, err = run(*arguments)
+            assert (code, out) == (2, "")
+            assert re.match("tamis: .*index.json", err)
 
     def test_an_endless_line(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reading, "_LONGEST_LINE", 1 << 20)
@@ -487,11 +475,17 @@ class TestUsage:
         expected = "tamis: a fault in Tamis, please report it: RuntimeError('oops')\n"
         assert run("check", "a") == (70, "", expected)
 
-    def test_completion(self, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setenv("HOME", str(tmp_path))
-        assert run("--install-completion", "--shell", "bash").code == 0
-        script = tmp_path / ".local/share/bash-completion/completions/tamis"
-        assert "explain" in script.read_text(encoding="utf-8")
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+    def test_completion(
+        self, run: Run, shell: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        home = tmp_path / "home"
+        home.mkdir()
+        monkeypatch.setenv("HOME", str(home))
+        code, out, err = run("completion", shell)
+        assert (code, err) == (0, "")
+        assert "explain" in out
+        assert list(home.iterdir()) == []
 
 
 class TestProcess:

@@ -63,19 +63,19 @@ def as_table(table: Any) -> Any:
     for name in nested:
         position = whole.schema.get_field_index(name)
         values = whole.column(position).to_pylist()
-        texts = [None if value is None else json.dumps(_plain(value)) for value in values]
+        texts = [None if value is None else json.dumps(plain(value)) for value in values]
         whole = whole.set_column(position, name, pa.array(texts, pa.string()))
     return whole
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value of Arrow as JSON has it: maps come as pairs, and nulls in structs are left out."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items() if item is not None}
+        return {key: plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
         if value and all(isinstance(item, tuple) for item in value):
-            return {str(key): _plain(item) for key, item in value}
-        return [_plain(item) for item in value]
+            return {str(key): plain(item) for key, item in value}
+        return [plain(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
@@ -127,26 +127,49 @@ def _rows(
 ) -> Iterator[dict[str, Any] | SubscriptionError]:
     """The arguments of `Index.add` in every row, or what is wrong with it."""
     try:
-        header = [name.strip() for name in next(reader, [])]
-        for name in ("id", "expression"):
-            if name not in header:
-                raise SubscriptionError(f"the file has no column `{name}` in its first line")
-        for name in header:
-            if name not in _COLUMNS or header.count(name) > 1:
-                raise SubscriptionError(
-                    f"the file has a column `{name}`, and its columns are {', '.join(_COLUMNS)}, "
-                    "each at most once"
-                )
+        header = read_header(next(reader, []))
+        number = reader.line_num + 1
         for cells in reader:
-            if not cells:
-                continue  # a blank line
-            lines.append(reader.line_num)
-            yield _arguments(header, cells, ids)
+            if cells:  # else the line is blank
+                lines.append(number)
+                yield read_cells(header, cells, ids)
+            number = reader.line_num + 1
     except csv.Error as error:
         raise SubscriptionError(f"line {reader.line_num} is no CSV: {error}") from error
 
 
-def _arguments(header: list[str], cells: list[str], ids: str) -> dict[str, Any] | SubscriptionError:
+def read_header(cells: list[str]) -> list[str]:
+    """The names of the columns that the first line of a CSV file has.
+
+    Args:
+        cells: The cells of that line.
+
+    Raises:
+        SubscriptionError: A column is missing, unknown or there twice.
+    """
+    header = [name.strip() for name in cells]
+    for name in ("id", "expression"):
+        if name not in header:
+            raise SubscriptionError(f"the file has no column `{name}` in its first line")
+    for name in header:
+        if name not in _COLUMNS or header.count(name) > 1:
+            raise SubscriptionError(
+                f"the file has a column `{name}`, and its columns are {', '.join(_COLUMNS)}, "
+                "each at most once"
+            )
+    return header
+
+
+def read_cells(
+    header: list[str], cells: list[str], ids: str = "string"
+) -> dict[str, Any] | SubscriptionError:
+    """The arguments of `Index.add` in a row of a CSV file, or what is wrong with it.
+
+    Args:
+        header: The names of the columns.
+        cells: The cells of the row.
+        ids: Whether ids are strings or integers.
+    """
     if len(cells) != len(header):
         return SubscriptionError(f"the row has {len(cells)} cells, and the header {len(header)}")
     given: dict[str, Any] = {

@@ -1,152 +1,213 @@
 """For every event of a file, what an index says: what `match`, `top` and `first` share."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, TypeAlias
+
+from cyclopts import Parameter
 
 from tamis._tamis import Index
-from tamis.batches import Collected, OnError
-from tamis.cli.arguments import File, Missing
-from tamis.cli.output import INVALID, VALID, CommandError, on_one_line, report, write_json
-from tamis.cli.progress import progress
-from tamis.cli.reading import Source, enumerate_lines, is_standard_input
-from tamis.cli.rules.languages import Language, read_rules, report_refused
-from tamis.cli.subscriptions import read_records
-from tamis.errors import TamisError
+from tamis.batches import OnError
+from tamis.cli.arguments import File, Missing, Now, Where
+from tamis.cli.events import Batch, EventFormat, pick, pick_from_text, read_batches
+from tamis.cli.indexes import open_index
+from tamis.cli.output import (
+    INVALID,
+    VALID,
+    CommandError,
+    encode,
+    on_one_line,
+    report,
+    write_json,
+    write_lines,
+)
+from tamis.cli.reading import is_standard_input
+from tamis.cli.rules.languages import From
 
-Answer = TypeVar("Answer")
+_SHOWN = ("event", "metadata")
+
+
+def _check_shown(_: object, shown: tuple[str, ...]) -> None:
+    for name in _split(shown):
+        if name not in _SHOWN and not name.startswith(("event.", "metadata.")):
+            raise ValueError(
+                f"{name!r} is neither `event`, `metadata`, nor one of their members, "
+                "such as `event.age`"
+            )
+
+
+def _split(names: tuple[str, ...]) -> list[str]:
+    return [part.strip() for name in names for part in name.split(",") if part.strip()]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `match`, `top` and `first` can be told.
+
+    Attributes:
+        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those that
+            satisfy it are looked for.
+        shown: What else to write, separated by commas: `event`, `metadata` of the subscriptions, or
+            members of either, such as `event.age` or `metadata.owner`.
+        only_matched: Write nothing for events that match nothing.
+        missing: What a predicate is on an attribute without a value: `unknown`, and so is its
+            negation, or `false`, and its negation is true. By default `unknown`; a saved index
+            knows it.
+        now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's when
+            events are read.
+        on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
+            and goes on, `collect` writes an object with `error` in its place and goes on.
+        format: The format of the events. By default a file whose name ends with `.csv`, `.parquet`
+            or `.xml` is that, and all else is JSON lines.
+        text: Columns of a CSV file that are text, even where a cell looks like a number.
+        language: The language of the rules that `subscriptions` names, a file or a folder, where
+            they are not subscriptions.
+    """
+
+    where: Where = None
+    shown: Annotated[tuple[str, ...], Parameter(name="--with", validator=_check_shown)] = ()
+    only_matched: bool = False
+    missing: Missing | None = None
+    now: Now = None
+    on_error: OnError = "raise"
+    format: EventFormat | None = None
+    text: tuple[str, ...] = ()
+    language: From = None
+
+
+DEFAULT = Options()
+
+
+Ask: TypeAlias = Callable[..., Any]
+"""A batch method of an index: takes the index, events, and options, with `on_error="collect"`."""
 
 
 @dataclass(frozen=True)
-class Question(Generic[Answer]):
+class Question:
     """What is asked about every event.
 
     Attributes:
+        key: What the answers are called where they are written.
         doing: What the command is doing, as its progress says.
-        many: The answers for the events of a chunk of lines, and those that cannot be read.
-        describe: What is written of an answer, beside the number of its line.
+        ask: The answers for the events of a batch, and those that cannot be read.
+        is_scored: Whether an answer is a list of `Match`, and not of ids.
     """
 
+    key: str
     doing: str
-    many: Callable[[Index, bytes], Collected[list[Answer]]]
-    describe: Callable[[Answer], dict[str, Any]]
+    ask: Ask
+    is_scored: bool = False
 
 
-def answer(
-    question: Question[Any],
-    subscriptions: File,
-    events: File,
-    missing: Missing,
-    on_error: OnError,
-    language: Language | None = None,
-) -> int:
+def answer(question: Question, subscriptions: File, events: File, options: Options) -> int:
     """Write the answers for all events; returns the exit code."""
-    index = _open(subscriptions, events, missing, language)
+    index = _open(subscriptions, events, options)
+    writer = _Writer(question, index, options)
     invalid = 0
-    with Source(events) as source, progress(source, question.doing, writes=True) as show:
-        for first, chunk in source.chunks():
-            invalid += _answer_chunk(question, index, source.name, first, chunk, on_error)
-            show()
-    if invalid:
-        report(f"{source.name}: {invalid} invalid{', skipped' if on_error == 'skip' else ''}")
-    return INVALID if invalid else VALID
+    for batch in read_batches(events, options.format, options.text, question.doing, writes=True):
+        answers, errors = _ask(question.ask, index, batch, options)
+        writer.write(batch, answers, errors)
+        invalid += len(errors)
+    return _finish(events, invalid, options)
 
 
-def count(
-    many: Callable[[Index, bytes], Collected[dict[Any, int]]],
-    subscriptions: File,
-    events: File,
-    missing: Missing,
-    on_error: OnError,
-    language: Language | None = None,
-) -> int:
+def count(ask: Ask, subscriptions: File, events: File, options: Options) -> int:
     """Write how many events each subscription matches; returns the exit code."""
-    index = _open(subscriptions, events, missing, language)
+    index = _open(subscriptions, events, options)
     counts, invalid = Counter[Any](), 0
-    with Source(events) as source, progress(source, "counting", writes=False) as show:
-        for first, chunk in source.chunks():
-            found, refused = many(index, chunk)
-            counts.update(found)
-            for event in refused:
-                number = first + (event.line or 1) - 1
-                message = f"{source.name}:{number}: {on_one_line(event)}"
-                if on_error == "raise":
-                    raise CommandError(message, INVALID) from event.error
-                report(message)
-            invalid += len(refused)
-            show()
+    for batch in read_batches(events, options.format, options.text, "counting", writes=False):
+        found, errors = _ask(ask, index, batch, options)
+        counts.update(found)
+        for position in sorted(errors):
+            message = f"{batch.where(position)}: {errors[position]}"
+            if options.on_error == "raise":
+                raise CommandError(message, INVALID)
+            report(message)
+        invalid += len(errors)
     write_json(*({"id": id, "count": counts[id]} for id in index if counts[id]))
-    if invalid:
-        report(f"{source.name}: {invalid} invalid, skipped")
-    return INVALID if invalid else VALID
+    return _finish(events, invalid, replace(options, on_error="skip"))
 
 
-def _open(subscriptions: File, events: File, missing: Missing, language: Language | None) -> Index:
-    """An index of the subscriptions of a file."""
+class _Writer:
+    """Writes what was asked for about every event, as it was asked for."""
+
+    def __init__(self, question: Question, index: Index, options: Options) -> None:
+        self._question = question
+        self._options = options
+        shown = _split(options.shown)
+        self._event = "event" in shown
+        self._members = [name[6:] for name in shown if name.startswith("event.")]
+        self._metadata = "metadata" in shown
+        self._named = [name[9:] for name in shown if name.startswith("metadata.")]
+        self._find = lru_cache(maxsize=1 << 16)(lambda id: self._pick(index[id].metadata))
+
+    def write(self, batch: Batch, answers: list[Any], errors: dict[int, str]) -> None:
+        """Write what is known about a batch, in its order, and report what is wrong with it."""
+        texts = batch.texts() if self._event or self._members else []
+        lines = list[str]()
+        for position, found in enumerate(answers):
+            if position in errors and self._options.on_error != "collect":
+                write_lines(lines)
+                lines.clear()
+                message = f"{batch.where(position)}: {errors[position]}"
+                if self._options.on_error == "raise":
+                    raise CommandError(message, INVALID)
+                report(message)
+            elif position in errors:
+                lines.append(self._line(batch, position, error=encode(errors[position])))
+            elif found or not self._options.only_matched:
+                event = self._show(batch, position, texts[position]) if texts else {}
+                answer = {self._question.key: encode(self._describe(found))}
+                lines.append(self._line(batch, position, **event, **answer))
+        write_lines(lines)
+
+    def _line(self, batch: Batch, position: int, **members: str) -> str:
+        parts = {batch.key: encode(batch.places[position]), **members}
+        return "{" + ", ".join(f'"{key}": {text}' for key, text in parts.items()) + "}"
+
+    def _show(self, batch: Batch, position: int, text: str) -> dict[str, str]:
+        if self._event:
+            return {"event": text}
+        try:
+            return {"event": pick_from_text(text, self._members)}
+        except ValueError as error:
+            raise CommandError(f"{batch.where(position)}: --with: {error}", INVALID) from error
+
+    def _describe(self, found: list[Any]) -> list[Any]:
+        if self._question.is_scored:
+            entries = [match._asdict() for match in found]
+        elif not (self._metadata or self._named):
+            return found
+        else:
+            entries = [{"id": id} for id in found]
+        if self._metadata or self._named:
+            for entry in entries:
+                entry["metadata"] = self._find(entry["id"])
+        return entries
+
+    def _pick(self, metadata: Any) -> Any:
+        return metadata if self._metadata else pick(metadata, self._named)
+
+
+def _open(subscriptions: File, events: File, options: Options) -> Index:
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
-    index = Index(missing=missing)
-    if language is not None:
-        read = read_rules(language, subscriptions)
-        report_refused(read)
-        index.add_many(read.subscriptions)
-    else:
-        with Source(subscriptions) as source:
-            _load(index, source)
-    return index
+    return open_index(subscriptions, options.missing, options.language)
 
 
-def _load(index: Index, source: Source) -> None:
-    """Add the subscriptions of a file to an index."""
-    number = 0
-
-    def items() -> Iterator[dict[str, Any]]:
-        nonlocal number
-        for number, record in read_records(source):
-            if number % 1000 == 0:
-                show()
-            yield record.arguments()
-
-    with progress(source, "reading", writes=False) as show:
-        try:
-            index.add_many(items())
-        except TamisError as error:
-            raise CommandError(f"{source.name}:{number}: {error.message}", INVALID) from error
+def _ask(ask: Ask, index: Index, batch: Batch, options: Options) -> tuple[Any, dict[int, str]]:
+    """The answers for a batch, and what is wrong with events of it, by their position."""
+    asked = {"where": options.where, "now": options.now, "on_error": "collect"}
+    answers, refused = ask(index, batch.events, documents=batch.documents, **asked)
+    return answers, {event.row: on_one_line(event) for event in refused} | batch.broken
 
 
-def _numbers(first: int, chunk: bytes, events: int) -> Iterable[int]:
-    """The numbers of the lines of a chunk that hold its events."""
-    lines = chunk.count(b"\n") + (not chunk.endswith(b"\n"))
-    if events == lines:
-        return range(first, first + lines)
-    return (number for number, _ in enumerate_lines(first, chunk))  # some are blank
-
-
-def _answer_chunk(
-    question: Question[Any],
-    index: Index,
-    name: str,
-    first: int,
-    chunk: bytes,
-    on_error: OnError,
-) -> int:
-    """Write the answers for a chunk; returns how many events are invalid."""
-    answers, refused = question.many(index, chunk)
-    errors = {event.row: event for event in refused}
-    written = list[dict[str, Any]]()
-    for row, number in enumerate(_numbers(first, chunk, len(answers))):
-        error = errors.get(row)
-        if error is None:
-            written.append({"line": number, **question.describe(answers[row])})
-        elif on_error == "collect":
-            written.append({"line": number, "error": on_one_line(error)})
-        else:
-            write_json(*written)
-            written.clear()
-            message = f"{name}:{number}: {on_one_line(error)}"
-            if on_error == "raise":
-                raise CommandError(message, INVALID) from error.error
-            report(message)
-    write_json(*written)
-    return len(refused)
+def _finish(events: File, invalid: int, options: Options) -> int:
+    if not invalid:
+        return VALID
+    name = "<stdin>" if is_standard_input(events) else events
+    report(f"{name}: {invalid} invalid{', skipped' if options.on_error == 'skip' else ''}")
+    return INVALID

@@ -1,17 +1,18 @@
 """The commands put together: how are words on the command line understood?"""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 from tamis._tamis import __version__
-from tamis.cli import check, explain, first, match, serve, test, top
+from tamis.cli import check, explain, match, ranked, serve, test
 from tamis.cli.lab import compare as lab_compare
 from tamis.cli.lab import draw as lab_draw
 from tamis.cli.lab import generate as lab_generate
 from tamis.cli.lab import report as lab_report
 from tamis.cli.lab import run as lab_run
-from tamis.cli.output import FAILED, CommandError, prepare, report
+from tamis.cli.output import FAILED, VALID, CommandError, prepare, report, write
 from tamis.cli.rules import read as rules_read
 from tamis.cli.spark import compile as spark_compile
 from tamis.cli.spark import count as spark_count
@@ -19,6 +20,14 @@ from tamis.cli.spark import first as spark_first
 from tamis.cli.spark import match as spark_match
 from tamis.cli.spark import stream as spark_stream
 from tamis.cli.spark import top as spark_top
+
+_COMPLETION = """
+Examples:
+
+    source <(tamis completion bash)
+    tamis completion zsh > ~/.zfunc/_tamis
+    tamis completion fish > ~/.config/fish/completions/tamis.fish
+"""
 
 app = App(
     name="tamis",
@@ -32,8 +41,8 @@ app = App(
 )
 app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
-app.command(top.top, usage=top.USAGE, help_epilogue=top.EXAMPLES)
-app.command(first.first, usage=first.USAGE, help_epilogue=first.EXAMPLES)
+app.command(ranked.top, usage=ranked.TOP_USAGE, help_epilogue=ranked.TOP_EXAMPLES)
+app.command(ranked.first, usage=ranked.FIRST_USAGE, help_epilogue=ranked.FIRST_EXAMPLES)
 app.command(explain.explain, usage=explain.USAGE, help_epilogue=explain.EXAMPLES)
 app.command(test.run_examples, name="test", usage=test.USAGE, help_epilogue=test.EXAMPLES)
 app.command(serve.serve, usage=serve.USAGE, help_epilogue=serve.EXAMPLES)
@@ -73,9 +82,16 @@ for command in (lab_generate, lab_compare, lab_run, lab_draw, lab_report):
     run_it = getattr(command, command.__name__.rpartition(".")[2])
     laboratory.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)
 
-app.register_install_completion_command(
-    help="Install completion for bash, zsh, fish or PowerShell.", help_epilogue=""
-)
+
+@app.command(usage="Usage: tamis completion bash|zsh|fish|powershell", help_epilogue=_COMPLETION)
+def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> int:
+    """Write a script that completes commands and options in a shell. Changes no file.
+
+    Args:
+        shell: The shell.
+    """
+    write(app.generate_completion(shell=shell))
+    return VALID
 
 
 def run(arguments: Sequence[str]) -> int:

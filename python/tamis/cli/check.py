@@ -2,12 +2,15 @@
 
 import os.path
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from tamis._tamis import Expression, Index
 from tamis.cli.arguments import File, Json, Missing
+from tamis.cli.formats import Format, format_of, is_saved
+from tamis.cli.indexes import open_saved
+from tamis.cli.items import name_place, read_items
 from tamis.cli.linting import lint
 from tamis.cli.output import (
     INVALID,
@@ -22,19 +25,24 @@ from tamis.cli.output import (
 from tamis.cli.progress import progress
 from tamis.cli.reading import Source, is_standard_input
 from tamis.cli.rules.languages import From, Language, read_rules, report_refused
-from tamis.cli.subscriptions import Records, read_expression
+from tamis.cli.subscriptions import read_expression
 from tamis.errors import TamisError
 
-USAGE = "Usage: tamis check EXPRESSION... | --file FILE [--events FILE] [--json]"
+USAGE = "Usage: tamis check EXPRESSION... | --file FILE [--format FORMAT] [--events FILE] [--json]"
 EXAMPLES = """
 Examples:
 
     tamis check "age between 18 and 25 and not state = 'CA'"
     tamis check --file subscriptions.jsonl
-    tamis check --file - --json < expressions.txt
+    tamis check --file expressions.txt
+    tamis check --file - --format text --json < expressions
     tamis check --file subscriptions.jsonl --events sample.jsonl
     tamis check --file saved-index/ --events sample.jsonl --json
 """
+
+
+_Checked: TypeAlias = tuple[dict[str, Any], Expression | TamisError, str]
+"""The place of an expression, and it, or what is wrong with it, also in words."""
 
 
 class _Valid:
@@ -60,8 +68,9 @@ class _Valid:
 def check(
     *expressions: str,
     file: Annotated[File | None, Parameter(name=["--file", "-f"])] = None,
+    format: Literal["jsonl", "text", "csv", "parquet"] | None = None,
     events: Annotated[File | None, Parameter(name=["--events", "-e"])] = None,
-    missing: Missing = "unknown",
+    missing: Missing | None = None,
     language: From = None,
     as_json: Json = False,
 ) -> int:
@@ -76,11 +85,14 @@ def check(
 
     Args:
         expressions: Expressions, as text or in the JSON form.
-        file: A file to check instead, `-` for standard input: subscriptions as JSON lines, or one
-            expression per line, where lines that begin with `--` are comments; or, with `--events`,
-            the folder of a saved index.
+        file: A file to check instead, `-` for standard input; or, with `--events`, the folder of a
+            saved index.
+        format: What the file holds: subscriptions (`jsonl`, `csv`, `parquet`), or one expression
+            per line (`text`), where lines that begin with `--` are comments. By default what the
+            name of the file says: `.jsonl`, `.csv`, `.parquet`, or `.txt` and `.sql` for text.
         events: A sample of events as JSON lines.
-        missing: What a predicate is on an attribute without a value; a saved index knows it.
+        missing: What a predicate is on an attribute without a value: `unknown`, the default, or
+            `false`; a saved index knows it.
         language: The language of the rules that `--file` names, a file or a folder.
         as_json: Write a JSON object for every expression, and one for everything that was found.
     """
@@ -89,15 +101,15 @@ def check(
     if file is not None and events is not None:
         if is_standard_input(file) and is_standard_input(events):
             raise CommandError("subscriptions and events cannot both come from standard input")
-        if language is None and file.is_dir():
-            return _code(lint(_open(file), events, as_json))
-    valid = _Valid(missing, events is not None)
+        if language is None and is_saved(file):
+            return _code(lint(open_saved(file, missing), events, as_json))
+    valid = _Valid(missing or "unknown", events is not None)
     if file is None:
         invalid = _check_arguments(expressions, as_json, valid)
     elif language is not None:
         invalid = _check_rules(file, language, as_json, valid)
     else:
-        invalid = _check_file(file, as_json, valid)
+        invalid = _check_file(file, format or _format(file), as_json, valid)
     found = 0 if events is None else lint(valid.index(), events, as_json)
     return _code(invalid + found)
 
@@ -106,11 +118,16 @@ def _code(count: int) -> int:
     return INVALID if count else VALID
 
 
-def _open(folder: File) -> Index:
-    try:
-        return Index.open(folder)
-    except TamisError as error:
-        raise CommandError(str(error)) from error
+def _format(file: File) -> Format:
+    """What the name of a file says about its lines, so that no line is guessed at."""
+    format = format_of(file)
+    if format is None or format == "xml":
+        name = "standard input" if is_standard_input(file) else file
+        raise CommandError(
+            f"say what {name} holds: --format jsonl (subscriptions as JSON lines), "
+            "text (an expression per line), csv or parquet"
+        )
+    return format
 
 
 def _check_arguments(expressions: tuple[str, ...], as_json: bool, valid: _Valid) -> int:
@@ -131,22 +148,21 @@ def _check_arguments(expressions: tuple[str, ...], as_json: bool, valid: _Valid)
     return invalid
 
 
-def _check_file(file: File, as_json: bool, valid: _Valid) -> int:
+def _check_file(file: File, format: Format, as_json: bool, valid: _Valid) -> int:
+    name = "<stdin>" if is_standard_input(file) else str(file)
     count = invalid = 0
-    with Source(file) as source, progress(source, "checking", writes=as_json) as show:
-        for place, result in _check_lines(source):
-            count += 1
-            if isinstance(result, TamisError):
-                invalid += 1
-                _write_invalid(place, result, as_json, _message(source.name, place, result))
-            else:
-                valid.keep(place, result)
-                if as_json:
-                    _write_valid(place, result, as_json)
-            if count % 1000 == 0:
-                show()
+    for checked in _check_lines(file) if format == "text" else _check_items(file, format):
+        place, result, message = checked
+        count += 1
+        if isinstance(result, TamisError):
+            invalid += 1
+            _write_invalid(place, result, as_json, f"{name_place(name, place)}: {message}")
+        else:
+            valid.keep(place, result)
+            if as_json:
+                _write_valid(place, result, as_json)
     if not as_json:
-        write(f"{source.name}: {count - invalid} valid, {invalid} invalid")
+        write(f"{name}: {count - invalid} valid, {invalid} invalid")
     return invalid
 
 
@@ -165,33 +181,35 @@ def _check_rules(file: File, language: Language, as_json: bool, valid: _Valid) -
     return len(read.refused)
 
 
-def _check_lines(source: Source) -> Iterator[tuple[dict[str, Any], Expression | TamisError]]:
-    """The place of every expression of a file, and the expression or what is wrong with it."""
-    records = Records()
-    for number, line in source.lines():
-        beginning = line.lstrip()
-        if beginning.startswith("--"):
+def _check_lines(file: File) -> Iterator[_Checked]:
+    """The expressions of a text."""
+    with Source(file) as source, progress(source, "checking", writes=False) as show:
+        for number, line in source.lines():
+            if line.lstrip().startswith("--"):
+                continue
+            if number % 1000 == 0:
+                show()
+            try:
+                yield {"line": number}, Expression.parse(line), ""
+            except TamisError as error:
+                yield {"line": number}, error, on_one_line(error)
+
+
+def _check_items(file: File, format: Format) -> Iterator[_Checked]:
+    """The expressions of the subscriptions of a file."""
+    for where, item in read_items(file, format):
+        place: dict[str, Any] = {**where}
+        if isinstance(item, TamisError):
+            yield place, item, item.message
             continue
-        place: dict[str, Any] = {"line": number}
+        place["id"] = item.id
         try:
-            if beginning.startswith("{"):
-                record = records.read(number, line)
-                place["id"] = record.id
-                arguments = record.arguments()
-                expression = arguments["expression"]
-                Index().add(**arguments)  # judges the id and the boost, too
-            else:
-                expression = Expression.parse(line)
+            arguments = item.arguments()
+            Index().add(**arguments)  # judges the id and the boost, too
         except TamisError as error:
-            yield place, error
+            yield place, error, f"id {encode(item.id)}: {item.explain(error)}"
         else:
-            yield place, expression
-
-
-def _message(name: str, place: dict[str, Any], error: TamisError) -> str:
-    if "id" in place:
-        return f"{name}:{place['line']}: id {encode(place['id'])}: {error}"
-    return f"{name}:{place['line']}: {on_one_line(error)}"
+            yield place, arguments["expression"], ""
 
 
 def _write_valid(place: dict[str, Any], expression: Expression, as_json: bool) -> None:

@@ -1,18 +1,25 @@
 """`tamis explain`: why does an event satisfy a subscription, or not?"""
 
 import os.path
+import re
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from tamis._tamis import Explanation, Expression, Index
 from tamis.cli.arguments import FileOrText, Json, Missing, Now
+from tamis.cli.events import find_event
+from tamis.cli.formats import format_of, is_saved
+from tamis.cli.indexes import open_saved
+from tamis.cli.items import name_place, read_items
 from tamis.cli.output import INVALID, VALID, CommandError, encode, write, write_json
-from tamis.cli.reading import Source
+from tamis.cli.reading import Source, is_standard_input
 from tamis.cli.rules.languages import From, Language, read_rules
-from tamis.cli.subscriptions import read_expression, read_records
+from tamis.cli.subscriptions import read_expression
 from tamis.errors import TamisError
 
 USAGE = """Usage: tamis explain SUBSCRIPTIONS ID EVENT [OPTIONS]
@@ -22,6 +29,7 @@ Examples:
 
     tamis explain subscriptions.jsonl young-west '{"age": 30, "state": "CA"}'
     tamis explain subscriptions.jsonl young-west @event.json --json
+    tamis explain saved-index/ young-west events.jsonl --line 17
     tamis explain --expression "age > 18" '{"age": 12}'
 """
 
@@ -32,8 +40,9 @@ def explain(
     event: FileOrText | None = None,
     /,
     *,
+    line: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     expression: Annotated[str | None, Parameter(name=["--expression", "-e"])] = None,
-    missing: Missing = "unknown",
+    missing: Missing | None = None,
     now: Now = None,
     language: From = None,
     as_json: Json = False,
@@ -43,12 +52,14 @@ def explain(
     The exit code is 0 whether the event satisfies the subscription or not.
 
     Args:
-        subscriptions: The subscriptions as JSON lines, `-` for standard input. Left out with
-            `--expression`.
+        subscriptions: The subscriptions, as for `tamis match`. Left out with `--expression`.
         id: The id of one of them. Left out with `--expression`.
         event: The event: JSON, or `@` and the name of a file, or `-` for standard input.
+        line: The line of a file of events, or its row, where `event` names one, as for `tamis
+            match`.
         expression: An expression to explain, instead of one from a file.
-        missing: What a predicate is on an attribute without a value.
+        missing: What a predicate is on an attribute without a value: `unknown`, the default, or
+            `false`; a saved index knows it.
         now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's.
         language: The language of the rules that `subscriptions` names, where they are not
             subscriptions as JSON lines.
@@ -59,12 +70,17 @@ def explain(
         raise CommandError("explain takes SUBSCRIPTIONS ID EVENT, or --expression TEXT EVENT")
     if given[0] == given[-1] == "-" and expression is None:
         raise CommandError("subscriptions and event cannot both come from standard input")
-    index = Index(missing=missing)
-    if expression is None:
-        index.add(0, _find(Path(given[0]), given[1], language))
-    else:
+    known: str | int = 0
+    if expression is not None:
+        index = Index(missing=missing or "unknown")
         index.add(0, _read_expression(expression))
-    explanation = _explain(index, given[-1], now)
+    elif language is None and is_saved(Path(given[0])):
+        index = open_saved(Path(given[0]), missing)
+        known = _find_id(given[0], index, given[1])
+    else:
+        index = Index(missing=missing or "unknown")
+        index.add(0, _find(Path(given[0]), given[1], language))
+    explanation = _explain(index, known, given[-1], line, now)
     if as_json:
         write_json(explanation.to_dict())
     else:
@@ -72,26 +88,38 @@ def explain(
     return VALID
 
 
+def _find_id(name: str, index: Index, wanted: str) -> str | int:
+    """The id in a saved index: that string or else that integer."""
+    if wanted in index:
+        return wanted
+    if re.fullmatch(r"-?[0-9]{1,19}", wanted) and int(wanted) in index:
+        return int(wanted)
+    raise _unknown(name, wanted, [str(id) for id in islice(index, 100_000)])
+
+
 def _find(path: Path, wanted: str, language: Language | None) -> Expression:
     """The expression of a subscription; the id is that string or else that integer."""
     if language is not None:
         return _find_rule(path, wanted, language)
+    name = "<stdin>" if is_standard_input(path) else str(path)
     as_string = as_integer = None
     ids = list[str]()
-    with Source(path) as source:
-        for number, record in read_records(source):
-            if record.id == wanted:
-                as_string = number, record
-            elif type(record.id) is int and str(record.id) == wanted:
-                as_integer = number, record
-            ids.append(str(record.id))
+    for place, item in read_items(path):
+        if isinstance(item, TamisError):
+            raise CommandError(f"{name_place(name, place)}: {item}", INVALID) from item
+        if item.id == wanted:
+            as_string = place, item
+        elif type(item.id) is int and str(item.id) == wanted:
+            as_integer = place, item
+        ids.append(str(item.id))
     found = as_string or as_integer
     if found is None:
-        raise _unknown(source.name, wanted, ids)
+        raise _unknown(name, wanted, ids)
     try:
         return found[1].expression()
     except TamisError as error:
-        raise CommandError(f"{source.name}:{found[0]}: {error}", INVALID) from error
+        message = found[1].explain(error)
+        raise CommandError(f"{name_place(name, found[0])}: {message}", INVALID) from error
 
 
 def _find_rule(path: Path, wanted: str, language: Language) -> Expression:
@@ -118,16 +146,25 @@ def _read_expression(text: str) -> Expression:
         raise CommandError(f"--expression: {error}", INVALID) from error
 
 
-def _explain(index: Index, event: str, now: str | None) -> Explanation:
-    """Why the one subscription of an index matches an event or not."""
-    where = "event"
+def _explain(
+    index: Index, id: str | int, event: str, line: int | None, now: str | None
+) -> Explanation:
+    """Why a subscription of an index matches an event or not."""
+    where, document = "event", None
     text: str | bytes = event
-    if event == "-" or event.startswith("@"):
-        with Source(Path(event.removeprefix("@"))) as source:
+    path = Path(event.removeprefix("@"))
+    if line is not None:
+        where, text = f"{path}:{line}", find_event(path, None, line)
+    elif event.startswith("@") and format_of(path) == "xml":
+        where, text, document = str(path), "{}", path
+    elif event == "-" or event.startswith("@"):
+        with Source(path) as source:
             where, text = source.name, source.read()
     elif os.path.isfile(event):  # noqa: PTH113 -- false, not an error, where it is no path
-        raise CommandError(f"{event} is a file; to read the event from it: @{event}")
+        raise CommandError(
+            f"{event} is a file; to read the event from it: @{event}, or with --line one of many"
+        )
     try:
-        return index.explain(0, text, now=now)
-    except TamisError as error:
+        return index.explain(id, text, document=document, now=now)
+    except (TamisError, OSError) as error:
         raise CommandError(f"{where}: {error}", INVALID) from error

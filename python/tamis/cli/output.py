@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from tamis.batches import Refused
@@ -41,10 +42,15 @@ def write(text: str) -> None:
 
 def write_json(*values: Any) -> None:
     """Write values to standard output as JSON lines, which are UTF-8 whatever the locale."""
-    lines = "".join(encode(value) + "\n" for value in values)
+    write_lines([encode(value) for value in values])
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines of JSON to standard output."""
+    text = "".join(line + "\n" for line in lines)
     sys.stdout.flush()
     # What is no Unicode text was escaped in the input, and in JSON this escape is the same.
-    sys.stdout.buffer.write(lines.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.flush()
 
 

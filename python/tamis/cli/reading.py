@@ -1,5 +1,6 @@
 """How do files and standard input become lines? It knows nothing of what the lines hold."""
 
+import csv
 import gzip
 import os
 import stat
@@ -10,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self, TypeVar, cast
 
-from tamis.cli.output import CommandError
+from tamis.cli.output import INVALID, CommandError
 
 _BLOCK = 1 << 16  # some hundred events: enough to match at full speed, few enough for their matches
 _LONGEST_LINE = 1 << 26  # far beyond what the default limits leave of any line
@@ -27,6 +28,44 @@ class _Stream(Protocol):
     def peek(self, size: int, /) -> bytes: ...
     def read(self, size: int, /) -> bytes: ...
     def read1(self, size: int, /) -> bytes: ...
+
+
+class Rows:
+    """The rows of a CSV file, each with the number of the line it begins on.
+
+    Attributes:
+        is_last: Whether more must be waited for, as at the end of what a pipe gave.
+    """
+
+    def __init__(self, source: "Source") -> None:
+        self._source = source
+        self.is_last = False
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows, the header among them, without blank lines.
+
+        Raises:
+            CommandError: What was read is no CSV.
+        """
+        reader = csv.reader(self._lines(), strict=True)
+        while True:
+            number = reader.line_num + 1
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                where = f"{self._source.name}:{reader.line_num}"
+                raise CommandError(f"{where}: not CSV: {error}", INVALID) from error
+            if cells is None:
+                return
+            if cells:
+                yield number, cells
+
+    def _lines(self) -> Iterator[str]:
+        for first, chunk in self._source.chunks():
+            lines = _split(chunk)
+            for number, line in enumerate(lines, first):
+                self.is_last = number == first + len(lines) - 1
+                yield self._source.decode(number, line)
 
 
 class Source:
@@ -96,21 +135,26 @@ class Source:
         """The lines that are not blank, with their numbers and without their ends."""
         for first, chunk in self.chunks():
             for number, line in enumerate_lines(first, chunk):
-                try:
-                    text = line.rstrip(_BLANKS).decode()
-                except UnicodeDecodeError as error:
-                    where, byte = f"{self.name}:{number}", f"byte 0x{line[error.start]:02x}"
-                    raise CommandError(
-                        f"{where}: not UTF-8 text: invalid {byte} at offset {error.start}"
-                    ) from error
-                yield number, text
+                yield number, self.decode(number, line.rstrip(_BLANKS))
+
+    def decode(self, number: int, line: bytes) -> str:
+        """The text of a line.
+
+        Raises:
+            CommandError: It is not UTF-8.
+        """
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            where, byte = f"{self.name}:{number}", f"byte 0x{line[error.start]:02x}"
+            raise CommandError(
+                f"{where}: not UTF-8 text: invalid {byte} at offset {error.start}"
+            ) from error
 
     def _open(self) -> BinaryIO:
         if not is_standard_input(self._path):
             return self._path.open("rb")
-        if sys.stdin is None:
-            raise CommandError("standard input is closed")
-        return sys.stdin.buffer
+        return _standard_input()
 
     def _close(self) -> None:
         if not is_standard_input(self._path):
@@ -140,11 +184,32 @@ def is_standard_input(path: Path) -> bool:
     return str(path) == "-"
 
 
+def read_standard_input() -> bytes:
+    """All bytes of standard input."""
+    text = _standard_input().read(_LONGEST_LINE)
+    if len(text) == _LONGEST_LINE:
+        raise CommandError(f"<stdin>: longer than {_LONGEST_LINE >> 20} MiB")
+    return text
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise CommandError("standard input is closed")
+    return sys.stdin.buffer
+
+
 def enumerate_lines(first: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
     """The lines of a chunk that are not blank, with their numbers."""
     for number, line in enumerate(chunk.split(b"\n"), first):
         if line.strip(_BLANKS):
             yield number, line
+
+
+def _split(chunk: bytes) -> list[bytes]:
+    """The lines of a chunk, with their ends."""
+    lines = [line + b"\n" for line in chunk.split(b"\n")]
+    last = lines.pop()
+    return [*lines, last[:-1]] if len(last) > 1 else lines
 
 
 def _size(file: BinaryIO) -> int | None:

@@ -1,18 +1,18 @@
-"""What do the lines of a subscriptions file say?
+"""What do the lines and rows of a subscriptions file say?
 
 A line is a JSON object with `id`, `expression` and, optionally, `metadata`, `boost`, `priority`,
-`active_from` and `active_until`. Only the object itself is read here: what an id or an expression
-may be, the engine judges.
+`active_from` and `active_until`; a CSV or Parquet file has columns of these names. Only the object
+itself is read here: what an id or an expression may be, the engine judges.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any, Never
+from typing import Any, Never, Self
 
 from tamis._tamis import Expression
-from tamis.cli.output import INVALID, CommandError, encode
+from tamis.cli.output import INVALID, CommandError, encode, on_one_line
 from tamis.cli.reading import Source
 from tamis.errors import SubscriptionError, TamisError
 
@@ -32,10 +32,10 @@ class Record:
     Attributes:
         id: Its id.
         metadata: Its metadata, or None.
-        beside: Its boost, priority and validity, where they are given.
+        beside: Its weights, boost, priority and validity, where they are given.
     """
 
-    __slots__ = ("_expression", "beside", "id", "metadata")
+    __slots__ = ("_expression", "_is_json", "beside", "id", "metadata")
 
     def __init__(self, line: str) -> None:
         members = _members(line)
@@ -46,6 +46,20 @@ class Record:
         beside = {key: _load(members[key]) for key in _BESIDE if key in members}
         self.beside = {key: value for key, value in beside.items() if value is not None}
         self._expression = members["expression"]
+        self._is_json = not self._expression.startswith('"')
+        if not self._is_json:
+            self._expression = _load(self._expression)
+
+    @classmethod
+    def from_row(cls, arguments: dict[str, Any]) -> Self:
+        """The subscription in a row of a table, given as arguments of `Index.add`."""
+        record = cls.__new__(cls)
+        record.beside = dict(arguments)
+        record.id = record.beside.pop("id")
+        record.metadata = record.beside.pop("metadata", None)
+        record._expression = record.beside.pop("expression")
+        record._is_json = record._expression.lstrip().startswith("{")
+        return record
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Index.add` for it.
@@ -56,15 +70,19 @@ class Record:
         expression = self.expression()
         return {"id": self.id, "expression": expression, "metadata": self.metadata, **self.beside}
 
+    def explain(self, error: TamisError) -> str:
+        """What is wrong with it; a position names a line only where its expression has several."""
+        return error.message if "\n" in self._expression else on_one_line(error)
+
     def expression(self) -> Expression:
         """Its expression, read from text or from the JSON form.
 
         Raises:
             TamisError: It is none.
         """
-        if self._expression.startswith('"'):
-            return Expression.parse(_load(self._expression))
-        return Expression.from_json(self._expression)
+        if self._is_json:
+            return Expression.from_json(self._expression)
+        return Expression.parse(self._expression)
 
 
 class Records:
@@ -79,11 +97,19 @@ class Records:
         Raises:
             SubscriptionError: The line is no subscription, or its id stands on an earlier line.
         """
-        record = Record(line)
+        return self.note(number, Record(line))
+
+    def note(self, number: int, record: Record, place: str = "on line") -> Record:
+        """Take note of a subscription that was read.
+
+        Raises:
+            SubscriptionError: Its id stands on an earlier line.
+        """
         if type(record.id) in (str, int):  # others are no ids, as the engine will say
             earlier = self._lines.setdefault(record.id, number)
             if earlier != number:
-                raise SubscriptionError(f"the id {encode(record.id)} is already on line {earlier}")
+                message = f"the id {encode(record.id)} is already {place} {earlier}"
+                raise SubscriptionError(message)
         return record
 
 

@@ -1,0 +1,81 @@
+"""How does what a command is given become an index?
+
+A file of subscriptions (JSON lines, CSV, Parquet), rules of another language, or a saved index.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tamis._tamis import Index
+from tamis.cli.arguments import File, Missing
+from tamis.cli.formats import is_saved
+from tamis.cli.items import Place, name_place, read_items
+from tamis.cli.output import INVALID, CommandError
+from tamis.cli.reading import is_standard_input
+from tamis.cli.rules.languages import Language, read_rules, report_refused
+from tamis.errors import TamisError
+
+if TYPE_CHECKING:
+    from tamis.cli.subscriptions import Record
+
+
+def open_index(path: File, missing: Missing | None, language: Language | None) -> Index:
+    """An index of what a path names.
+
+    Args:
+        path: A file of subscriptions, `-`, rules, or the folder of a saved index.
+        missing: What a predicate is on an attribute without a value; a saved index knows it.
+        language: The language of the rules, where these are no subscriptions.
+
+    Raises:
+        CommandError: It cannot be read, or something in it is invalid.
+    """
+    if language is None and is_saved(path):
+        return open_saved(path, missing)
+    index = Index(missing=missing or "unknown")
+    if language is not None:
+        read = read_rules(language, path)
+        report_refused(read)
+        index.add_many(read.subscriptions)
+    else:
+        _load(index, path)
+    return index
+
+
+def open_saved(path: File, missing: Missing | None) -> Index:
+    """A saved index.
+
+    Raises:
+        CommandError: It cannot be opened, or answers `missing` in another way.
+    """
+    try:
+        index = Index.open(path)
+    except TamisError as error:
+        raise CommandError(str(error)) from error
+    if missing not in (None, index.missing):
+        raise CommandError(
+            f'{path} was saved with missing="{index.missing}", which --missing cannot change'
+        )
+    return index
+
+
+def _load(index: Index, path: File) -> None:
+    """Add the subscriptions of a file to an index, or none of them."""
+    name = "<stdin>" if is_standard_input(path) else str(path)
+    place: Place = {}
+    record: Record | None = None
+
+    def items() -> Iterator[dict[str, Any]]:
+        nonlocal place, record
+        for where, item in read_items(path):
+            place, record = where, None
+            if isinstance(item, TamisError):
+                raise item
+            record = item
+            yield item.arguments()
+
+    try:
+        index.add_many(items())
+    except TamisError as error:
+        message = error.message if record is None else record.explain(error)
+        raise CommandError(f"{name_place(name, place)}: {message}", INVALID) from error

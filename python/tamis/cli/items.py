@@ -1,0 +1,126 @@
+"""Which subscriptions does a file hold, whatever its format?"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tamis.cli.formats import Format, format_of, import_parquet
+from tamis.cli.output import INVALID, CommandError
+from tamis.cli.progress import progress
+from tamis.cli.reading import Rows, Source
+from tamis.cli.subscriptions import Record, Records
+from tamis.errors import SubscriptionError, TamisError
+from tamis.loading import plain, read_cells, read_header
+
+Place = dict[str, int]
+"""Where a subscription stands: `line`, or `row` in a format without lines, from 1."""
+
+Item = tuple[Place, Record | TamisError]
+
+
+def read_items(path: Path, format: Format | None = None) -> Iterator[Item]:
+    """The subscriptions of a file with their places, or what is wrong with one.
+
+    Args:
+        path: The file, or `-`.
+        format: Its format; by default the one its name says, or JSON lines.
+
+    Raises:
+        CommandError: The file cannot be read, or not as one of that format.
+    """
+    format = format or format_of(path) or "jsonl"
+    if format == "parquet":
+        return _read_parquet(path)
+    if format not in ("csv", "jsonl"):
+        raise CommandError(f"subscriptions are JSON lines, CSV or Parquet, not {format}: {path}")
+    return _read_text(path, _read_rows if format == "csv" else _read_lines)
+
+
+def name_place(name: str, place: Place) -> str:
+    """The place of a subscription in a file, as messages name it."""
+    if "row" in place:
+        return f"{name}, row {place['row']}"
+    return f"{name}:{place['line']}"
+
+
+def _read_text(path: Path, read: Callable[[Source], Iterator[Item]]) -> Iterator[Item]:
+    with Source(path) as source, progress(source, "reading", writes=False) as show:
+        for count, item in enumerate(read(source)):
+            if count % 1000 == 0:
+                show()
+            yield item
+
+
+def _read_lines(source: Source) -> Iterator[Item]:
+    records = Records()
+    for number, line in source.lines():
+        try:
+            yield {"line": number}, records.read(number, line)
+        except TamisError as error:
+            yield {"line": number}, error
+
+
+def _read_rows(source: Source) -> Iterator[Item]:
+    records, header = Records(), None
+    for number, cells in Rows(source):
+        if header is None:
+            try:
+                header = read_header(cells)
+            except SubscriptionError as error:
+                raise CommandError(f"{source.name}:{number}: {error}", INVALID) from error
+            continue
+        read = read_cells(header, cells)
+        if isinstance(read, TamisError):
+            yield {"line": number}, read
+            continue
+        try:
+            yield {"line": number}, records.note(number, Record.from_row(read))
+        except TamisError as error:
+            yield {"line": number}, error
+
+
+def _read_parquet(path: Path) -> Iterator[Item]:
+    records = Records()
+    for number, row in enumerate(read_parquet(path), 1):
+        try:
+            record = Record.from_row(_from_parquet(row))
+            yield {"row": number}, records.note(number, record, "in row")
+        except TamisError as error:
+            yield {"row": number}, error
+
+
+def read_parquet(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file.
+
+    Raises:
+        CommandError: It cannot be read.
+    """
+    parquet = import_parquet()
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=1024):
+                yield from batch.to_pylist()
+    except (OSError, ValueError, NotImplementedError) as error:  # what Arrow raises
+        raise CommandError(f"cannot read {path}: {error}") from error
+
+
+def _from_parquet(row: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `Index.add` in a row; nulls and other columns are left out."""
+    wanted = ("metadata", "weights", "boost", "priority", "active_from", "active_until")
+    given = {name: row[name] for name in wanted if row.get(name) is not None}
+    for name in ("id", "expression"):
+        if row.get(name) is None:
+            raise SubscriptionError(f"a subscription needs a value in the column `{name}`")
+        given[name] = row[name]
+    if not isinstance(given["expression"], str):
+        raise SubscriptionError("the column `expression` holds text, or the JSON form as text")
+    try:
+        for name in ("metadata", "weights"):
+            if isinstance(given.get(name), str):
+                given[name] = json.loads(given[name])
+            elif name in given:
+                given[name] = plain(given[name])
+    except (ValueError, RecursionError) as error:
+        raise SubscriptionError(f"the column `{name}` holds JSON: {error}") from error
+    return given

@@ -1,0 +1,64 @@
+"""`tamis top` and `tamis first`: which subscriptions matter most for each event of a file?"""
+
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from tamis._tamis import Index
+from tamis.cli.answering import DEFAULT, Options, Question, answer
+from tamis.cli.arguments import File
+
+TOP_USAGE = "Usage: tamis top SUBSCRIPTIONS EVENTS [OPTIONS]"
+TOP_EXAMPLES = """
+Examples:
+
+    tamis top subscriptions.jsonl events.jsonl -n 3 > best.jsonl
+    tamis top subscriptions.jsonl events.csv --with event.user,metadata.owner
+"""
+FIRST_USAGE = "Usage: tamis first SUBSCRIPTIONS EVENTS [OPTIONS]"
+FIRST_EXAMPLES = """
+Examples:
+
+    tamis first subscriptions.jsonl events.jsonl > decisions.jsonl
+    tamis first subscriptions.jsonl events.jsonl -n 3 --where "stage = 'live'"
+"""
+
+_Count = Annotated[int, Parameter(alias="-n", validator=Number(gte=0))]
+
+
+def top(subscriptions: File, events: File, /, *, n: _Count = 10, options: Options = DEFAULT) -> int:
+    """Write, for every event, the subscriptions it matches best.
+
+    For every event, a JSON object with the number of its line and the best matches, each an id and
+    a score, is written as soon as it is known. Weights stand in the expressions, and a subscription
+    may have a `boost`. The exit code is 1 when some event is invalid.
+
+    Args:
+        subscriptions: The subscriptions, as for `tamis match`.
+        events: The events, as for `tamis match`.
+        n: How many matches of an event are written at most.
+        options: What `match`, `top` and `first` can be told alike.
+    """
+    question = Question("top", "ranking", partial(Index.top_batch, n=n), is_scored=True)
+    return answer(question, subscriptions, events, options)
+
+
+def first(
+    subscriptions: File, events: File, /, *, n: _Count = 1, options: Options = DEFAULT
+) -> int:
+    """Write, for every event, the subscriptions of the highest priorities that it satisfies.
+
+    A subscription may have a `priority`, an integer that is 0 by default; of equal priorities the
+    one that stands first comes first. For every event, a JSON object with the number of its line
+    and the ids is written as soon as it is known. The exit code is 1 when some event is invalid.
+
+    Args:
+        subscriptions: The subscriptions, as for `tamis match`.
+        events: The events, as for `tamis match`.
+        n: How many matches of an event are written at most.
+        options: What `match`, `top` and `first` can be told alike.
+    """
+    question = Question("first", "matching", partial(Index.first_batch, n=n))
+    return answer(question, subscriptions, events, options)
