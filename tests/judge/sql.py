@@ -1,7 +1,7 @@
 """Expressions as SQL: of Spark, and of DuckDB.
 
 SQL's own three values are ours. What differs is said here: how lists are asked, the number of a
-weekday, and the names of some functions.
+weekday, the time between two moments, and the names of some functions.
 """
 
 from collections.abc import Callable
@@ -33,6 +33,7 @@ from judge.language import (
 )
 
 LISTS = {"tags", "nums"}
+MOMENTS = {"ts", "us", "at"}
 
 
 @dataclass
@@ -160,6 +161,8 @@ class Sql:
                 return f"{kind} {quoted(written)}"
             case Negative(operand):
                 return f"(-{self.term(operand)})"
+            case Arithmetic("-", Attribute(left), Attribute(right)) if {left, right} <= MOMENTS:
+                return self.between(self.name(left), self.name(right))
             case Arithmetic(operator, left, right):
                 return f"({self.term(left)} {operator} {self.term(right)})"
             case Call("size", (inner,)):
@@ -172,8 +175,16 @@ class Sql:
     def moment(self, written: str) -> str:
         return f"timestamp {quoted(written)}"
 
+    def between(self, end: str, start: str) -> str:
+        return f"({end} - {start})"
+
 
 class SparkSql(Sql):
+    def between(self, end: str, start: str) -> str:
+        # Spark's own `-` subtracts what clocks show.
+        micros = f"cast(unix_micros({end}) - unix_micros({start}) as decimal(18, 0))"
+        return f"make_dt_interval(0, 0, 0, cast({micros} / 1000000 as decimal(18, 6)))"
+
     def exists(self, list: str, variable: str, inner: str) -> str:
         return f"exists({list}, {variable} -> {inner})"
 
