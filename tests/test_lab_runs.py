@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tamis.cli import main
-from tamis.lab import experiments, records, report, runner
+from tamis.lab import charts, claims, experiments, records, report, runner
 from tamis.lab.experiments import Experiment
 from tamis.lab.records import FIGURES, Records
 
@@ -293,3 +294,73 @@ def test_what_the_commands_refuse(tamis: Call) -> None:
 
 def test_the_machine_has_a_name() -> None:
     assert records.here().endswith("-cores")
+
+
+CLAIMS = """
+claims = [
+  {{ says = "the first has less", of = ["{0}", "{1}"] }},
+  {{ says = "a hundred times", of = ["{0}", "{1}"], by = 100, last = true }},
+  {{ says = "both grow", kind = "rises", of = ["{0}", "{1}"] }},
+  {{ says = "alike", kind = "alike", of = ["{0}", "{1}"], why = "they differ" }},
+  {{ says = "the second gives up", kind = "absent", of = ["{1}"] }},
+]
+"""
+
+
+def test_claims_are_judged_by_the_records(folder: Path) -> None:
+    experiment = make("kindex", "interval")
+    path = Path("mine.toml")
+    text = path.read_text().replace(
+        "\n[workload]", CLAIMS.format("kindex", "interval") + "\n[workload]", 1
+    )
+    path.write_text(text)
+    experiment = experiments.read(path)
+    found = run(experiment)
+
+    def told(first: list[float], second: list[float]) -> dict[str, tuple[str, str]]:
+        times = {"kindex": first, "interval": second}
+        rows: dict[tuple[str, int], records.Row] = {
+            (name, place): {**row, "best_us": times[name][place]}
+            for (name, place), row in found.rows.items()
+        }
+        every = claims.judge(replace(found, rows=rows))
+        return {each.claim.says: (each.word, each.why) for each in every}
+
+    assert told([1, 2], [300, 600]) == {
+        "the first has less": ("confirmed", ""),
+        "a hundred times": ("confirmed", ""),
+        "both grow": ("confirmed", ""),
+        "alike": ("not confirmed", "they differ"),
+        "the second gives up": ("not confirmed", "not examined"),
+    }
+    close = told([1, 2], [1.05, 1])
+    assert close["the first has less"] == ("not confirmed", "not examined")
+    assert close["both grow"] == ("partly", "not examined")
+    assert close["alike"][0] == "confirmed"
+    assert told([1, 1], [1.05, 1])["the first has less"][0] == "no difference"
+    assert told([1, 1], [3, 3])["a hundred times"][0] == "partly"
+    page = report.page([found])
+    assert page.index("What the papers say") < page.index("<svg")
+
+
+def test_no_bars_on_a_logarithmic_axis(folder: Path) -> None:
+    for log, bars in (('log = ["y"]', 0), ("", 2)):
+        found = run(make("kindex", "interval", draw=f'kind = "bars"\n{log}'))
+        figure = charts.draw(found)
+        assert [len(axes.patches) for axes in figure.axes] == [bars, bars]  # a panel per value
+        assert "Nobody 2026, Figure 1" in str(figure.get_suptitle())
+
+
+def test_ticks_keep_apart_and_hidden_lines_are_drawn_wider(folder: Path) -> None:
+    assert charts._thinned([10, 20, 100], ["10,000", "20,000", "100,000"]) == [
+        "10,000",
+        "",
+        "100,000",
+    ]
+    found = run(make("kindex", "interval"))
+    times = {"kindex": [1.0, 100.0], "interval": [1.001, 100.1]}
+    rows: dict[tuple[str, int], records.Row] = {
+        (name, place): {**row, "best_us": times[name][place]}
+        for (name, place), row in found.rows.items()
+    }
+    assert charts._hidden(replace(found, rows=rows)) == {"kindex"}

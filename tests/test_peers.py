@@ -89,6 +89,7 @@ def test_what_no_peer_can_ask_is_refused(normal: Any) -> None:
         ("conjunctive", {"size": 200}, "scan", "benchmarks.peers.a_tree_peer:Engine", "a_tree"),
         ("fontoura", {"size": 100}, "scan", "benchmarks.peers.mokaccino_peer:Engine", "mokaccino"),
         ("whang", {"size": 30}, "scan", "benchmarks.peers.rule_engine_peer:Engine", "rule_engine"),
+        ("whang", {"size": 30}, "scan", "benchmarks.peers.cel_peer:Engine", "celpy"),
         ("xml", {"size": 200, "nested": 1}, "scan", "benchmarks.peers.lxml_peer:Engine", "lxml"),
         ("exchange", {}, "bfs", "benchmarks.peers.python_peer:Graph", "tamis"),
         ("exchange", {}, "bfs", "benchmarks.peers.networkx_peer:Engine", "networkx"),
@@ -119,6 +120,22 @@ def test_a_matcher_from_elsewhere_finds_the_same(
     assert sum(found["counts"]) > 0
     assert (found["counts"], found["digest"]) == (right["counts"], right["digest"])
     assert found["best_us"] > 0
+
+
+PROCESSES = {"json_rules_engine_peer": "json-rules-engine", "lucene_monitor_peer": "lucene"}
+
+
+@pytest.mark.parametrize("workload", ["conjunctive", "ads-like", "fontoura"])
+@pytest.mark.parametrize("peer", PROCESSES)
+def test_a_process_finds_the_same(
+    monkeypatch: pytest.MonkeyPatch, peer: str, workload: str
+) -> None:
+    if not (ROOT / "build" / "peers" / PROCESSES[peer]).is_dir():
+        pytest.skip("`make peers` has not installed it")
+    matcher = f"benchmarks.peers.{peer}:Engine"
+    test_a_matcher_from_elsewhere_finds_the_same(
+        monkeypatch, workload, {"size": 200}, "scan", matcher, "tamis"
+    )
 
 
 @pytest.mark.parametrize(

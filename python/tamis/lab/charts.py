@@ -1,11 +1,16 @@
-"""How are results drawn? Lines over the varied parameter, or bars; one colour per matcher."""
+"""How are results drawn? Lines over the varied parameter, bars, or dots; one colour per matcher.
 
+A bar's length is read from zero, so on a logarithmic axis there are dots instead.
+"""
+
+import textwrap
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from tamis.lab.cells import Metric
 from tamis.lab.experiments import Series
 from tamis.lab.records import Results, number
 
@@ -34,7 +39,7 @@ _STYLES = {
     "compiled": ("black", "o"),
     "atree": ("red", "D"),
     "kindex": ("blue", "o"),
-    "cnf": ("blue", "s"),
+    "cnf": ("purple", "s"),
     "dewey": ("orange", "v"),
     "interval": ("green", "^"),
     "scan": ("grey", "x"),
@@ -49,7 +54,7 @@ _STYLES = {
     "translation": ("olive", "<"),
     # graphs
     "index": ("orange", "s"),
-    "bfs": ("grey", "x"),
+    "bfs": ("sky", "P"),
     "general": ("blue", "o"),
     "general-skipping": ("red", "^"),
     "dag": ("green", "v"),
@@ -62,15 +67,29 @@ _STYLES = {
     "yfilter-unsorted": ("green", "D"),
 }
 _LINES = ("-", "--", ":", "-.")
-_HATCHES = ("", "//", "..", "xx")
+_APART = ("red", "blue", "green", "purple", "orange", "teal")
 
 
-def style(series: Series, beside: Sequence[Series]) -> tuple[str, str, str, str]:
-    """Colour, marker, line and hatching; the same matcher in other ways differs in the last two."""
+def style(series: Series, beside: Sequence[Series]) -> tuple[str, str, str]:
+    """Colour, marker and line.
+
+    The same matcher in other ways differs in the line and, where no other matcher has several
+    ways, in the colour.
+    """
     same = [each.name for each in beside if each.matcher == series.matcher]
-    variant = same.index(series.name) % len(_LINES)
+    variant = same.index(series.name)
     colour, marker = _STYLES.get(series.matcher) or _spare(series.matcher)
-    return _COLOURS[colour], marker, _LINES[variant], _HATCHES[variant]
+    several = {one.matcher for one in beside if _ways(one, beside) > 1}
+    if several == {series.matcher}:
+        others = {_STYLES[each.matcher][0] for each in beside if each.matcher in _STYLES}
+        free = [each for each in _APART if each == colour or each not in others]
+        free.sort(key=lambda each: each != colour)  # its own first
+        colour, marker = free[variant % len(free)], "osD^v<"[variant % 6]
+    return _COLOURS[colour], marker, _LINES[variant % len(_LINES)]
+
+
+def _ways(series: Series, beside: Sequence[Series]) -> int:
+    return sum(each.matcher == series.matcher for each in beside)
 
 
 def _spare(matcher: str) -> tuple[str, str]:
@@ -92,7 +111,9 @@ _SETTINGS: dict[Any, Any] = {
     "lines.linewidth": 1.4,
     "lines.markersize": 4.5,
     "svg.fonttype": "none",  # text stays text
-    "hatch.linewidth": 0.5,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
 }
 _METRIC_LINES = ("-", "--", ":")
 
@@ -123,26 +144,34 @@ def draw(results: Results) -> "Figure":
     from matplotlib.figure import Figure
 
     drawing = results.experiment.drawing
-    if drawing.kind == "bars" and len(results.values) == 1:
-        panels = len(drawing.metrics)
-        height = 0.7 + 0.28 * len(results.experiment.series)
-        figure = Figure(figsize=(max(4.6, 2.9 * panels), height), layout="constrained")
-        for place, axes in enumerate(figure.subplots(1, panels, squeeze=False)[0]):
-            _beside(axes, results, place)
-        return figure
-    figure = Figure(figsize=(5.8, 3.0), layout="constrained")
-    axes = figure.add_subplot()
-    if drawing.kind == "bars":
-        _bars(axes, results)
+    if drawing.kind == "bars" and (len(results.values) == 1 or "y" in drawing.log):
+        figure = _rows(results)
+    elif drawing.kind == "bars" and "y" not in drawing.log:
+        panels = len(results.values)
+        figure = Figure(figsize=(max(5.8, 1.3 + 2.1 * panels), 3.2), layout="constrained")
+        for value, axes in enumerate(figure.subplots(1, panels, squeeze=False)[0]):
+            _bars(axes, results, value)
     else:
+        figure = Figure(figsize=(5.8, 3.2), layout="constrained")
+        axes = figure.add_subplot()
         _lines(axes, results)
-    axes.set_xlabel(drawing.x_label)
-    axes.set_ylabel(drawing.metrics[0].label)
-    _scale(axes.yaxis, "y" in drawing.log)
-    if "y" not in drawing.log:
-        axes.set_ylim(bottom=0)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
+        axes.set_xlabel(drawing.x_label)
+        axes.set_ylabel(_wrap(drawing.metrics[0].label, 34))
+        _scale(axes.yaxis, "y" in drawing.log)
+        if "y" not in drawing.log:
+            axes.set_ylim(bottom=0)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
+    figure.suptitle(_title(results), x=0.01, ha="left", fontsize=9.5, fontweight="bold")
     return figure
+
+
+def _title(results: Results) -> str:
+    title = results.experiment.title
+    return _wrap(f"{results.experiment.source}: {title}", 78)
+
+
+def _wrap(text: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(text, width))
 
 
 def _encode(results: Results, suffix: str) -> bytes:
@@ -158,14 +187,14 @@ def _encode(results: Results, suffix: str) -> bytes:
     return to.getvalue()
 
 
-def _scale(axis: "Axis", logarithmic: bool) -> None:
+def _scale(axis: "Axis", logarithmic: bool, few: bool = False) -> None:
     """Ticks are written as numbers, not as powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if logarithmic:
         (axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale)("log")
         low, high = axis.get_view_interval()
-        wide = high > low * 100
+        wide = few or high > low * 100
         axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
@@ -175,8 +204,9 @@ def _lines(axes: "Axes", results: Results) -> None:
     drawing, every = results.experiment.drawing, results.experiment.series
     values = results.values
     numeric = all(isinstance(value, int | float) for value in values)
+    hidden = _hidden(results)
     for series in every:
-        colour, marker, line, _ = style(series, every)
+        colour, marker, line = style(series, every)
         for place, metric in enumerate(drawing.metrics):
             points = []
             for value, y in enumerate(results.line(series, metric)):
@@ -198,59 +228,127 @@ def _lines(axes: "Axes", results: Results) -> None:
                 linestyle=line if len(drawing.metrics) == 1 else _METRIC_LINES[place % 3],
                 markerfacecolor=colour if place == 0 else "white",
                 label=label,
+                **(_BELOW if series.name in hidden and place == 0 else {}),
             )
     _scale(axes.xaxis, "x" in drawing.log)
     if drawing.x is None:
         places: Any = values if numeric else range(len(values))
         if not numeric or len(values) <= 7:
-            axes.set_xticks(places, [results.name(place) for place in range(len(values))])
+            names = [results.name(place) for place in range(len(values))]
+            if numeric and "x" not in drawing.log:
+                names = _thinned(values, names)
+            axes.set_xticks(places, names)
             axes.minorticks_off()
 
 
-def _bars(axes: "Axes", results: Results) -> None:
-    """A group of bars for every value; further figures stand within the first, paler."""
+_BELOW: dict[str, Any] = {"linewidth": 5.0, "markersize": 9.0, "alpha": 0.55}
+_COINCIDE = 0.02  # lines that are nowhere further apart, as a part of the axis, hide each other
+
+
+def _hidden(results: Results) -> set[str]:
+    """The series that a later one is drawn on top of; they are drawn wider."""
+    from math import log
+
     drawing, every = results.experiment.drawing, results.experiment.series
-    width = 0.8 / len(every)
+    lines = {series.name: results.line(series, drawing.metrics[0]) for series in every}
+    heights = [y for line in lines.values() for y in line if y is not None and y > 0]
+    if len(heights) < 2:
+        return set()
+    scale = log if "y" in drawing.log else float
+    span = (scale(max(heights)) - scale(min(heights))) or 1.0
+    found = set[str]()
+    for place, under in enumerate(every):
+        for over in every[place + 1 :]:
+            pairs = [
+                abs(scale(a) - scale(b)) / span
+                for a, b in zip(lines[under.name], lines[over.name], strict=True)
+                if a is not None and b is not None and a > 0 and b > 0
+            ]
+            if pairs and max(pairs) < _COINCIDE:
+                found.add(under.name)
+    return found
+
+
+def _thinned(places: Sequence[float], names: Sequence[str]) -> list[str]:
+    """Names of ticks; those that would run into the next one are left out."""
+    span = (max(places) - min(places)) or 1.0
+    kept, shown = [""] * len(names), None
+    for at in (len(names) - 1, *range(len(names) - 1)):
+        needed = 0.022 * len(names[at]) * span
+        if shown is None or all(
+            abs(places[at] - places[other]) > needed for other in range(len(names)) if kept[other]
+        ):
+            kept[at], shown = names[at], at
+    return kept
+
+
+def _bars(axes: "Axes", results: Results, value: int) -> None:
+    """The bars of one value, on an axis of its own; a further figure stands within, paler."""
+    drawing, every = results.experiment.drawing, results.experiment.series
+    first, *within = drawing.metrics
     for place, series in enumerate(every):
-        colour, _, _, hatch = style(series, every)
-        for layer, metric in enumerate(drawing.metrics):
-            heights = [height or 0.0 for height in results.line(series, metric)]
-            left = [value + (place - (len(every) - 1) / 2) * width for value in range(len(heights))]
-            label = series.label if layer == 0 else f"{series.label}, {metric.label}"
-            shade = {"color": colour} if layer == 0 else {"color": "white", "alpha": 0.55}
-            axes.bar(
-                left,
-                heights,
-                width * 0.92,
-                label=label if layer == 0 else None,
-                hatch=hatch if layer == 0 else "",
-                edgecolor="white" if layer == 0 else colour,
-                linewidth=0.5,
-                **shade,
-            )
-    axes.set_xticks(
-        range(len(results.values)), [results.name(v) for v in range(len(results.values))]
-    )
-    axes.grid(visible=False, axis="x")
-
-
-def _beside(axes: "Axes", results: Results, place: int) -> None:
-    """One bar for every series, with its figure at the end."""
-    drawing, every = results.experiment.drawing, results.experiment.series
-    metric = drawing.metrics[place]
-    lengths = [results.figure(series, 0, metric) for series in every]
-    for row, (series, length) in enumerate(zip(every, lengths, strict=True)):
-        colour, _, _, hatch = style(series, every)
-        axes.barh(
-            row, length or 0.0, 0.7, color=colour, hatch=hatch, edgecolor="white", linewidth=0.5
+        colour, _, _ = style(series, every)
+        height = results.figure(series, value, first)
+        axes.bar(place, height or 0.0, 0.8, color=colour)
+        for metric in within:
+            part = results.figure(series, value, metric)
+            axes.bar(place, part or 0.0, 0.8, color="white", alpha=0.55)
+        text = "absent" if height is None else number(height)
+        axes.annotate(
+            text, (place, height or 0.0), xytext=(0, 2), textcoords="offset points", ha="center"
         )
+    axes.set_xticks(range(len(every)), [series.label for series in every], rotation=40, ha="right")
+    axes.set_title(f"{drawing.x_label}: {results.name(value)}", fontweight="normal")
+    axes.margins(y=0.12)
+    axes.grid(visible=False, axis="x")
+    _scale(axes.yaxis, False)
+    if value == 0:
+        axes.set_ylabel(_wrap(first.label, 34))
+
+
+def _rows(results: Results) -> "Figure":
+    """A row for every series; a panel for every figure of one value, or for every value."""
+    from matplotlib.figure import Figure
+
+    drawing = results.experiment.drawing
+    panels = [(0, metric) for metric in drawing.metrics]
+    if len(results.values) > 1:
+        panels = [(value, drawing.metrics[0]) for value in range(len(results.values))]
+    size = (max(5.6, 1.4 + 2.4 * len(panels)), 1.1 + 0.28 * len(results.experiment.series))
+    figure = Figure(figsize=size, layout="constrained")
+    shared = len(results.values) > 1
+    columns = figure.subplots(1, len(panels), squeeze=False, sharex=shared)[0]
+    for place, (axes, (value, metric)) in enumerate(zip(columns, panels, strict=True)):
+        _row_panel(axes, results, value, metric)
+        if place > 0:
+            axes.set_yticklabels([])
+        if len(results.values) > 1:
+            title = f"{drawing.x_label}: {results.name(value)}"
+            axes.set_title(title, fontweight="normal", fontsize=8.5)
+    if len(results.values) > 1 and len(panels) > 1:  # one name for what all of them show
+        for axes in columns:
+            axes.set_xlabel("")
+        figure.supxlabel(drawing.metrics[0].label, fontsize=9)
+    return figure
+
+
+def _row_panel(axes: "Axes", results: Results, value: int, metric: Metric) -> None:
+    """A bar for every series, or a dot on a logarithmic axis, with its figure beside it."""
+    every, logarithmic = results.experiment.series, "y" in results.experiment.drawing.log
+    for row, series in enumerate(every):
+        colour, marker, _ = style(series, every)
+        length = results.figure(series, value, metric)
+        if not logarithmic:
+            axes.barh(row, length or 0.0, 0.7, color=colour)
+        elif length is not None:
+            axes.plot([length], [row], color=colour, marker=marker, linestyle="")
         text = "absent" if length is None else number(length)
         axes.annotate(
-            text, (length or 0.0, row), xytext=(3, 0), textcoords="offset points", va="center"
+            text, (length or 0.0, row), xytext=(5, 0), textcoords="offset points", va="center"
         )
-    _scale(axes.xaxis, "y" in drawing.log)
-    axes.set_yticks(range(len(every)), [series.label if place == 0 else "" for series in every])
-    axes.invert_yaxis()
-    axes.margins(x=0.18)
+    _scale(axes.xaxis, logarithmic, few=True)
+    axes.set_yticks(range(len(every)), [series.label for series in every])
+    axes.set_ylim(len(every) - 0.5, -0.5)
+    axes.margins(x=0.3 if logarithmic else 0.18)
     axes.set_xlabel(metric.label)
     axes.grid(visible=False, axis="y")

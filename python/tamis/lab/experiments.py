@@ -65,6 +65,37 @@ class Drawing:
     columns: str
 
 
+CLAIMS = (
+    *("order", "growth", "linear", "sublinear", "rises", "falls", "steady"),
+    *("alike", "share", "minor", "absent"),
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says of some series, so that records can be asked about it.
+
+    Attributes:
+        says: In words.
+        kind: `order`: the first has the least. `growth`: the first grows the least. `linear`,
+            `sublinear`: each grows as the value does, or less. `rises`,
+            `falls`, `steady`: each, from the first value to the last. `alike`: both have about the
+            same. `share`: the second figure is most of the first; `minor`: less than half of it.
+            `absent`: each gives up.
+        of: The names of the series.
+        by: Of an order, how many times as much the paper has, 0 where it does not say.
+        last: Of an order, whether only the last value counts.
+        why: Why it is otherwise here; else what the experiment gives.
+    """
+
+    says: str
+    kind: str
+    of: tuple[str, ...]
+    by: float
+    last: bool
+    why: str
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A figure or table of a paper, to be measured and drawn again.
@@ -75,6 +106,7 @@ class Experiment:
         title: What it shows.
         source: Where it stands.
         found: What the paper found, in a sentence; empty where there is no paper.
+        claims: What the paper says, each to be confirmed or not.
         order: The series as the paper has them, the least first.
         why: Why another order is found here, once it is known.
         note: What is otherwise here than in the paper.
@@ -88,6 +120,7 @@ class Experiment:
     title: str
     source: str
     found: str
+    claims: tuple[Claim, ...]
     order: tuple[str, ...]
     why: str
     note: str
@@ -167,7 +200,7 @@ def read(path: Path, name: str | None = None) -> Experiment:
     if other := table.take("cells", str, ""):  # drawn from what another experiment measures
         beside = path.with_name(f"{other}.toml")
         measured = Table(f"{other}.toml", _load(beside))
-        for key in ("title", "source", "found", "why", "note", "order", "draw"):
+        for key in ("title", "source", "found", "claims", "why", "note", "order", "draw"):
             measured.take(key, object, None)
     series = _series(measured)
     plans = _plans(measured)
@@ -175,11 +208,13 @@ def read(path: Path, name: str | None = None) -> Experiment:
     series = _chosen(draw, "series", series) or series
     drawing = _drawing(draw, plans["full"])
     order = tuple(each.name for each in _chosen(table, "order", series))
+    claims = tuple(_claim(each, series) for each in table.tables("claims"))
     measured.done()
     table.done()
     experiment = Experiment(
         name=name or path.stem,
         call=name or str(path),
+        claims=claims,
         order=order,
         series=series,
         plans=plans,
@@ -229,6 +264,21 @@ def _chosen(table: Table, key: str, series: tuple[Series, ...]) -> tuple[Series,
         if name not in known:
             raise table.error(key, f"has {name!r}, but the series are {', '.join(known)}")
     return tuple(known[name] for name in names)
+
+
+def _claim(table: Table, series: tuple[Series, ...]) -> Claim:
+    claim = Claim(
+        says=table.take("says", str),
+        kind=table.choose("kind", CLAIMS, "order"),
+        of=tuple(each.name for each in _chosen(table, "of", series)),
+        by=table.take("by", float, 0.0),
+        last=table.take("last", bool, False),
+        why=table.take("why", str, ""),
+    )
+    if len(claim.of) < (2 if claim.kind in ("order", "growth", "alike") else 1):
+        raise table.error("of", f"has too few series for {claim.kind!r}")
+    table.done()
+    return claim
 
 
 def _judge(table: Table, default: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:

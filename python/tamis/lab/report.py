@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from tamis.lab import charts
+from tamis.lab import charts, claims
 from tamis.lab.experiments import Series
 from tamis.lab.records import Results, number
 
@@ -79,9 +78,6 @@ def _cross(results: Results, rows: str, columns: str) -> Grid:
     return found
 
 
-_ALIKE = 1.1  # figures that are no further apart are not said to differ
-
-
 def finding(results: Results) -> str:
     """Which series has the least of the first figure, how much more the others have, who grows."""
     places = [place for place in range(len(results.values)) if _measured(results, place)]
@@ -118,11 +114,11 @@ def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
     held, against = 0, []
     for position, less in enumerate(order):
         for more in order[position + 1 :]:
-            ratio = _ratio(results, more, less, places)
+            ratio = claims.mean_ratio(results, more, less, places)
             if ratio is None:
                 continue
-            held += ratio >= 1 / _ALIKE
-            if ratio < 1 / _ALIKE:
+            held += ratio >= 1 / claims.ALIKE
+            if ratio < 1 / claims.ALIKE:
                 against.append(f"{more.label} is {number(1 / ratio)}x below {less.label}")
     return held, against
 
@@ -167,15 +163,6 @@ def _growth(results: Results, first: int, last: int) -> str:
     return f"Growth from {span}: {_join(times)}."
 
 
-def _ratio(results: Results, one: Series, other: Series, places: Sequence[int]) -> float | None:
-    """One series by another: the geometric mean over these values, where both were measured."""
-    metric = results.experiment.drawing.metrics[0]
-    lines = results.line(one, metric), results.line(other, metric)
-    pairs = [(lines[0][place], lines[1][place]) for place in places]
-    logs = [log(a / b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
-    return exp(sum(logs) / len(logs)) if logs else None
-
-
 def _join(parts: Sequence[str]) -> str:
     *first, last = parts
     return f"{', '.join(first)} and {last}" if first else last
@@ -187,16 +174,42 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 h2 { border-bottom: 1px solid #ddd; margin-top: 3rem } h3 { margin-top: 2.5rem }
 table { border-collapse: collapse; font-size: 14px; margin: 1rem 0 }
 th, td { padding: .2rem .7rem; border-bottom: 1px solid #e4e4e4; text-align: right }
-th:first-child { text-align: left } th { font-weight: 600 }
+th:first-child, .words td, .words th { text-align: left; vertical-align: top }
+th { font-weight: 600 }
 svg { max-width: 100%; height: auto } nav a { margin-right: .8rem }
 code { background: #f3f3f3; padding: .1rem .3rem } .note { color: #666; font-size: 14px }
 """
+
+_WORDS = '<table class="words">'
 
 _INTRODUCTION = """\
 The experiments of the papers, measured again by [the laboratory](lab.md) on workloads like theirs.
 Numbers are not those of the papers, whose data is private and whose machines are old: what can be
 compared is who is ahead of whom, and what grows how. `tamis lab run all` repeats everything, and
 `tamis lab report` writes all numbers on one page."""
+
+
+def verdicts(every: Iterable[Results]) -> Grid:
+    """Every claim of the papers: confirmed or not, by how much, and why."""
+    found: Grid = [["figure", "the paper says", "here", "by how much", "why"]]
+    for results in every:
+        found += [
+            [results.experiment.source, each.claim.says, each.word, each.amount, each.why]
+            for each in claims.judge(results)
+        ]
+    return found
+
+
+def _summary(cells: Grid) -> str:
+    """How many claims there are of each verdict."""
+    words = [row[2] for row in cells[1:]]
+    names = {claims.PARTLY: "partly confirmed", claims.EQUAL: "with no difference either way"}
+    counts = [f"{words.count(w)} {names.get(w, w)}" for w in claims.WORDS if w in words]
+    return (
+        f"Of {len(words)} claims, {_join(counts)}. Ratios are geometric means over all values of "
+        "a figure; growth is from its first value to its last. What is less than a tenth apart "
+        "counts as equal."
+    )
 
 
 def draw(every: Iterable[Results], folder: Path) -> list[Path]:
@@ -235,6 +248,10 @@ def page(every: Sequence[Results], remark: str = "") -> str:
         *(f'<a href="#{_stem(each)}">{escape(each.experiment.name)}</a>' for each in every),
         "</nav>",
     ]
+    told = verdicts(every)
+    if len(told) > 1:
+        parts += ["<h2>What the papers say, and what is found here</h2>"]
+        parts += [f"<p>{escape(_summary(told))}</p>", html(told).replace("<table>", _WORDS, 1)]
     for paper, results in _by_paper(every):
         experiment = results.experiment
         if paper:
@@ -262,6 +279,10 @@ def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> li
     folder = path.with_suffix("")
     parts = ["# Figures of the papers", _INTRODUCTION, *_about(every), *filter(None, [remark])]
     files = [path]
+    told = verdicts(every)
+    if len(told) > 1:
+        table = markdown(told).replace("---:|", "---|")
+        parts += ["## What the papers say, and what is found here", _summary(told), table]
     for paper, results in _by_paper(every):
         experiment = results.experiment
         if paper:

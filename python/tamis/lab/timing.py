@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from time import perf_counter, perf_counter_ns
+from time import perf_counter, perf_counter_ns, process_time_ns
 from typing import Any, Protocol
 
 from tamis._tamis import Filter, Index, Workload
@@ -223,32 +223,36 @@ def _match(index: Matcher, events: Sequence[bytes], number: int) -> Sequence[Any
         raise error.at_item(number, "event") from None
 
 
+Clock = Callable[[], int]
+
+
 def time(
     match: Callable[[int], Sequence[Any]],
     events: int,
     seconds: float,
     most: int = MOST_REPETITIONS,
+    clock: Clock = perf_counter_ns,
 ) -> dict[str, Any]:
     """Repetitions over the events, of which the fastest counts; the first may end early."""
     gc.collect()
     gc.disable()
     try:
-        return _time(match, events, seconds, most)
+        return _time(match, events, seconds, most, clock)
     finally:
         gc.enable()
 
 
 def _time(
-    match: Callable[[int], Sequence[Any]], events: int, seconds: float, most: int
+    match: Callable[[int], Sequence[Any]], events: int, seconds: float, most: int, clock: Clock
 ) -> dict[str, Any]:
-    until = perf_counter_ns() + int(seconds * 1e9)
+    until = clock() + int(seconds * 1e9)
     best, matches, repetitions = list[int](), 0, 0
-    while repetitions < most and (not repetitions or perf_counter_ns() < until):
+    while repetitions < most and (not repetitions or clock() < until):
         times, found = list[int](), 0
         for number in range(len(best) or events):
-            before = perf_counter_ns()
+            before = clock()
             ids = match(number)
-            after = perf_counter_ns()
+            after = clock()
             times.append(after - before)
             found += len(ids)
             if not repetitions and after > until:
@@ -301,16 +305,20 @@ def measure_external(spec: dict[str, Any]) -> dict[str, Any]:
     size, seed = parameters.pop("size", 100_000), parameters.pop("seed", 0)
     source = Workload(spec["workload"], size=size, seed=seed, parameters=json.dumps(parameters))
     prepare = _graph if source.family == "graph" else _matcher
-    add, match = prepare(spec, source, size)
+    engine, add, match = prepare(spec, source, size)
     before = resident()
-    begun = perf_counter()
+    # CPU time, so that figures of a busy machine can be compared; an engine in a process of its
+    # own adds that process's.
+    clock: Clock = getattr(engine, "cpu_ns", process_time_ns)
+    begun = clock()
     add()
-    built = perf_counter() - begun
+    built = (clock() - begun) / 1e9
     answers = [sorted(match(number)) for number in range(spec["sample"])]
-    times = time(match, spec["events"], spec["seconds"], spec["repetitions"])
+    times = time(match, spec["events"], spec["seconds"], spec["repetitions"], clock)
     return {
         "build_seconds": built,
-        "bytes": grown(before),
+        # An engine in a process of its own says how large that is.
+        "bytes": getattr(engine, "peak_bytes", None) or grown(before),
         "counts": [len(numbers) for numbers in answers],
         "digest": _digest(answers),
         "matches": times.pop("matches_per_event"),
@@ -321,7 +329,7 @@ def measure_external(spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _matcher(spec: dict[str, Any], source: Workload, size: int) -> tuple[Add, Match]:
+def _matcher(spec: dict[str, Any], source: Workload, size: int) -> tuple[object, Add, Match]:
     """How to add all expressions or filters, and how to match an event or a document."""
     matcher = make(spec["matcher"], source.family, source.missing, **spec["options"])
     texts = list(enumerate(source.expression_texts(0, size)))
@@ -331,10 +339,10 @@ def _matcher(spec: dict[str, Any], source: Workload, size: int) -> tuple[Add, Ma
         matcher.add_many(texts)
         getattr(matcher, "settle", lambda: None)()
 
-    return add, lambda number: matcher.match(events[number])
+    return matcher, add, lambda number: matcher.match(events[number])
 
 
-def _graph(spec: dict[str, Any], source: Workload, _: int) -> tuple[Add, Match]:
+def _graph(spec: dict[str, Any], source: Workload, _: int) -> tuple[object, Add, Match]:
     """How to add all nodes and edges, and how to match an event from where it starts."""
     graph = find_factory(spec["matcher"])(missing=source.missing, **spec["options"])
     named = source.nodes()
@@ -347,7 +355,7 @@ def _graph(spec: dict[str, Any], source: Workload, _: int) -> tuple[Add, Match]:
     def match(number: int) -> Sequence[int]:
         return list(graph.match(events[number], starts[number]))
 
-    return lambda: graph.add_many(nodes, edges), match
+    return graph, lambda: graph.add_many(nodes, edges), match
 
 
 def _events(spec: dict[str, Any], source: Workload) -> list[bytes]:

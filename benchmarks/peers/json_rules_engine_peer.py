@@ -1,0 +1,27 @@
+"""npm's `json-rules-engine`: rules of JSON, run one after the other, in a process of Node.js."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from benchmarks.peers.normal import refuse
+from benchmarks.peers.process import BUILD, Process
+
+VERSION = "7.3.1"
+
+
+class Engine(Process):
+    """Undefined facts are allowed; a test of one is false."""
+
+    def __init__(self, missing: str) -> None:
+        folder = BUILD / "json-rules-engine"
+        if shutil.which("npm") is None:
+            raise refuse("anything: there is no npm")
+        if not (folder / "node_modules").is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            package = f"json-rules-engine@{VERSION}"
+            command = ["npm", "install", "--silent", "--no-package-lock", "--prefix", ".", package]
+            subprocess.run(command, cwd=folder, check=True)
+        script = folder / "peer.js"
+        script.write_bytes(Path(__file__).with_name("json_rules_engine.js").read_bytes())
+        super().__init__(missing, ["node", str(script)], folder)

@@ -1,0 +1,221 @@
+"""Which claims of a paper do the records confirm, by how much, and why not?
+
+A claim compares series of an experiment: an order, a growth, a change, a share, or who gives up.
+It is judged by the first figure of the experiment, over all values where each was measured.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log
+
+from tamis.lab.experiments import Claim, Series
+from tamis.lab.records import Results, number
+
+ALIKE = 1.1  # figures that are no further apart are not said to differ
+STEADY = 1.5  # a figure that changes by no more than this is called steady
+
+CONFIRMED, PARTLY, EQUAL = "confirmed", "partly", "no difference"
+REFUTED, OPEN = "not confirmed", "not measured"
+WORDS = (CONFIRMED, PARTLY, EQUAL, REFUTED, OPEN)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the records say of a claim.
+
+    Attributes:
+        claim: What the paper says.
+        word: One of `WORDS`.
+        amount: By how much, in figures.
+        why: Why it is otherwise here, where that is known.
+    """
+
+    claim: Claim
+    word: str
+    amount: str
+    why: str
+
+
+def judge(results: Results) -> list[Verdict]:
+    """The verdicts on all claims of an experiment."""
+    return [_judge(results, claim) for claim in results.experiment.claims]
+
+
+def _judge(results: Results, claim: Claim) -> Verdict:
+    of = [_series(results, name) for name in claim.of]
+    if claim.kind == "order":
+        word, amount = _order(results, of, claim)
+    else:
+        word, amount = _KINDS[claim.kind](results, of)
+    known = results.experiment.why if claim.kind in ("order", "alike") else ""  # it is of orders
+    why = "" if word == CONFIRMED else claim.why or known or "not examined"
+    return Verdict(claim, word, amount, why)
+
+
+def _series(results: Results, name: str) -> Series:
+    return next(each for each in results.experiment.series if each.name == name)
+
+
+def _order(results: Results, of: Sequence[Series], claim: Claim) -> tuple[str, str]:
+    """The first has the least, and so on; each by about as much as the paper has, if it says."""
+    places = range(len(results.values))
+    if claim.last:
+        places = range(max(_last(results, each) for each in of), len(results.values))
+    words, texts = list[str](), list[str]()
+    for less, more in pairwise(of):
+        ratio = mean_ratio(results, more, less, places)
+        if ratio is None:
+            continue
+        word = _compare(ratio)
+        if word == CONFIRMED and claim.by and ratio < claim.by / 2:
+            word = PARTLY
+        words.append(word)
+        texts.append(f"{more.label} {number(ratio)}x {less.label}")
+    if claim.by:
+        texts.append(f"the paper has {claim.by:g}x")
+    return _together(words), "; ".join(texts)
+
+
+def _last(results: Results, series: Series) -> int:
+    """The last value at which a series was measured."""
+    line = results.line(series, results.experiment.drawing.metrics[0])
+    return max((place for place, figure in enumerate(line) if figure is not None), default=0)
+
+
+def _compare(ratio: float) -> str:
+    return CONFIRMED if ratio > ALIKE else EQUAL if ratio >= 1 / ALIKE else REFUTED
+
+
+def _together(words: Sequence[str]) -> str:
+    """One word for several: what all are; confirmed, where the others are no difference."""
+    if not words:
+        return OPEN
+    if len(set(words)) == 1:
+        return words[0]
+    return PARTLY
+
+
+def _growth(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+    """The first grows the least, and so on."""
+    grown = [(each, _change(results, each)) for each in of]
+    known = [(each, factor) for each, factor in grown if factor is not None]
+    if len(known) < len(grown):
+        return OPEN, ""
+    words = [_compare(more / less) for (_, less), (_, more) in pairwise(known)]
+    return _together(words), _factors(known)
+
+
+def _factors(known: Sequence[tuple[Series, float]]) -> str:
+    return "; ".join(f"{each.label} grows {number(factor)}x" for each, factor in known)
+
+
+def _linear(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+    """Each grows about as much as the value does."""
+    return _beside_values(results, of, lambda factor: 1 / STEADY <= factor <= STEADY)
+
+
+def _sublinear(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+    """Each grows less than the value does."""
+    return _beside_values(results, of, lambda factor: factor < 1 / ALIKE)
+
+
+def _beside_values(
+    results: Results, of: Sequence[Series], test: Callable[[float], bool]
+) -> tuple[str, str]:
+    known = [(each, factor) for each in of if (factor := _change(results, each)) is not None]
+    span = results.values[-1] / results.values[0]
+    words = [CONFIRMED if test(factor / span) else REFUTED for _, factor in known]
+    return _together(words), f"{_factors(known)} for {number(span)}x of {results.varied}"
+
+
+def _changes(test: Callable[[float], bool]) -> Callable[..., tuple[str, str]]:
+    """All change in one way from the first value to the last."""
+
+    def decide(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+        factors = [(each, _change(results, each)) for each in of]
+        known = [(each, factor) for each, factor in factors if factor is not None]
+        if not known:
+            return OPEN, ""
+        words = [CONFIRMED if test(factor) else REFUTED for _, factor in known]
+        return _together(words), "; ".join(f"{each.label} {number(f)}x" for each, f in known)
+
+    return decide
+
+
+def _alike(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+    one, other = of
+    ratio = mean_ratio(results, one, other, range(len(results.values)))
+    if ratio is None:
+        return OPEN, ""
+    held = 1 / STEADY <= ratio <= STEADY
+    return (CONFIRMED if held else REFUTED), f"{one.label} {number(ratio)}x {other.label}"
+
+
+def _minor(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+    """The second figure is less than half of the first, at the last value."""
+    word, text = _share(results, of)
+    return {CONFIRMED: REFUTED, REFUTED: CONFIRMED}.get(word, word), text
+
+
+def _share(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+    """The second figure is most of the first, at the last value."""
+    whole, part = results.experiment.drawing.metrics[:2]
+    found = list[tuple[Series, float]]()
+    for each in of:
+        for value in reversed(range(len(results.values))):
+            total, some = results.figure(each, value, whole), results.figure(each, value, part)
+            if total and some is not None:
+                found.append((each, some / total))
+                break
+    if not found:
+        return OPEN, ""
+    held = all(share > 0.5 for _, share in found)
+    text = "; ".join(f"{each.label} {share:.0%}" for each, share in found)
+    return (CONFIRMED if held else REFUTED), text
+
+
+def _absent(results: Results, of: Sequence[Series]) -> tuple[str, str]:
+    """Each gives up at some value."""
+    texts, held = list[str](), 0
+    for each in of:
+        places = [
+            place
+            for place in range(len(results.values))
+            if (row := results.rows.get((each.name, place))) and row["status"] != "measured"
+        ]
+        held += bool(places)
+        where = f"gives up at {results.name(places[0])}" if places else "does not give up"
+        texts.append(f"{each.label} {where}")
+    word = CONFIRMED if held == len(of) else PARTLY if held else REFUTED
+    return word, "; ".join(texts)
+
+
+_KINDS: dict[str, Callable[[Results, Sequence[Series]], tuple[str, str]]] = {
+    "growth": _growth,
+    "linear": _linear,
+    "sublinear": _sublinear,
+    "rises": _changes(lambda factor: factor > ALIKE),
+    "falls": _changes(lambda factor: factor < 1 / ALIKE),
+    "steady": _changes(lambda factor: 1 / STEADY <= factor <= STEADY),
+    "alike": _alike,
+    "share": _share,
+    "minor": _minor,
+    "absent": _absent,
+}
+
+
+def _change(results: Results, series: Series) -> float | None:
+    """The last figure by the first."""
+    line = results.line(series, results.experiment.drawing.metrics[0])
+    known = [figure for figure in line if figure is not None]
+    return known[-1] / known[0] if len(known) > 1 and known[0] > 0 else None
+
+
+def mean_ratio(results: Results, one: Series, other: Series, places: Sequence[int]) -> float | None:
+    """One series by another: the geometric mean over these values, where both were measured."""
+    metric = results.experiment.drawing.metrics[0]
+    lines = results.line(one, metric), results.line(other, metric)
+    pairs = [(lines[0][place], lines[1][place]) for place in places]
+    logs = [log(a / b) for a, b in pairs if a is not None and b is not None and a > 0 and b > 0]
+    return exp(sum(logs) / len(logs)) if logs else None
