@@ -271,12 +271,69 @@ def measure_compile(spark: SparkSession, folder: Path) -> None:
     )
 
 
+def measure_follow(spark: SparkSession, folder: Path) -> None:
+    """Measure how a stream follows a table of 100,000 rules of which some change.
+
+    Every micro-batch refreshes the index and matches. An event that comes after a change must meet
+    the changed rules in its own micro-batch.
+    """
+    count, shards = 100_000, 64
+    rules, path, incoming = Rules(count, mixed=True), folder / "followed", folder / "incoming"
+    incoming.mkdir()
+    rows = [(rule, rules.text(rule)) for rule in range(count)]
+    original = spark.createDataFrame(rows, "id long, expression string").cache()
+    table = original
+    follower = ts.follow(spark, lambda: table, path, shards=shards)
+    size = sum(file.stat().st_size for file in path.glob("segment-*"))
+    print(f"\n{count:,} rules in {shards} shards of {size:,} bytes: a stream follows the table")
+    seen = list[tuple[Any, float, int, int]]()
+
+    def batch(events: DataFrame, _: int) -> None:
+        started = time.perf_counter()
+        done = follower.refresh()
+        seconds = time.perf_counter() - started
+        found = ts.match(events, path, add_version=True).select("version").collect()
+        (version,) = {row["version"] for row in found}
+        seen.append((done, seconds, version, len(found)))
+
+    stream = spark.readStream.schema("marker long").json(str(incoming))
+    query = stream.writeStream.foreachBatch(batch).start()
+    changes = {
+        "no rule": "id = 5",
+        "1 %, in all shards": "id % 100 = 0",
+        "1 %, in one shard": f"pmod(xxhash64(id), {shards}) = 3 and id % 3 < 2",
+        "one rule": "id = 700",
+    }
+    for number, (name, condition) in enumerate(changes.items()):
+        text = sf.when(sf.expr(condition), sf.lit(f"marker = {number}"))
+        table = original.withColumn("expression", text.otherwise(sf.col("expression"))).cache()
+        wanted = table.where(condition).count()
+        if number == 0:
+            follower.refresh()
+        write_whole(incoming / f"{number}.json", f'{{"marker": {number}}}')
+        query.processAllAvailable()
+        done, seconds, version, matches = seen[-1]
+        assert matches == wanted, (name, matches, wanted)
+        built, size = (done.built, done.built_bytes) if done else (0, 0)
+        print(
+            f"  {name:20}{wanted:6,} rows: {built:3} shards, {size:12,} bytes built, "
+            f"{seconds:6.2f} s, version {version} in its own micro-batch"
+        )
+    query.stop()
+
+
+def write_whole(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}")
+    temporary.write_text(text)
+    temporary.rename(path)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         spark = local_session(cores=CORES, log=LOG, options={"spark.driver.memory": "3g"})
         spark.range(1000).mapInArrow(lambda batches: batches, "id long").count()
-        wanted = sys.argv[1:] or ["10000", "100000", "partitions", "compile"]
+        wanted = sys.argv[1:] or ["10000", "100000", "partitions", "compile", "follow"]
         for count in (10_000, 100_000):
             if str(count) in wanted:
                 compare(spark, folder, count, mixed=False)
@@ -285,6 +342,8 @@ def main() -> None:
             measure_partitions(spark, folder)
         if "compile" in wanted:
             measure_compile(spark, folder)
+        if "follow" in wanted:
+            measure_follow(spark, folder)
         spark.stop()
 
 

@@ -10,9 +10,11 @@ Plain functions on DataFrames, for any session, Spark Connect included. Needs th
 """
 
 try:
-    from tamis.spark.compiling import Compiled, compile, update
+    from tamis.spark.building import Compiled
+    from tamis.spark.compiling import compile, update
     from tamis.spark.explaining import explain
     from tamis.spark.functions import error_column, match_column, register
+    from tamis.spark.following import Follower, follow
     from tamis.spark.generating import generate_events, generate_subscriptions
     from tamis.spark.matching import count, first, match, match_xml, top
     from tamis.spark.searching import match_graph
@@ -25,11 +27,13 @@ except ModuleNotFoundError as error:
 
 __all__ = [
     "Compiled",
+    "Follower",
     "compile",
     "count",
     "error_column",
     "explain",
     "first",
+    "follow",
     "generate_events",
     "generate_subscriptions",
     "match",

@@ -1,66 +1,30 @@
-"""How do subscriptions become an index that workers can open?
+"""How do subscriptions become an index, and how does a change feed change it?
 
-Rows go to the shard that their id's hash names. One task per shard reads, checks and compiles its
-rows into one segment file; what it refuses goes into a file of errors. The driver sees one line per
-shard, and commits a version when all are there.
+`compile` builds every shard from a table of rules, `update` builds those that changes touch. What
+they share is in `building`.
 """
 
-import json
-import re
-import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
-from tamis import errors as tamis_errors
-from tamis._tamis import Index, read_manifest
-from tamis.errors import StorageError, SubscriptionError, TamisError
+from tamis.errors import StorageError, SubscriptionError
+from tamis.spark import building
+from tamis.spark.building import Compiled
 from tamis.spark.columns import column, deleted_column, subscription_columns
-from tamis.spark.shipping import on_worker
-from tamis.spark.worker import BUILT, ERRORS, SHARD
+from tamis.spark.tables import as_frame
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
-from tamis.storage.manifest import Manifest, Missing
+from tamis.storage.manifest import Missing
 
 _PER_SHARD = 500_000  # subscriptions, where nobody says how many shards there are
-_SHOWN = 5  # errors in a message
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """What came of `compile` or `update`.
-
-    Attributes:
-        path: The folder of the index.
-        version: The version that was committed.
-        subscriptions: How many subscriptions it has.
-        shards: How many shards it has.
-        built: How many of them were built now.
-        error_count: How many rows were refused.
-        errors: These rows: `id`, `position` (the character of the expression, from 1), `message`,
-            `expression`.
-        seconds: What building took, summed over the shards.
-    """
-
-    path: str
-    version: int
-    subscriptions: int
-    shards: int
-    built: int
-    error_count: int
-    errors: DataFrame
-    seconds: float
 
 
 def compile(
-    subscriptions: DataFrame,
+    subscriptions: DataFrame | str,
     path: str | PathLike[str],
     *,
     shards: int | None = None,
@@ -77,12 +41,13 @@ def compile(
     refused: they are counted, and come back as `errors`.
 
     Args:
-        subscriptions: The columns `id` (strings or integers), `expression` (text, or the JSON form)
-            and, optionally, `metadata` (JSON, or a struct, map, array or variant), `weights` (what
-            attributes, or values that are strings, are worth: JSON such as `{"age": 2, "tags":
-            {"new": 2.5}}`, or a struct, map or variant), `boost` (a number by which scores are
-            multiplied), `priority` (an integer, for `first`), `active_from` and `active_until`
-            (timestamps, dates, or their texts, between which it can match).
+        subscriptions: A DataFrame, or the name of a table. The columns are `id` (strings or
+            integers), `expression` (text, or the JSON form) and, optionally, `metadata` (JSON, or a
+            struct, map, array or variant), `weights` (what attributes, or values that are strings,
+            are worth: JSON such as `{"age": 2, "tags": {"new": 2.5}}`, or a struct, map or
+            variant), `boost` (a number by which scores are multiplied), `priority` (an integer, for
+            `first`), `active_from` and `active_until` (timestamps, dates, or their texts, between
+            which it can match).
         path: The folder of the index: a path, or a URI of a filesystem that Arrow or fsspec opens.
         shards: How many shards there are; by default one for 500,000 subscriptions, which are
             counted first.
@@ -101,26 +66,59 @@ def compile(
         ExpressionError: A hierarchy is none.
         StorageError: The folder cannot be written, or another job has committed meanwhile.
     """
+    wanted = settings_of(shards, missing, time_zone, metadata_columns, hierarchies)
+    rows, wanted["ids"] = rows_of(as_frame(subscriptions))
+    return compile_rows(rows, Folder(path), wanted, strict, limits)
+
+
+def settings_of(
+    shards: int | None,
+    missing: Missing,
+    time_zone: str,
+    metadata_columns: Iterable[str],
+    hierarchies: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """What a manifest says besides its files, from the arguments of `compile`."""
     if shards is not None and shards < 1:
         raise ValueError(f"shards is at least 1, not {shards}")
     if missing not in ("unknown", "false"):
         raise ValueError(f'missing is "unknown" or "false", not {missing!r}')
+    empty = building.saved_empty(hierarchies or {}, time_zone, list(metadata_columns))
+    named = ("format", "hierarchies", "metadata_columns", "time_zone")
+    return {"missing": missing, "shards": shards} | {key: empty[key] for key in named}
+
+
+def rows_of(subscriptions: DataFrame) -> tuple[DataFrame, str]:
+    """The rows that shards are built from, with their digests, and the type of the ids."""
     columns, ids = subscription_columns(subscriptions)
-    declared = list(metadata_columns)
-    empty = _saved_empty(hierarchies or {}, time_zone, declared)
-    folder = Folder(path)
+    rows = subscriptions.select(*(value.alias(name) for name, value in columns.items()))
+    return building.with_digests(rows), ids
+
+
+def shards_for(rows: DataFrame) -> int:
+    """How many shards rows get where nobody says it."""
+    return max(1, -(-rows.count() // _PER_SHARD))
+
+
+def compile_rows(
+    rows: DataFrame,
+    folder: Folder,
+    settings: dict[str, Any],
+    strict: bool,
+    limits: Mapping[str, Any] | None,
+    expected: Mapping[str, str] | None = None,
+) -> Compiled:
+    """Build all shards from rows, and commit them; see `building.commit`."""
     if any(file.name == "index.json" for file in folder.files()):
         message = f"{folder}: there is an index that Index.save wrote; compile into another folder"
         raise StorageError(message, path=str(folder))
     there = manifests.versions(folder)
-    if shards is None:
-        shards = max(1, -(-subscriptions.count() // _PER_SHARD))
-    rows = subscriptions.select(*(value.alias(name) for name, value in columns.items()))
-    built = _build(rows, folder, shards, None, missing, time_zone, declared, limits)
-    content = {"missing": missing, "shards": shards, "ids": ids}
-    content |= {key: empty[key] for key in ("hierarchies", "metadata_columns", "time_zone")}
-    return _commit(
-        subscriptions.sparkSession, folder, max(there, default=0) + 1, content, [], built, strict
+    if settings["shards"] is None:
+        settings = {**settings, "shards": shards_for(rows)}
+    built = building.build(rows, folder, settings, limits)
+    version = max(there, default=0) + 1
+    return building.commit(
+        rows.sparkSession, folder, version, settings, built, strict=strict, expected=expected
     )
 
 
@@ -147,7 +145,28 @@ def update(
         SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is refused.
         StorageError: There is no such index, or another job has committed meanwhile.
     """
-    folder = Folder(path)
+    return apply_changes(Folder(path), changes, strict=strict, limits=limits)
+
+
+def apply_changes(
+    folder: Folder,
+    changes: DataFrame,
+    *,
+    strict: bool,
+    limits: Mapping[str, Any] | None,
+    drop_refused: bool = False,
+    source: Mapping[str, Any] | None = None,
+) -> Compiled:
+    """Apply changes to the current version, and commit the next.
+
+    Args:
+        folder: The folder of the index.
+        changes: As in `update`.
+        strict: Fail where a row is refused.
+        limits: Bounds on expressions.
+        drop_refused: Whether a refused change removes the subscription, instead of leaving it.
+        source: What the new version follows, for its manifest.
+    """
     before = manifests.read(folder)
     if before.shards is None:
         message = (
@@ -165,23 +184,20 @@ def update(
         latest = sf.rank().over(Window.partitionBy(column("id")).orderBy(column("sequence").desc()))
         changes = changes.withColumn("_tamis_rank", latest).where("_tamis_rank = 1")
     rows = changes.select(*(value.alias(name) for name, value in columns.items()))
-    built = _build(
-        rows,
-        folder,
-        before.shards,
-        before.key,
-        before.missing,
-        before.time_zone,
-        before.content["metadata_columns"],
-        limits,
+    built = building.build(
+        rows, folder, before.content, limits, previous=before.key, drop_refused=drop_refused
     )
-    touched = {row[SHARD] for row in built}
-    kept = [
-        {key: [entry for entry in before.content.get(key, ()) if entry["shard"] not in touched]}
-        for key in manifests.LISTS
-    ]
-    return _commit(
-        changes.sparkSession, folder, before.version + 1, before.content, kept, built, strict
+    settings = {key: value for key, value in before.content.items() if key != "source"}
+    if source is not None:
+        settings["source"] = dict(source)
+    return building.commit(
+        changes.sparkSession,
+        folder,
+        before.version + 1,
+        settings,
+        built,
+        before=before,
+        strict=strict,
     )
 
 
@@ -198,105 +214,3 @@ def _is_operation() -> Any:
     return sf.when(known, operation != "update_preimage").otherwise(
         sf.raise_error(message).cast("boolean")
     )
-
-
-def _build(
-    rows: DataFrame,
-    folder: Folder,
-    shards: int,
-    previous: str | None,
-    missing: Missing,
-    time_zone: str,
-    metadata_columns: list[str],
-    limits: Mapping[str, Any] | None,
-) -> list[Any]:
-    folder.make()
-    shard = sf.pmod(sf.xxhash64(column("id")), sf.lit(shards)).cast("int")
-    arguments: dict[str, Any] = {"uri": folder.uri, "previous": previous, "missing": missing}
-    arguments |= {"time_zone": time_zone, "metadata_columns": metadata_columns}
-    build = on_worker("build_shards", **arguments, limits=dict(limits) if limits else None)
-    parts = rows.withColumn(SHARD, shard).repartitionById(shards, SHARD)
-    try:
-        return parts.mapInArrow(build, BUILT).collect()
-    except PySparkException as error:
-        raise _reveal(error) from error
-
-
-def _reveal(error: PySparkException) -> Exception:
-    """The error of Tamis in one of Spark, where there is one."""
-    text = str(error)
-    for name, message in re.findall(r"tamis\.errors\.(\w+): (.*)", text):
-        kind = getattr(tamis_errors, name, None)
-        if isinstance(kind, type) and issubclass(kind, TamisError):
-            return kind(message)
-    return error
-
-
-def _commit(
-    spark: SparkSession,
-    folder: Folder,
-    version: int,
-    content: dict[str, Any],
-    kept: list[dict[str, list[dict[str, Any]]]],
-    built: list[Any],
-    strict: bool,
-) -> Compiled:
-    files = sorted(row["error_file"] for row in built if row["error_file"])
-    count = sum(row["errors"] for row in built)
-    errors = _errors(spark, folder, files)
-    if strict and count:
-        examples = errors.limit(_SHOWN).collect()
-        for file in files:
-            folder.delete(file)
-        raise SubscriptionError(_describe(count, examples))
-    parts = [json.loads(row["entry"]) for row in built]
-    for key in manifests.LISTS:
-        listed = [entry for part in (*kept, *parts) for entry in part.get(key, ())]
-        content[key] = sorted(listed, key=lambda entry: entry["shard"])
-    # What a manifest says besides its files is the same for all shards.
-    content = {**(parts[0] if parts else _saved_empty({}, "UTC", [])), **content}
-    if any(part["format"] != content["format"] for part in parts):
-        message = f"{folder}: built by another version of Tamis; compile it again instead"
-        raise StorageError(message, path=str(folder))
-    content |= {
-        "errors": {"count": count, "files": files},
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-    committed: Manifest = manifests.commit(folder, version, content)
-    return Compiled(
-        path=folder.uri,
-        version=version,
-        subscriptions=committed.subscriptions,
-        shards=content["shards"],
-        built=len(built),
-        error_count=count,
-        errors=errors,
-        seconds=sum(row["seconds"] for row in built),
-    )
-
-
-def _saved_empty(
-    hierarchies: Mapping[str, Any], time_zone: str, metadata_columns: list[str]
-) -> dict[str, Any]:
-    """The manifest of an index with hierarchies, and without subscriptions."""
-    index = Index(time_zone=time_zone, metadata_columns=metadata_columns)
-    for attribute, values in hierarchies.items():
-        index.hierarchy(attribute, values)
-    with tempfile.TemporaryDirectory() as folder:
-        index.save(folder)
-        path = Path(folder) / "index.json"
-        content = read_manifest("index", path, path.read_bytes())
-        del content["checksum"]
-        return content
-
-
-def _errors(spark: SparkSession, folder: Folder, files: list[str]) -> DataFrame:
-    names = spark.createDataFrame([(name,) for name in files], "file string")
-    return names.mapInArrow(on_worker("read_errors", uri=folder.uri), ERRORS)
-
-
-def _describe(count: int, examples: list[Any]) -> str:
-    rows = "row" if count == 1 else "rows"
-    lines = [f"{count} {rows} refused, nothing was committed"]
-    lines += [f"  id {row['id']!r}: {row['message']}" for row in examples]
-    return "\n".join(lines)

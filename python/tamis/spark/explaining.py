@@ -1,7 +1,5 @@
 """Why does an event match a subscription, or not? For a sample, row by row."""
 
-from os import PathLike
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
@@ -9,9 +7,8 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from tamis.errors import EventError
 from tamis.spark.columns import column, require
 from tamis.spark.shipping import on_worker
+from tamis.spark.tables import Rules, index_of
 from tamis.spark.worker import NOW, REFUSED
-from tamis.storage import manifest as manifests
-from tamis.storage.folder import Folder
 
 _EVENT, _ID = "_tamis_event", "_tamis_id"
 _RESULTS = ("subscription", "metadata", REFUSED)  # columns that are no attributes
@@ -19,7 +16,7 @@ _RESULTS = ("subscription", "metadata", REFUSED)  # columns that are no attribut
 
 def explain(
     events: DataFrame,
-    path: str | PathLike[str],
+    path: Rules,
     *,
     subscription: str | int | None = None,
     event: str | None = None,
@@ -32,7 +29,7 @@ def explain(
 
     Args:
         events: Events as `match` takes them, or pairs as it gives them.
-        path: The folder of the index.
+        path: The folder of the index, or the rules themselves.
         subscription: The id of the subscription; by default the one in the column `subscription`.
         event: The column that holds the events; without, every column is an attribute.
         limit: How many rows are explained.
@@ -45,7 +42,7 @@ def explain(
         EventError: A column is missing.
         StorageError: There is no such index or version.
     """
-    index = manifests.read(Folder(path), version)
+    index = index_of(events, path, version)
     index.check_files()
     if subscription is None:
         require(events, "subscription", EventError, "events to explain")

@@ -9,7 +9,6 @@ Sharded: every event is sent to every shard, and a task maps one shard only.
 """
 
 from collections.abc import Iterable, Mapping
-from os import PathLike
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -30,9 +29,8 @@ from tamis.batches import OnError
 from tamis.errors import StorageError
 from tamis.spark.columns import Events, column
 from tamis.spark.shipping import on_worker
+from tamis.spark.tables import Rules, index_of
 from tamis.spark.worker import NOW, REFUSED, SHARD, VERSION
-from tamis.storage import manifest as manifests
-from tamis.storage.folder import Folder
 from tamis.storage.manifest import Manifest
 
 Placement = Literal["auto", "replicated", "sharded"]
@@ -44,7 +42,7 @@ _EVENT_NUMBER = "_tamis_number"
 
 def match(
     events: DataFrame,
-    path: str | PathLike[str],
+    path: Rules,
     *,
     event: str | None = None,
     document: str | None = None,
@@ -63,7 +61,8 @@ def match(
     Args:
         events: One column per attribute, unless `event` names the one that holds the events. A
             streaming DataFrame, too.
-        path: The folder of the index.
+        path: The folder of the index; or the rules themselves, a DataFrame or the name of a table,
+            which are compiled once per content.
         event: The column that holds the events: a struct, a map, a variant, or JSON as string or
             binary.
         document: The column that holds the XML documents which `xpath('...')` asks about, as string
@@ -92,9 +91,9 @@ def match(
         raise ValueError(f'output is "pairs" or "lists", not {output!r}')
     return _answer(
         events,
-        manifests.read(Folder(path), version),
+        path,
+        version,
         columns={"event": event, "document": document, "keep": keep},
-        follows=version is None,
         lists=output == "lists",
         metadata=metadata,
         where=where,
@@ -107,7 +106,7 @@ def match(
 
 def top(
     events: DataFrame,
-    path: str | PathLike[str],
+    path: Rules,
     n: int = 10,
     *,
     weights: Mapping[str, Any] | None = None,
@@ -128,7 +127,7 @@ def top(
 
     Args:
         events: As in `match`.
-        path: The folder of the index.
+        path: The folder of the index, or the rules themselves.
         n: How many at most for each event.
         weights: What all of the events give attributes, or values of them, instead of 1.
         where: A condition on the metadata of subscriptions, as in `match`.
@@ -144,13 +143,11 @@ def top(
     Returns:
         A row per match: the kept columns, `subscription`, `score` and `rank`, from 1.
     """
-    if n < 1:
-        raise ValueError(f"n is at least 1, not {n}")
     return _answer(
         events,
-        manifests.read(Folder(path), version),
+        path,
+        version,
         columns={"event": event, "document": document, "keep": keep},
-        follows=version is None,
         placement=placement,
         slices=slices,
         add_version=add_version,
@@ -164,7 +161,7 @@ def top(
 
 def first(
     events: DataFrame,
-    path: str | PathLike[str],
+    path: Rules,
     n: int = 1,
     *,
     where: str | None = None,
@@ -183,7 +180,7 @@ def first(
 
     Args:
         events: As in `match`.
-        path: The folder of the index.
+        path: The folder of the index, or the rules themselves.
         n: How many at most for each event.
         where: A condition on the metadata of subscriptions, as in `match`.
         event: The column that holds the events.
@@ -198,13 +195,11 @@ def first(
     Returns:
         A row per match: the kept columns, `subscription`, `priority` and `rank`, from 1.
     """
-    if n < 1:
-        raise ValueError(f"n is at least 1, not {n}")
     return _answer(
         events,
-        manifests.read(Folder(path), version),
+        path,
+        version,
         columns={"event": event, "document": document, "keep": keep},
-        follows=version is None,
         placement=placement,
         slices=slices,
         add_version=add_version,
@@ -217,7 +212,7 @@ def first(
 
 def count(
     events: DataFrame,
-    path: str | PathLike[str],
+    path: Rules,
     *,
     where: str | None = None,
     event: str | None = None,
@@ -233,7 +228,7 @@ def count(
 
     Args:
         events: As in `match`, but no stream.
-        path: The folder of the index.
+        path: The folder of the index, or the rules themselves.
         where: A condition on the metadata of subscriptions, as in `match`.
         event: The column that holds the events.
         document: The column that holds the XML documents.
@@ -250,7 +245,7 @@ def count(
         raise ValueError("count takes a batch; in a stream, count what `match` gives")
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error is "raise" or "skip" here, not {on_error!r}')
-    index = manifests.read(Folder(path), version)
+    index = index_of(events, path, version)
     sharded = _is_sharded(index, placement)
     index.check_files()
     mentioned, ids = what_it_says(index)
@@ -281,7 +276,7 @@ def count(
 
 def match_xml(
     documents: DataFrame,
-    path: str | PathLike[str],
+    path: Rules,
     *,
     document: str = "document",
     keep: Iterable[str] | None = None,
@@ -313,10 +308,10 @@ def match_xml(
 
 def _answer(
     events: DataFrame,
-    index: Manifest,
+    rules: Rules,
+    version: int | None,
     *,
     columns: dict[str, Any],
-    follows: bool,
     placement: Placement,
     slices: int,
     add_version: bool,
@@ -328,6 +323,9 @@ def _answer(
     by: Literal["score", "priority"] | None = None,
     weights: dict[str, Any] | None = None,
 ) -> DataFrame:
+    if most is not None and most < 1:
+        raise ValueError(f"n is at least 1, not {most}")
+    index = index_of(events, rules, version)
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
     index.check_files()
@@ -335,7 +333,7 @@ def _answer(
     added = _added(ids, metadata, lists) if by is None else _ranked(ids, by)
     names = [field.name for field in added]
     versioned = [StructField("version", LongType())] if add_version else []
-    follows = follows and events.isStreaming and index.shards is not None
+    follows = version is None and events.isStreaming and index.shards is not None
     errors = [StructField(REFUSED, StringType())] if on_error != "raise" else []
     taken = [*names, *(field.name for field in (*versioned, *errors))]
     # A later version may mention other attributes.

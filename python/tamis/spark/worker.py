@@ -7,6 +7,7 @@ values besides; `shipping` sends them there.
 import contextlib
 import functools
 import gc
+import hashlib
 import json
 import textwrap
 import time
@@ -26,12 +27,14 @@ from tamis.errors import StorageError, TamisError
 from tamis.spark import shapes
 from tamis.spark.shapes import Batches
 from tamis.storage import manifest as manifests
-from tamis.storage.cache import graph_file, ids_of, open_graph, open_index
+from tamis.storage.cache import graph_file, ids_of, load_index, open_graph, open_index
 from tamis.storage.folder import Folder
 
 SHARD = "_tamis_shard"
 VERSION = "_tamis_index"
 NOW = "_tamis_now"
+DIGEST = "_tamis_digest"  # of a row: the first hexadecimal digits of a SHA-256
+DIGEST_LENGTH = 40
 REFUSED = "event_error"  # why an event could not be read
 _SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
@@ -61,7 +64,7 @@ def freeze() -> None:
 
 BUILT = (
     f"{SHARD} int, entry string, subscriptions bigint, errors bigint, error_file string, "
-    "seconds double"
+    "fingerprint string, seconds double"
 )
 ERRORS = "id string, position bigint, message string, expression string"
 
@@ -74,17 +77,20 @@ def build_shards(
     time_zone: str,
     metadata_columns: Sequence[str],
     limits: Mapping[str, Any] | None,
+    drop_refused: bool,
 ) -> Batches:
     """Build the shard whose rows a task has got, and say what came of it.
 
     Args:
-        batches: Rows of one shard.
+        batches: Rows of one shard. Where they have the column `DIGEST`, the shard gets a
+            fingerprint.
         uri: The folder of the index.
         previous: The key of the manifest whose subscriptions stay where rows do not change them.
         missing: What a predicate is on an attribute without a value.
         time_zone: Where times without an offset are at home.
         metadata_columns: The members of metadata that get an index.
         limits: Bounds on expressions.
+        drop_refused: Whether a refused row also removes the subscription of `previous`.
     """
     started, folder = time.perf_counter(), Folder(uri)
     builder = Builder(
@@ -93,7 +99,7 @@ def build_shards(
         metadata_columns=metadata_columns,
         limits=Limits(**limits) if limits else None,
     )
-    shard, refused = None, []
+    shard, refused, digests = None, [], list[pa.Array]()
     for batch in batches:
         if batch.num_rows == 0:
             continue
@@ -101,10 +107,12 @@ def build_shards(
         table = builder.add(batch)
         if table.num_rows:
             refused.append(table)
+        if DIGEST in batch.schema.names:
+            digests.append(batch.column(DIGEST))
     if shard is None:
         return
     if previous is not None:
-        builder.keep(open_index(uri, previous, shard))
+        builder.keep(_without_refused(uri, previous, shard, refused if drop_refused else []))
     with folder.workplace() as place:
         index = builder.finish()
         entry = _save(index, folder, Path(place), shard)
@@ -117,9 +125,34 @@ def build_shards(
         "subscriptions": pa.array([len(index)], pa.int64()),
         "errors": pa.array([errors], pa.int64()),
         "error_file": pa.array([error_file], pa.string()),
+        "fingerprint": pa.array([fingerprint(digests)], pa.string()),
         "seconds": pa.array([time.perf_counter() - started], pa.float64()),
     }
     yield pa.RecordBatch.from_pydict(columns)
+
+
+def _without_refused(uri: str, key: str, shard: int, refused: list[pa.Table]) -> Index:
+    """A shard of a version without the subscriptions whose new rows were refused."""
+    if not refused:
+        return open_index(uri, key, shard)
+    index = load_index(Folder(uri), key, shard)  # its own, because it is changed
+    ids = {id for table in refused for id in table.column("id").to_pylist() if id is not None}
+    integers = isinstance(next(iter(index), None), int)
+    index.remove_many([int(id) for id in ids] if integers else ids, on_error="skip")
+    return index
+
+
+def fingerprint(digests: Sequence[pa.Array]) -> str | None:
+    """What rows of these digests are known by, whatever their order and however often they come.
+
+    `building.fingerprints` is the same for Spark: the SHA-256 of the distinct digests, sorted.
+    """
+    if not digests:
+        return None
+    distinct = pa.chunked_array(digests).unique().cast(pa.string())
+    ordered = distinct.take(pa.compute.sort_indices(distinct))
+    text = memoryview(ordered.buffers()[2])[: DIGEST_LENGTH * len(ordered)]
+    return hashlib.sha256(text).hexdigest()
 
 
 def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, Any]:

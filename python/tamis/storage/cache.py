@@ -141,7 +141,7 @@ def _open_copy(
         listed: The entries of the files that are needed.
         open: Opens and verifies what a manifest names.
     """
-    here = _own_folder()
+    here = own_folder()
     manifest = here / f"{hashlib.sha256(text).hexdigest()}.json"
     files = {entry["file"]: entry.get("bytes") for entry in listed}
     new = [name for name, size in files.items() if not _is_copy(here / name, size)]
@@ -195,7 +195,7 @@ def cache_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"tamis-cache-{os.getuid()}"
 
 
-def _own_folder() -> Path:
+def own_folder() -> Path:
     """The folder of copies, which only this user can write to.
 
     Raises:

@@ -29,6 +29,10 @@ _NAME = re.compile(r"^index-([0-9]+)\.json$")
 _SAVED = "index.json"  # what `Index.save` writes: an index without versions and shards
 
 
+class CommitConflictError(StorageError):
+    """Another job has committed the version that this one wanted to."""
+
+
 @dataclass(frozen=True)
 class Manifest:
     """One version of an index.
@@ -203,7 +207,7 @@ def commit(folder: Folder, version: int, content: dict[str, Any]) -> Manifest:
     """Make a new version the current one.
 
     Raises:
-        StorageError: Another job was faster.
+        CommitConflictError: Another job was faster.
     """
     content = {**content, "pipeline": PIPELINE, "version": version}
     content.pop("checksum", None)
@@ -214,5 +218,5 @@ def commit(folder: Folder, version: int, content: dict[str, Any]) -> Manifest:
         message = (
             f"{folder}: another job has committed version {version} meanwhile; run this one again"
         )
-        raise StorageError(message, path=folder.path(name))
+        raise CommitConflictError(message, path=folder.path(name))
     return Manifest(folder, name, version, content, key_of(name, text))

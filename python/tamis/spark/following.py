@@ -1,0 +1,216 @@
+"""How does an index keep up with a table of rules?
+
+A round compares the table with the version that is current, and builds the shards that differ. Each
+version says what it was built from, so a round needs no state of its own: it may be killed, started
+again, or run by two drivers at once.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from types import TracebackType
+from typing import Any, Self
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tamis.spark import building, compiling
+from tamis.spark.building import Compiled
+from tamis.spark.tables import as_frame
+from tamis.storage import manifest as manifests
+from tamis.storage.folder import Folder
+from tamis.storage.manifest import CommitConflictError, Manifest, Missing
+
+_ATTEMPTS = 5  # where other jobs commit as well
+_log = logging.getLogger("tamis.spark")
+
+
+class Follower:
+    """An index that keeps up with a table of rules.
+
+    Attributes:
+        path: The folder of the index.
+        last: What the last round that changed something came to; None before there was one.
+        error: What ended the last round in the background, if it failed.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        rules: DataFrame | str | Callable[[], DataFrame],
+        folder: Folder,
+        settings: dict[str, Any],
+        strict: bool,
+        limits: Mapping[str, Any] | None,
+    ) -> None:
+        self.path = folder.uri
+        self.last: Compiled | None = None
+        self.error: Exception | None = None
+        self._spark, self._rules, self._folder = spark, rules, folder
+        self._settings, self._strict, self._limits = settings, strict, limits
+        self._one_at_a_time = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def refresh(self) -> Compiled | None:
+        """Bring the index up to date with the table: one round.
+
+        Returns:
+            What was committed; None where nothing has changed.
+
+        Raises:
+            SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is
+                refused; the version before stays.
+            StorageError: The folder cannot be written, or other jobs keep committing.
+        """
+        with self._one_at_a_time:
+            for _ in range(_ATTEMPTS - 1):
+                try:
+                    done = self._round()
+                    break
+                except CommitConflictError:  # what the other job has committed may be all there is
+                    continue
+            else:
+                done = self._round()
+            self.last = done or self.last
+            return done
+
+    def _round(self) -> Compiled | None:
+        given = self._rules
+        frame = given() if callable(given) else as_frame(given, self._spark)
+        rows, ids = compiling.rows_of(frame)
+        wanted = self._settings | {"ids": ids}
+        before = manifests.read(self._folder) if manifests.versions(self._folder) else None
+        if before is None or not _is_like(before, wanted):
+            return compiling.compile_rows(rows, self._folder, wanted, self._strict, self._limits)
+        shards = before.shards
+        assert shards is not None
+        now = building.fingerprints(rows, shards)
+        then = before.content.get("fingerprints", {})
+        named = {str(entry["shard"]) for entry in before.segments}
+        touched = {shard for shard in now if then.get(shard) != now[shard]}
+        gone = (then.keys() | named) - now.keys()
+        if not touched and not gone:
+            return None
+        before.check_files()
+        settings = {key: value for key, value in before.content.items() if key != "source"}
+        only = {int(shard) for shard in touched}
+        built = (
+            building.build(rows, self._folder, settings, self._limits, only=only) if only else []
+        )
+        return building.commit(
+            self._spark,
+            self._folder,
+            before.version + 1,
+            settings,
+            built,
+            before=before,
+            dropped={int(shard) for shard in touched | gone},
+            strict=self._strict,
+            keep_errors=True,
+        )
+
+    def start(self, every: float) -> None:
+        """Run rounds in the background until `stop`.
+
+        A round that fails is logged and kept as `error`; the next one tries again.
+
+        Args:
+            every: Seconds between the end of a round and the next.
+        """
+        if every <= 0:
+            raise ValueError(f"every is more than 0 seconds, not {every}")
+        if self._thread is not None:
+            raise ValueError("the follower runs already")
+        self._stopping.clear()
+        self._thread = threading.Thread(
+            target=self._run, args=(every,), name="tamis-follow", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, every: float) -> None:
+        while not self._stopping.wait(every):
+            try:
+                self.refresh()
+            except Exception as error:
+                self.error = error
+                _log.exception("%s does not follow its rules", self._folder)
+            else:
+                self.error = None
+
+    def stop(self) -> None:
+        """End the rounds in the background; one that runs comes to its end first."""
+        if self._thread is not None:
+            self._stopping.set()
+            self._thread.join()
+            self._thread = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def _is_like(before: Manifest, wanted: Mapping[str, Any]) -> bool:
+    """Whether a version was compiled as is wanted now; the number of shards may be left open."""
+    return all(
+        before.content.get(key) == value
+        for key, value in wanted.items()
+        if not (key == "shards" and value is None)
+    )
+
+
+def follow(
+    spark: SparkSession,
+    rules: DataFrame | str | Callable[[], DataFrame],
+    path: str | PathLike[str],
+    *,
+    every: float | None = None,
+    shards: int | None = None,
+    strict: bool = False,
+    missing: Missing = "unknown",
+    time_zone: str = "UTC",
+    metadata_columns: Iterable[str] = (),
+    hierarchies: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
+) -> Follower:
+    """Keep an index up to date with a table of rules, beginning now.
+
+    After each round the index is what `compile` would make of the table, but only the shards whose
+    rows have changed are built. Streams that match with `path` take a new version up with their
+    next micro-batch.
+
+    Args:
+        spark: A session.
+        rules: The name of a table, or a DataFrame, which is evaluated anew in every round, or a
+            function that gives one: Spark lists the files of a DataFrame once. The columns are
+            those of `compile`.
+        path: The folder of the index.
+        every: Seconds between rounds in the background; without it, call `refresh`.
+        shards: As in `compile`; by default as many as the index has.
+        strict: Fail where a row is refused, and commit nothing.
+        missing: As in `compile`. An index that was compiled otherwise is compiled again.
+        time_zone: As in `compile`.
+        metadata_columns: As in `compile`.
+        hierarchies: As in `compile`.
+        limits: Bounds on expressions that are built from now on.
+
+    Returns:
+        The follower, after its first round.
+
+    Raises:
+        SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is refused.
+        StorageError: The folder cannot be written.
+    """
+    settings = compiling.settings_of(shards, missing, time_zone, metadata_columns, hierarchies)
+    follower = Follower(spark, rules, Folder(path), settings, strict, limits)
+    follower.refresh()
+    if every is not None:
+        follower.start(every)
+    return follower

@@ -1,0 +1,250 @@
+"""An index follows a table of rules: after each round it is what `compile` makes of the table."""
+
+import threading
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import tamis
+from tamis import StorageError, SubscriptionError
+from tamis import spark as ts
+from tamis.spark import building
+from tamis.storage import manifest
+from tamis.storage.folder import Folder
+from tamis.storage.manifest import CommitConflictError
+
+SCHEMA = "id long, expression string, priority int, active_until timestamp"
+Table = dict[int, tuple[str, int | None, datetime | None]]
+
+
+def frame_of(spark: SparkSession, table: Table) -> DataFrame:
+    return spark.createDataFrame([(id, *row) for id, row in table.items()], SCHEMA)
+
+
+def contents(path: Path) -> dict[Any, Any]:
+    index = tamis.open(path)
+    found = {id: index[id] for id in index}
+    return {id: (str(one.expression), one.priority, one.active_until) for id, one in found.items()}
+
+
+def segments(path: Path) -> dict[int, str]:
+    current = manifest.read(Folder(path))
+    return {entry["shard"]: entry["file"] for entry in current.segments}
+
+
+def test_only_touched_shards_are_built(spark: SparkSession, tmp_path: Path) -> None:
+    table: Table = {n: (f"a = {n}", n % 3, None) for n in range(200)}
+    follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, shards=5)
+    assert follower.last is not None
+    assert (follower.last.version, follower.last.subscriptions) == (1, 200)
+    assert follower.refresh() is None
+    before = segments(tmp_path)
+    table[7] = ("a = 7000", 1, None)
+    done = follower.refresh()
+    assert done is not None
+    assert (done.version, done.subscriptions, done.built) == (2, 200, 1)
+    after = segments(tmp_path)
+    (touched,) = (shard for shard in before if before[shard] != after[shard])
+    size = (tmp_path / after[touched]).stat().st_size
+    assert done.built_bytes == size
+    del table[7]
+    done = follower.refresh()
+    assert done is not None
+    assert (done.subscriptions, done.built) == (199, 1)
+    assert tamis.open(tmp_path).match({"a": 7000}) == []
+    # Equal rows are one, and neither their order nor their number is a change.
+    ts.follow(spark, frame_of(spark, table).union(frame_of(spark, table)), tmp_path)
+    assert ts.versions(tmp_path) == [1, 2, 3]
+    # Metadata columns that an index does not have yet make it another index.
+    ts.follow(spark, frame_of(spark, table), tmp_path, metadata_columns=["tenant"])
+    assert ts.versions(tmp_path) == [1, 2, 3, 4]
+
+
+def test_random_changes_equal_compile(spark: SparkSession, tmp_path: Path) -> None:
+    draw = Random(8)
+    table: Table = {}
+    until = [None, datetime(2030, 1, 1), datetime(2030, 1, 1, 0, 0, 0, 1)]
+    follower: Any = None
+    for number in range(4):
+        for _ in range(draw.choice([1, 3, 40])):
+            id = draw.randrange(60)
+            if draw.random() < 0.3:
+                table.pop(id, None)
+            else:
+                text = draw.choice([f"a = {draw.randrange(5)}", "a = =", "b like 'x%'"])
+                table[id] = (text, draw.choice([None, 1]), draw.choice(until))
+        frame = frame_of(spark, table)
+        follower = ts.follow(spark, frame, tmp_path / "followed", shards=3)
+        compiled = ts.compile(frame, tmp_path / f"compiled-{number}", shards=3)
+        assert contents(tmp_path / "followed") == contents(tmp_path / f"compiled-{number}")
+        # Rows that were refused before, and are as they were, are still told of.
+        if follower.last is not None:
+            assert follower.last.error_count == compiled.error_count
+            told = {row["id"] for row in follower.last.errors.collect()}
+            assert told == {str(id) for id, row in table.items() if row[0] == "a = ="}
+        assert follower.refresh() is None
+    table.clear()
+    done = ts.follow(spark, frame_of(spark, table), tmp_path / "followed").last
+    assert done is not None
+    assert (done.subscriptions, done.error_count) == (0, 0)
+
+
+def test_strict_keeps_the_version_before(spark: SparkSession, tmp_path: Path) -> None:
+    table: Table = {1: ("a = 1", None, None)}
+    follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, strict=True)
+    table[2] = ("a = =", None, None)
+    with pytest.raises(SubscriptionError, match="1 row refused, nothing was committed"):
+        follower.refresh()
+    assert ts.versions(tmp_path) == [1]
+    with pytest.raises(ValueError, match="more than 0 seconds"):
+        follower.start(0)
+
+
+def test_an_update_in_between_is_undone(spark: SparkSession, tmp_path: Path) -> None:
+    table: Table = {n: (f"a = {n}", None, None) for n in range(20)}
+    follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, shards=4)
+    change = [(3, "a = 333", "upsert"), (99, "a = 99", "upsert")]
+    ts.update(
+        tmp_path, spark.createDataFrame(change, "id long, expression string, operation string")
+    )
+    assert 99 in tamis.open(tmp_path)
+    assert follower.refresh() is not None
+    assert sorted(tamis.open(tmp_path)) == list(range(20))
+    assert tamis.open(tmp_path).match({"a": 3}) == [3]
+
+
+def test_a_faster_job_is_no_error(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table: Table = {n: (f"a = {n}", None, None) for n in range(20)}
+    frame = frame_of(spark, table)
+    one = ts.follow(spark, frame, tmp_path)
+    table[1] = ("a = 111", None, None)
+    commit: Any = manifest.commit
+    conflicts = list[int]()
+
+    def commit_late(folder: Folder, version: int, content: dict[str, Any]) -> Any:
+        monkeypatch.setattr(manifest, "commit", commit)
+        conflicts.append(version)
+        ts.follow(spark, frame_of(spark, table), tmp_path)  # another driver
+        return commit(folder, version, content)
+
+    monkeypatch.setattr(manifest, "commit", commit_late)
+    one = ts.follow(spark, frame_of(spark, table), tmp_path)
+    assert conflicts == [2]
+    assert one.last is None  # the other one did all there was to do
+    assert ts.versions(tmp_path) == [1, 2]
+    with pytest.raises(CommitConflictError, match="another job has committed version 2"):
+        commit(Folder(tmp_path), 2, manifest.read(Folder(tmp_path)).content)
+
+
+def test_in_the_background(spark: SparkSession, tmp_path: Path) -> None:
+    table: Table = {1: ("a = 1", None, None)}
+    asked, failing = threading.Semaphore(0), threading.Event()
+
+    def rules() -> DataFrame:
+        asked.release()
+        if failing.is_set():
+            raise RuntimeError("the table is away")
+        return frame_of(spark, table)
+
+    with ts.follow(spark, rules, tmp_path, every=0.05) as follower:
+        failing.set()
+        for _ in range(4):
+            assert asked.acquire(timeout=60)
+        assert str(follower.error) == "the table is away"
+        table[2] = ("a = 2", None, None)
+        failing.clear()
+        for _ in range(4):
+            assert asked.acquire(timeout=60)
+        with pytest.raises(ValueError, match="runs already"):
+            follower.start(1)
+    assert follower.error is None
+    assert sorted(tamis.open(tmp_path)) == [1, 2]
+
+
+def test_rules_instead_of_an_index(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAMIS_CACHE", str(tmp_path / "cache"))
+    table: Table = {n: (f"a = {n}", n, None) for n in range(5)}
+    events = spark.createDataFrame([(1,), (4,), (9,)], "a long")
+
+    def matches(rules: Any) -> set[int]:
+        return {row["subscription"] for row in ts.match(events, rules).collect()}
+
+    def compiled() -> int:
+        return len(list((tmp_path / "cache" / "rules").iterdir()))
+
+    assert matches(frame_of(spark, table)) == {1, 4}
+    assert compiled() == 1
+    assert matches(frame_of(spark, table).orderBy("priority")) == {1, 4}
+    assert compiled() == 1
+    frame_of(spark, table).createOrReplaceTempView("some_rules")
+    assert matches("some_rules") == {1, 4}
+    assert compiled() == 1
+    assert ts.compile("some_rules", tmp_path / "index").subscriptions == 5
+    table[9] = ("a = 9", 1, None)
+    frame_of(spark, table).createOrReplaceTempView("some_rules")
+    assert matches("some_rules") == {1, 4, 9}
+    assert compiled() == 2
+    assert {row["subscription"] for row in ts.first(events, "some_rules").collect()} == {1, 4, 9}
+    assert ts.top(events, "some_rules", 1).count() == 3
+    assert ts.count(events, "some_rules").count() == 3
+    assert ts.explain(events, "some_rules", subscription=9).count() == 3
+    with pytest.raises(ValueError, match="have none"):
+        ts.match(events, "some_rules", version=1)
+    with pytest.raises(StorageError, match="no_rules: not an index"):
+        ts.match(events, "no_rules")
+    with pytest.raises(StorageError, match="not an index"):
+        ts.match(events, "no such name")
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(ValueError, match="follow\\(spark, rules, path\\)"):
+        ts.match(stream, "some_rules")
+    # Elsewhere, where all workers reach it.
+    spark.conf.set("spark.tamis.cache", str(tmp_path / "shared"))
+    try:
+        assert matches("some_rules") == {1, 4, 9}
+    finally:
+        spark.conf.unset("spark.tamis.cache")
+    assert len(list((tmp_path / "shared").iterdir())) == 1
+    # A folder with an index goes before a table of that name.
+    monkeypatch.chdir(tmp_path)
+    ts.compile(frame_of(spark, {3: ("a = 4", None, None)}), "some_rules")
+    assert matches("some_rules") == {3}
+
+
+def test_rules_that_change_while_they_are_compiled(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is named after a content never holds another."""
+    monkeypatch.setenv("TAMIS_CACHE", str(tmp_path))
+    file = tmp_path / "count"
+    file.write_text("1")
+
+    def read(batches: Any) -> Any:
+        count = int(file.read_text())
+        yield pa.RecordBatch.from_pydict({"id": range(count), "expression": ["a = 1"] * count})
+
+    fingerprints, asked = building.fingerprints, list[int]()
+
+    def slow(rows: DataFrame, shards: int) -> dict[str, str]:
+        found = fingerprints(rows, shards)
+        file.write_text("2")
+        asked.append(shards)
+        return found
+
+    monkeypatch.setattr(building, "fingerprints", slow)
+    rules = spark.range(0, 1, 1, 1).mapInArrow(read, "id long, expression string")
+    events = spark.createDataFrame([(1,)], "a long")
+    assert ts.match(events, rules).count() == 2
+    assert len(asked) == 2
+    (unfinished, done) = sorted(
+        (tmp_path / "rules").iterdir(), key=lambda path: len(ts.versions(path))
+    )
+    assert (ts.versions(unfinished), ts.versions(done)) == ([], [1])
