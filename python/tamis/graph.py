@@ -18,10 +18,12 @@ node "net1"
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from tamis import _tamis
-from tamis.errors import GraphError
+from tamis.errors import GraphError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,6 +75,21 @@ class Graph(_tamis.Graph):
                 somebody shortens ends the process with SIGBUS.
         """
         return cls(limits=limits, path=path, verify=verify, copy=copy)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the graph into a folder, which is made if it is not there.
+
+        It takes the place of the graph that was saved there before. Where jobs on Spark read a
+        graph while it changes, save it with `tamis.spark.save_graph`.
+
+        Raises:
+            StorageError: The folder cannot be written, or holds versions.
+        """
+        there = os.listdir(path) if os.path.isdir(path) else ()
+        if any(re.fullmatch(r"graph-\d+\.json", name) for name in there):
+            message = f"{os.fspath(path)}: the folder holds versions; save into another"
+            raise StorageError(message, path=os.fspath(path))
+        super().save(path)
 
     @classmethod
     def from_tables(

@@ -1,6 +1,7 @@
 """Nodes that events reach on Spark are those that a local graph says they reach."""
 
 import json
+import threading
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from longer import long_test
 from tamis import EventError, Graph, StorageError, UnknownIdError
 from tamis import spark as ts
 from tamis.graph import Strategy
@@ -157,6 +159,70 @@ def test_a_stream_follows_what_is_saved(spark: SparkSession, tmp_path: Path) -> 
     assert rows == sorted(expected)
 
 
+def test_a_job_goes_on_with_the_version_it_began_with(spark: SparkSession, tmp_path: Path) -> None:
+    graph = Graph()
+    graph.add_edge(1, 2, expression="a = 1")
+    assert ts.save_graph(graph, tmp_path) == 1
+    events = spark.createDataFrame([(1,)], "a long")
+    late = ts.match_graph(events, tmp_path, 1)
+    graph.add_edge(1, 3)
+    assert ts.save_graph(graph, tmp_path) == 2
+    assert late.count() == 1
+    assert ts.match_graph(events, tmp_path, 1).count() == 2
+    assert ts.versions(tmp_path) == [1, 2]
+    assert {name.rpartition(".")[2] for name in ts.vacuum(tmp_path)} == {"json", "tamis"}
+    assert ts.match_graph(events, tmp_path, 1).count() == 2
+    assert len(Graph.open(tmp_path)) == 3  # the current one
+    with pytest.raises(StorageError, match="there is no version 1"):
+        ts.match_graph(events, tmp_path, 1, version=1)
+    with pytest.raises(StorageError, match="the folder holds versions"):
+        graph.save(tmp_path)
+    graph.save(tmp_path / "plain")
+    with pytest.raises(StorageError, match=r"Graph\.save wrote"):
+        ts.save_graph(graph, tmp_path / "plain")
+
+
+@long_test
+def test_graphs_are_saved_while_micro_batches_read(spark: SparkSession, tmp_path: Path) -> None:
+    """No micro-batch fails, and each has met one version: all its events reach the same node."""
+    saved, incoming, out = tmp_path / "graph", tmp_path / "in", tmp_path / "out"
+    incoming.mkdir()
+
+    def save(number: int) -> None:
+        graph = Graph()
+        graph.add_edge("pub", f"v{number}", expression="a >= 0")
+        assert ts.save_graph(graph, saved) == number
+
+    save(1)
+    stream = spark.readStream.schema("number long, a long").option("maxFilesPerTrigger", 1)
+    found = ts.match_graph(stream.json(str(incoming)), saved, "pub", keep=["number"])
+    writer = found.repartition(4).writeStream.format("parquet").option("path", str(out))
+    running = writer.option("checkpointLocation", str(tmp_path / "state")).start()
+    stop = threading.Event()
+
+    def keep_saving() -> None:
+        number = 1
+        while not stop.wait(0.01):
+            save(number := number + 1)
+
+    saver = threading.Thread(target=keep_saving)
+    saver.start()
+    try:
+        for file in range(15):
+            lines = [json.dumps({"number": file, "a": n}) for n in range(200)]
+            (incoming / f".{file}").write_text("\n".join(lines))
+            (incoming / f".{file}").rename(incoming / f"{file}.json")
+            running.processAllAvailable()
+    finally:
+        stop.set()
+        saver.join()
+        running.stop()
+    met = spark.read.parquet(str(out)).groupBy("number", "node").count().collect()
+    assert sorted(row["number"] for row in met) == list(range(15))
+    assert {row["count"] for row in met} == {200}
+    assert len({row["node"] for row in met}) > 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -188,7 +254,7 @@ def test_sources_that_are_not_there_fail_the_job(spark: SparkSession, path: Path
 
 def test_what_is_no_graph(spark: SparkSession, tmp_path: Path) -> None:
     events = spark.createDataFrame([(1,)], "a long")
-    with pytest.raises(StorageError, match=r"not a graph: graph\.json is missing"):
+    with pytest.raises(StorageError, match=r"not a graph: it has neither versions nor a graph"):
         ts.match_graph(events, tmp_path / "nowhere", 1)
     graph = Graph()
     graph.add_edge(1, 2, expression="a = 1")
@@ -204,7 +270,7 @@ def test_what_is_no_graph(spark: SparkSession, tmp_path: Path) -> None:
     manifest.write_text(text)
     graph.add_edge(1, 3)
     graph.save(tmp_path)
-    with pytest.raises(Exception, match="the graph was saved anew meanwhile; start again"):
+    with pytest.raises(Exception, match="the graph was replaced since this job began"):
         late.collect()
     (file,) = tmp_path.glob("graph-*")
     file.unlink()

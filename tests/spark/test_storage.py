@@ -4,9 +4,12 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from tamis import Graph, Index, StorageError
 from tamis import spark as ts
+from tamis.spark import building
 from tamis.storage import manifest
 from tamis.storage.cache import cache_folder, open_index
 from tamis.storage.folder import Folder
@@ -74,21 +78,81 @@ def test_an_object_store(spark: SparkSession, uri: str) -> None:
     assert {name for name in names if name.startswith("segment-")} <= copies
 
 
-def test_a_graph_in_an_object_store(spark: SparkSession, uri: str, tmp_path: Path) -> None:
+def test_of_jobs_that_commit_at_once_one_succeeds(endpoint: str, uri: str) -> None:
+    """Ten writers publish one version at once, again and again: each time exactly one has it."""
+    pytest.importorskip("obstore")
+    rounds, writers = 5, 10
+    barrier = threading.Barrier(writers)
+    won = [list[int]() for _ in range(rounds)]
+
+    def write(writer: int) -> None:
+        folder = Folder(uri)
+        for version in range(rounds):
+            barrier.wait(60)
+            if folder.publish(f"index-{version}.json", f"{writer}".encode()):
+                won[version].append(writer)
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, range(writers)))
+    assert [len(winners) for winners in won] == [1] * rounds
+    folder = Folder(uri)
+    for version, (winner,) in enumerate(won):
+        assert folder.read(f"index-{version}.json") == f"{winner}".encode()
+        # The answer to a request may be lost; what was asked for is there all the same.
+        assert folder.publish(f"index-{version}.json", f"{winner}".encode())
+    wrong = uri.replace("bucket-", "other-")
+    with pytest.raises(StorageError, match="index-1") as caught:
+        Folder(wrong).publish("index-1.json", b"")
+    assert "word" not in str(caught.value)
+
+
+def test_two_updates_at_once(
+    spark: SparkSession, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that commits second says so, and the version of the other stands."""
+    ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri, shards=2)
+    schema = "id long, expression string, operation string"
+    build, barrier = building.build, threading.Barrier(2)
+
+    def build_both(*given: Any, **more: Any) -> Any:
+        built = build(*given, **more)
+        barrier.wait(300)
+        return built
+
+    monkeypatch.setattr(building, "build", build_both)
+
+    def update(number: int) -> str:
+        rows = spark.createDataFrame([(number, "a = 77", "upsert")], schema)
+        try:
+            return f"version {ts.update(uri, rows).version}"
+        except StorageError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(2) as pool:
+        told = sorted(pool.map(update, (1000, 2000)))
+    assert told[0].endswith("another job has committed version 2 meanwhile; run this one again")
+    assert told[1] == "version 2"
+    index = open_index(uri, manifest.read(Folder(uri)).key, None)
+    assert len(index.match({"a": 77})) == 1
+
+
+def test_a_graph_in_an_object_store(spark: SparkSession, uri: str) -> None:
     graph = Graph()
     graph.add_edge("pub", "net", expression="a < 3")
     events = spark.createDataFrame([(1,), (9,)], "a long")
-    folder = Folder(uri)
-    for expected in (1, 2):
-        graph.save(tmp_path)
-        (file,) = tmp_path.glob("graph-*")
-        content = (tmp_path / "graph.json").read_bytes()
-        folder.take(file)
-        folder.delete("graph.json")
-        assert folder.publish("graph.json", content)
-        assert ts.match_graph(events, uri, "pub").count() == expected
-        assert file.name in {path.name for path in cache_folder().iterdir()}
+    for version in (1, 2):
+        assert ts.save_graph(graph, uri) == version
+        assert ts.match_graph(events, uri, "pub").count() == version
         graph.add_edge("pub", "adv", expression="a > 3")
+    assert ts.match_graph(events, uri, "pub", version=1).count() == 1
+    names = {file.name for file in Folder(uri).files() if file.name.endswith(".tamis")}
+    assert len(names) == 2
+    assert names <= {path.name for path in cache_folder().iterdir()}
+    assert "graph-1.json" in ts.vacuum(uri)
+    assert ts.versions(uri) == [2]
+    assert ts.match_graph(events, uri, "pub").count() == 2
+    with pytest.raises(StorageError, match="another job has committed version 2"):
+        manifest.commit(Folder(uri), 2, manifest.read(Folder(uri), 2, "graph").content, "graph")
 
 
 def test_copies_are_checked_and_make_room(

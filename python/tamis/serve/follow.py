@@ -22,7 +22,7 @@ from tamis.serve.metrics import Metrics
 from tamis.serve.settings import Settings
 from tamis.serve.source import Source
 from tamis.storage import manifest as manifests
-from tamis.storage.cache import FILTER, GRAPH, graph_file, load_filter, load_graph, load_index
+from tamis.storage.cache import FILTER, load_filter, load_graph, load_index
 from tamis.storage.folder import Folder
 
 
@@ -48,15 +48,15 @@ def look(folder: Folder) -> Current:
         StorageError: It has nothing that could be served.
     """
     names = {file.name for file in folder.files()}
-    kinds: list[tuple[str, Kind]] = [(GRAPH, "graph"), (FILTER, "filter")]
-    for name, kind in kinds:
-        if name in names and "index.json" not in names:
-            digest = hashlib.sha256(folder.read(name)).hexdigest()
-            return Current(kind, digest[:12], digest)
-    manifest = manifests.read(folder)
+    if FILTER in names and "index.json" not in names:
+        digest = hashlib.sha256(folder.read(FILTER)).hexdigest()
+        return Current("filter", digest[:12], digest)
+    is_graph = "graph.json" in names or manifests.versions(folder, "graph")
+    kind: manifests.Kind = "graph" if is_graph and "index.json" not in names else "index"
+    manifest = manifests.read(folder, kind=kind)
     digest = manifest.key.partition("@")[2]
     version = str(manifest.version) if manifest.version else digest[:12]
-    return Current("index", version, manifest.key)
+    return Current(kind, version, manifest.key)
 
 
 def load(folder: Folder, current: Current, *, copy: bool = False) -> Index | Graph | Filter:
@@ -68,7 +68,7 @@ def load(folder: Folder, current: Current, *, copy: bool = False) -> Index | Gra
     if current.kind == "index":
         return load_index(folder, current.key, copy=copy)
     if current.kind == "graph":
-        return load_graph(folder, graph_file(folder))
+        return load_graph(folder, current.key)
     return load_filter(folder, folder.read(FILTER))
 
 

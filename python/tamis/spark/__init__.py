@@ -17,7 +17,7 @@ try:
     from tamis.spark.following import Follower, follow
     from tamis.spark.generating import generate_events, generate_subscriptions
     from tamis.spark.matching import count, first, match, match_xml, top
-    from tamis.spark.searching import match_graph
+    from tamis.spark.searching import match_graph, save_graph
     from tamis.spark.versions import vacuum, versions
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("tamis"):
@@ -41,6 +41,7 @@ __all__ = [
     "match_graph",
     "match_xml",
     "register",
+    "save_graph",
     "top",
     "update",
     "vacuum",

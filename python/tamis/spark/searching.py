@@ -1,27 +1,64 @@
 """Which nodes of a graph does each event of a DataFrame reach?
 
 Every worker maps the whole graph, and events stay where they are. Batches meet the graph that is
-saved when `match_graph` is called; a stream meets that which is saved when a micro-batch begins,
-one for the whole micro-batch.
+current when `match_graph` is called; a stream meets that which is current when a micro-batch
+begins, one for the whole micro-batch. `save_graph` adds a version and leaves those before it, so
+that a micro-batch that began with one of them can go on.
 """
 
 from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
 from typing import get_args
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
+from tamis._tamis import read_manifest
 from tamis.batches import OnError
-from tamis.errors import UnknownIdError
-from tamis.graph import Strategy
+from tamis.errors import StorageError, UnknownIdError
+from tamis.graph import Graph, Strategy
 from tamis.spark.columns import Events
 from tamis.spark.matching import Output, what_on_error, with_errors
 from tamis.spark.shipping import on_worker
 from tamis.spark.worker import NOW, REFUSED, VERSION
-from tamis.storage.cache import graph_file, ids_of, load_graph
+from tamis.storage import manifest as manifests
+from tamis.storage.cache import ids_of, load_graph
 from tamis.storage.folder import Folder
+
+
+def save_graph(graph: Graph, path: str | PathLike[str]) -> int:
+    """Save a graph as a new version, which streams take up with their next micro-batch.
+
+    Versions before it stay until `vacuum` deletes them: jobs that began with one come to their end.
+
+    Args:
+        graph: The graph.
+        path: A folder of its own: a path, or a URI of a filesystem that Arrow or fsspec opens.
+
+    Returns:
+        The number of the version.
+
+    Raises:
+        StorageError: The folder cannot be written, `Graph.save` wrote there, or another job has
+            saved a version meanwhile.
+    """
+    folder = Folder(path)
+    if any(file.name == "graph.json" for file in folder.files()):
+        message = f"{folder}: there is a graph that Graph.save wrote; save versions elsewhere"
+        raise StorageError(message, path=str(folder))
+    version = max(manifests.versions(folder, "graph"), default=0) + 1
+    folder.make()
+    with folder.workplace() as place:
+        graph.save(place)
+        saved = Path(place) / "graph.json"
+        content = read_manifest("graph", saved, saved.read_bytes())
+        for entry in content["segments"]:
+            file = Path(place) / entry["file"]
+            entry["bytes"] = file.stat().st_size
+            folder.take(file)
+    return manifests.commit(folder, version, content, "graph").version
 
 
 def match_graph(
@@ -35,6 +72,7 @@ def match_graph(
     output: Output = "pairs",
     sinks_only: bool = False,
     strategy: Strategy = "auto",
+    version: int | None = None,
     on_error: OnError | None = None,
 ) -> DataFrame:
     """The nodes of a graph that each event reaches.
@@ -42,7 +80,7 @@ def match_graph(
     Args:
         events: One column per attribute, unless `event` names the one that holds the events. A
             streaming DataFrame, too.
-        path: The folder that `Graph.save` wrote.
+        path: The folder that `save_graph` or `Graph.save` wrote.
         source: The node that all events start from.
         sources: Instead, the column that holds the node that each event starts from.
         event: The column that holds the events: a struct, a map, a variant, or JSON as string or
@@ -52,6 +90,7 @@ def match_graph(
             event, with the column `nodes`, in the order in which they are found.
         sinks_only: Whether only nodes that no edge leads on from are wanted.
         strategy: How the searches are driven; all find the same nodes.
+        version: The version of a graph that `save_graph` wrote; the current one by default.
         on_error: What becomes of events that cannot be read, or whose source is no node, as in
             `match`.
 
@@ -65,14 +104,15 @@ def match_graph(
     if (source is None) == (sources is None):
         raise ValueError("give `source`, a node, or `sources`, the column of each event's")
     folder = Folder(path)
-    file = graph_file(folder)
-    graph = load_graph(folder, file)
+    saved = manifests.read(folder, version, "graph")
+    graph = load_graph(folder, saved.key)
     if source is not None and source not in graph:
         raise UnknownIdError(f"no node has the id {source!r}")
     if strategy not in get_args(Strategy):
         raise ValueError(f"strategy is one of {', '.join(get_args(Strategy))}, not {strategy!r}")
     added = "nodes" if output == "lists" else "node"
-    follows, on_error = events.isStreaming, what_on_error(events, on_error)
+    follows = events.isStreaming and version is None
+    on_error = what_on_error(events, on_error)
     errors = [StructField(REFUSED, StringType())] if on_error != "raise" else []
     prepared = Events(
         events,
@@ -93,7 +133,7 @@ def match_graph(
         "search_batches",
         uri=folder.uri,
         names=frame.columns,
-        file=None if follows else file,
+        manifest=None if follows else saved.key,
         column=prepared.column,
         attributes=prepared.attributes,
         keep=prepared.keep,

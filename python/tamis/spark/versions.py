@@ -1,4 +1,4 @@
-"""Which versions does an index have, and which can go?"""
+"""Which versions does an index or a graph have, and which can go?"""
 
 from datetime import UTC, datetime, timedelta
 from os import PathLike
@@ -7,11 +7,20 @@ from tamis.storage import manifest as manifests
 from tamis.storage.folder import File, Folder
 
 _DAY = timedelta(days=1)
+_LEFT: dict[manifests.Kind, tuple[str, ...]] = {  # how the names of files begin that jobs leave
+    "index": (".", "segment-", "xpaths-", "errors-"),
+    "graph": (".", "graph-"),
+}
 
 
 def versions(path: str | PathLike[str]) -> list[int]:
-    """The versions of an index that can be read, ascending; the last is the current one."""
-    return manifests.versions(Folder(path))
+    """The versions of an index or a graph that can be read, ascending; the last is current."""
+    folder = Folder(path)
+    return manifests.versions(folder, _kind(folder))
+
+
+def _kind(folder: Folder) -> manifests.Kind:
+    return "graph" if manifests.versions(folder, "graph") else "index"
 
 
 def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = _DAY) -> list[str]:
@@ -20,7 +29,7 @@ def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = 
     A job that reads a version which is deleted meanwhile fails, unless it has mapped it already.
 
     Args:
-        path: The folder of the index.
+        path: The folder of an index, or of a graph that `save_graph` wrote.
         keep: How many versions are kept, the current one included.
         unfinished: How old a file must be that no version names; a running job has younger ones.
 
@@ -30,15 +39,18 @@ def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = 
     if keep < 1:
         raise ValueError(f"keep is at least 1, not {keep}")
     folder = Folder(path)
-    manifests.read(folder)  # an error where there is no index
-    there = manifests.versions(folder)
-    kept = [manifests.read(folder, version) for version in there[-keep:]]
-    old = [manifests.read(folder, version) for version in there[:-keep]]
+    kind = _kind(folder)
+    manifests.read(folder, kind=kind)  # an error where there is nothing
+    there = manifests.versions(folder, kind)
+    kept = [manifests.read(folder, version, kind) for version in there[-keep:]]
+    old = [manifests.read(folder, version, kind) for version in there[:-keep]]
     named = {name for manifest in kept for name in manifest.files}
     gone = {name for manifest in old for name in manifest.files} - named
     limit = datetime.now(UTC) - unfinished
     gone |= {
-        file.name for file in folder.files() if file.name not in named and _is_left(file, limit)
+        file.name
+        for file in folder.files()
+        if file.name not in named and file.name.startswith(_LEFT[kind]) and _is_old(file, limit)
     }
     # Manifests first: what they name must be there as long as they are.
     ordered = sorted(gone, key=lambda name: (not name.endswith(".json"), name))
@@ -47,6 +59,5 @@ def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = 
     return ordered + folder.delete_workplaces(limit)
 
 
-def _is_left(file: File, limit: datetime) -> bool:
-    ours = file.name.startswith((".", "segment-", "xpaths-", "errors-"))
-    return ours and file.modified is not None and file.modified < limit
+def _is_old(file: File, limit: datetime) -> bool:
+    return file.modified is not None and file.modified < limit

@@ -27,7 +27,7 @@ from tamis.errors import StorageError, TamisError
 from tamis.spark import shapes
 from tamis.spark.shapes import Batches
 from tamis.storage import manifest as manifests
-from tamis.storage.cache import graph_file, ids_of, load_index, open_graph, open_index
+from tamis.storage.cache import ids_of, load_index, open_graph, open_index
 from tamis.storage.folder import Folder
 
 SHARD = "_tamis_shard"
@@ -413,7 +413,7 @@ def search_batches(
     batches: Batches,
     uri: str,
     names: Sequence[str],
-    file: str | None,
+    manifest: str | None,
     column: str | None,
     attributes: Sequence[str],
     keep: Sequence[str],
@@ -424,10 +424,10 @@ def search_batches(
     """The kept columns of every event with the nodes of a graph that it reaches.
 
     Args:
-        batches: Events. Where no file is given, the column `VERSION` says which.
+        batches: Events. Where no manifest is given, the column `VERSION` says which.
         uri: The folder of the graph.
         names: What the columns are called.
-        file: The file of the graph.
+        manifest: The key of its manifest.
         column: The column that holds the events, if one does.
         attributes: Otherwise the columns that are attributes.
         keep: The columns of events that come out again.
@@ -440,15 +440,15 @@ def search_batches(
     if searched["sources"] is not None:
         looked_at.append(searched["sources"])
     for batch in batches:
-        for version, _, part in _parts(batch.rename_columns(list(names)), file):
-            graph = open_graph(uri, version)
+        for key, _, part in _parts(batch.rename_columns(list(names)), manifest):
+            graph = open_graph(uri, key)
             how = {"column": column, "now": _now(part), **searched}
             ask = functools.partial(graph.match_batch, **how)
             yield from _answer(part, looked_at, keep, ask, ["nodes"] if lists else None, collect)
 
 
 def current_graph(batches: Batches, uri: str, ids: str) -> Batches:
-    """The file of the graph that is current now, for every row.
+    """The key of the graph that is current now, for every row.
 
     Args:
         batches: Any rows.
@@ -458,14 +458,14 @@ def current_graph(batches: Batches, uri: str, ids: str) -> Batches:
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        file = graph_file(Folder(uri))
-        if (found := ids_of(open_graph(uri, file))) != ids:
+        key = manifests.read(Folder(uri), kind="graph").key
+        if (found := ids_of(open_graph(uri, key))) != ids:
             raise StorageError(
                 f"{Folder(uri)}: the graph has ids of the type {found} now; the stream began with "
                 f"{ids}: start it again",
                 path=uri,
             )
-        yield pa.RecordBatch.from_pydict({VERSION: [file] * batch.num_rows})
+        yield pa.RecordBatch.from_pydict({VERSION: [key] * batch.num_rows})
 
 
 def _answer(

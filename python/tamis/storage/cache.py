@@ -30,8 +30,7 @@ from tamis.storage.manifest import entries, read_key
 
 T = TypeVar("T")
 
-GRAPH = "graph.json"  # what `Graph.save` writes
-FILTER = "filter.json"  # and `Filter.save`
+FILTER = "filter.json"  # what `Filter.save` writes
 _KEPT = 8  # indexes that a process keeps open; a stream sees version after version
 _LARGEST = 20 << 30  # bytes of the local folder, unless TAMIS_CACHE_BYTES says otherwise
 
@@ -66,46 +65,25 @@ def load_index(folder: Folder, key: str, shard: int | None = None, *, copy: bool
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def open_graph(uri: str, file: str) -> Graph:
-    """A saved graph, opened once per process.
-
-    Args:
-        uri: Its folder.
-        file: The file that it is.
-    """
-    return load_graph(Folder(uri), file)
+def open_graph(uri: str, key: str) -> Graph:
+    """A saved graph, opened once per process; see `load_graph`."""
+    return load_graph(Folder(uri), key)
 
 
-def load_graph(folder: Folder, file: str) -> Graph:
-    """The graph that was saved as a file.
+def load_graph(folder: Folder, key: str) -> Graph:
+    """The graph whose manifest has this key.
 
     Raises:
-        StorageError: It cannot be opened, or another graph was saved there meanwhile.
+        StorageError: It cannot be opened, or another graph took its place.
     """
+    name = key.partition("@")[0]
+    text = read_key(folder, key)
     if folder.local is not None:
-        graph = Graph.open(folder.local)
-    else:
-        text = folder.read(GRAPH)
-        content = read_manifest("graph", folder.path(GRAPH), text)
-        graph = _open_copy(folder, text, content["segments"], Graph.open)
-    if graph_file(folder) != file:
-        message = f"{folder}: the graph was saved anew meanwhile; start again"
-        raise StorageError(message, path=str(folder))
-    return graph
-
-
-def graph_file(folder: Folder) -> str:
-    """The file of the graph that a folder has now.
-
-    Raises:
-        StorageError: It has none.
-    """
-    if GRAPH not in {file.name for file in folder.files()}:
-        message = f"{folder}: not a graph: {GRAPH} is missing"
-        raise StorageError(message, path=str(folder))
-    content = read_manifest("graph", folder.path(GRAPH), folder.read(GRAPH))
-    file: str = content["segments"][0]["file"]
-    return file
+        graph = Graph.open(folder.local / name)
+        read_key(folder, key)  # the same as before, so it is what was opened
+        return graph
+    content = read_manifest("graph", folder.path(name), text)
+    return _open_copy(folder, text, content["segments"], Graph.open)
 
 
 def load_filter(folder: Folder, text: bytes) -> Filter:

@@ -23,6 +23,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from tamis.errors import StorageError
+from tamis.storage import conditional
 
 T = TypeVar("T")
 
@@ -106,8 +107,8 @@ class Folder:
     def publish(self, name: str, content: bytes) -> bool:
         """Make a file appear whole; false where there is one of that name.
 
-        Of two that publish one name at once, one succeeds on a local disk and on HDFS. An object
-        store has no such promise to give here.
+        Of two that publish one name at once, one succeeds: on a local disk, on HDFS, and in an
+        object store if `obstore` is installed; see `conditional`.
         """
         if self.local is not None:
             return self._attempt(
@@ -115,6 +116,11 @@ class Folder:
             )
 
         def publish() -> bool:
+            created = conditional.create(_spelled(self.uri), self._files, name, content)
+            if created is not None:
+                if self._files.get_file_info(self._inside(name)).type == fs.FileType.NotFound:
+                    raise OSError("it was written, but to another place than Arrow reads from")
+                return created
             if self._files.get_file_info(self._inside(name)).type != fs.FileType.NotFound:
                 return False
             temporary = f".{uuid.uuid4().hex}-{name}"
@@ -262,14 +268,18 @@ def _read_locally(path: Path) -> bytes:
         return file.read()
 
 
-@functools.lru_cache(maxsize=64)
-def _resolve(uri: str) -> tuple[Any, str]:
+def _spelled(uri: str) -> str:
+    """A URI as Arrow spells it."""
     scheme = _SCHEME.match(uri)
     assert scheme is not None
-    name = _SPELLINGS.get(scheme[1].lower(), scheme[1].lower())
-    spelled = name + uri[scheme.end(1) :]
+    name = scheme[1].lower()
+    return _SPELLINGS.get(name, name) + uri[scheme.end(1) :]
+
+
+@functools.lru_cache(maxsize=64)
+def _resolve(uri: str) -> tuple[Any, str]:
     try:
-        files, root = fs.FileSystem.from_uri(spelled)
+        files, root = fs.FileSystem.from_uri(_spelled(uri))
     except pa.ArrowInvalid as unknown:
         try:
             import fsspec

@@ -1,9 +1,10 @@
-"""What is an index that Spark compiled?
+"""What is an index that Spark compiled, and a graph with versions?
 
 A folder of segment files, each named after its content, and of manifests `index-1.json`,
 `index-2.json` and so on, one per version: the highest is the current one. A manifest is what
 `tamis.open` reads, with more beside: which segment belongs to which shard, and what was refused.
-Writing the next manifest is the commit; everything before it changes nothing that is read.
+Writing the next manifest is the commit; everything before it changes nothing that is read. Graphs
+have versions in the same way, `graph-1.json` and so on.
 
 The engine reads and writes manifests, here too: it checks their checksum, and refuses names of
 files that no save gives and whatever two readers could understand differently.
@@ -25,8 +26,9 @@ Missing = Literal["unknown", "false"]
 
 LISTS = ("segments", "xpaths")  # what a manifest lists files under
 
-_NAME = re.compile(r"^index-([0-9]+)\.json$")
-_SAVED = "index.json"  # what `Index.save` writes: an index without versions and shards
+Kind = Literal["index", "graph"]
+
+_NAME = re.compile(r"^(index|graph)-([0-9]+)\.json$")
 
 
 class CommitConflictError(StorageError):
@@ -35,12 +37,12 @@ class CommitConflictError(StorageError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """One version of an index.
+    """One version of an index, or of a graph.
 
     Attributes:
         folder: Where it lies.
         name: The manifest's file.
-        version: Its number, from 1; 0 for an index that was saved by `Index.save`.
+        version: Its number, from 1; 0 for what `Index.save` or `Graph.save` wrote.
         content: What the file says.
         key: The manifest's file and its content: what processes keep an index open by.
     """
@@ -128,15 +130,15 @@ def entries(content: dict[str, Any]) -> list[dict[str, Any]]:
     return [entry for key in LISTS for entry in content.get(key, ())]
 
 
-def name_of(version: int) -> str:
+def name_of(version: int, kind: Kind = "index") -> str:
     """The name of a version's manifest."""
-    return f"index-{version}.json"
+    return f"{kind}-{version}.json"
 
 
 def version_of(key: str) -> int:
     """The version of a manifest, by its key; 0 for one without."""
     match = _NAME.match(key.partition("@")[0])
-    return int(match[1]) if match else 0
+    return int(match[2]) if match else 0
 
 
 def key_of(name: str, text: bytes) -> str:
@@ -154,43 +156,47 @@ def read_key(folder: Folder, key: str) -> bytes:
     text = folder.read(name)
     if key_of(name, text) != key:
         path = folder.path(name)
-        message = f"{path}: the index was replaced since this job began; start it again"
+        kind = "graph" if name.startswith("graph") else "index"
+        message = f"{path}: the {kind} was replaced since this job began; start it again"
         raise StorageError(message, path=path)
     return text
 
 
-def versions(folder: Folder) -> list[int]:
+def versions(folder: Folder, kind: Kind = "index") -> list[int]:
     """The versions that can be read, ascending."""
     names = (_NAME.match(file.name) for file in folder.files())
-    return sorted(int(name[1]) for name in names if name)
+    return sorted(int(name[2]) for name in names if name and name[1] == kind)
 
 
-def read(folder: Folder, version: int | None = None) -> Manifest:
-    """A version of an index, the current one by default.
+def read(folder: Folder, version: int | None = None, kind: Kind = "index") -> Manifest:
+    """A version of an index or a graph, the current one by default.
 
     Raises:
-        StorageError: There is no index, no such version, or it is of a newer format.
+        StorageError: There is none, no such version, or it is of a newer format.
     """
-    there = versions(folder)
+    there = versions(folder, kind)
     if version is None and not there:
-        names = {file.name for file in folder.files()}
-        if _SAVED not in names:
-            message = f"{folder}: not an index: it has neither versions nor an index.json"
+        saved = f"{kind}.json"  # what `Index.save` and `Graph.save` write, without versions
+        if saved not in {file.name for file in folder.files()}:
+            article = "an" if kind == "index" else "a"
+            message = (
+                f"{folder}: not {article} {kind}: it has neither versions nor {article} {saved}"
+            )
             raise StorageError(message, path=str(folder))
-        return _load(folder, _SAVED, 0)
+        return _load(folder, saved, 0, kind)
     version = there[-1] if version is None else version
     if version not in there:
         known = f"versions {there[0]} to {there[-1]}" if there else "no versions"
         raise StorageError(
             f"{folder}: there is no version {version}, but {known}", path=str(folder)
         )
-    return _load(folder, name_of(version), version)
+    return _load(folder, name_of(version, kind), version, kind)
 
 
-def _load(folder: Folder, name: str, version: int) -> Manifest:
+def _load(folder: Folder, name: str, version: int, kind: Kind) -> Manifest:
     path = folder.path(name)
     text = folder.read(name)
-    content = read_manifest("index", path, text)
+    content = read_manifest(kind, path, text)
     pipeline = content.get("pipeline", PIPELINE)
     if pipeline != PIPELINE:
         message = (
@@ -203,7 +209,7 @@ def _load(folder: Folder, name: str, version: int) -> Manifest:
     return Manifest(folder, name, version, content, key_of(name, text))
 
 
-def commit(folder: Folder, version: int, content: dict[str, Any]) -> Manifest:
+def commit(folder: Folder, version: int, content: dict[str, Any], kind: Kind = "index") -> Manifest:
     """Make a new version the current one.
 
     Raises:
@@ -211,9 +217,9 @@ def commit(folder: Folder, version: int, content: dict[str, Any]) -> Manifest:
     """
     content = {**content, "pipeline": PIPELINE, "version": version}
     content.pop("checksum", None)
-    name = name_of(version)
+    name = name_of(version, kind)
     members = json.dumps(content, ensure_ascii=False)
-    text = write_manifest("index", folder.path(name), members)
+    text = write_manifest(kind, folder.path(name), members)
     if not folder.publish(name, text):
         message = (
             f"{folder}: another job has committed version {version} meanwhile; run this one again"
