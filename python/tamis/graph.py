@@ -85,8 +85,10 @@ class Graph(_tamis.Graph):
         Raises:
             StorageError: The folder cannot be written, or holds versions.
         """
-        there = os.listdir(path) if os.path.isdir(path) else ()
-        if any(re.fullmatch(r"graph-\d+\.json", name) for name in there):
+        from pathlib import Path
+
+        there = Path(path).glob("graph-*.json")
+        if any(re.fullmatch(r"graph-\d+\.json", file.name) for file in there):
             message = f"{os.fspath(path)}: the folder holds versions; save into another"
             raise StorageError(message, path=os.fspath(path))
         super().save(path)

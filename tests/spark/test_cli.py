@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tamis import Graph
+from tamis import spark as ts
 from tamis.cli import main
 
 SUBSCRIPTIONS = """\
@@ -82,6 +84,93 @@ def test_what_goes_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "Path does not exist" in capsys.readouterr().err
     assert main(["spark", "stream", "kafka://events", "x", "y", "--checkpoint", "z"]) == 2
     assert "kafka://BROKER:PORT/TOPIC" in capsys.readouterr().err
+
+
+def test_update_versions_and_vacuum(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rules.jsonl").write_text('{"id": 1, "expression": "age > 1"}\n')
+    (folder / "changes.jsonl").write_text(
+        '{"id": 1, "operation": "delete", "sequence": 1}\n'
+        '{"id": 1, "expression": "age > 60", "operation": "upsert", "sequence": 2}\n'
+        '{"id": 2, "expression": "age > 5", "operation": "upsert", "sequence": 1}\n'
+        '{"id": 3, "expression": "age >", "operation": "upsert", "sequence": 1}\n'
+    )
+    assert run("compile", folder, "rules.jsonl", "index") == 0
+    assert run("update", folder, "index", "changes.jsonl", options="--strict") == 1
+    assert run("update", folder, "index", "changes.jsonl", options="--json") == 1
+    told = capsys.readouterr()
+    assert "1 row refused, nothing was committed" in told.err
+    assert "id '3': " in told.err
+    done = json.loads(told.out.splitlines()[-1])
+    assert (done["version"], done["subscriptions"], done["built"]) == (2, 2, 1)
+    assert run("versions", folder, "index", options="--json") == 0
+    listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["version"], one["subscriptions"]) for one in listed] == [(1, 1), (2, 2)]
+    assert run("versions", folder, "index") == 0
+    assert ", 2 subscriptions, " in capsys.readouterr().out.splitlines()[1]
+    assert run("vacuum", folder, "index", options="--keep 0") == 2
+    assert run("vacuum", folder, "index", options="--keep 1 --hours 0") == 0
+    assert run("versions", folder, "index") == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("2: ")
+    assert run("versions", folder, "nowhere") == 2
+    assert "nowhere: not an index" in capsys.readouterr().err
+
+
+def test_documents_and_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rules.jsonl").write_text(
+        json.dumps({"id": "cheap", "expression": "xpath('//price[. < 300]')"})
+    )
+    for number in (100, 500):
+        (folder / f"{number}.xml").write_text(f"<a><price>{number}</price></a>")
+    assert run("compile", folder, "rules.jsonl", "filters") == 0
+    assert run("match-xml", folder, "*.xml", "filters", "xml.jsonl", options="--keep path") == 0
+    (found,) = read(folder / "xml.jsonl")
+    assert (str(found["path"]).rpartition("/")[2], found["subscription"]) == ("100.xml", "cheap")
+    (folder / "documents.jsonl").write_text('{"n": 1, "body": "<price>1</price>"}\n')
+    options = "--document body --keep n --lists"
+    assert run("match-xml", folder, "documents.jsonl", "filters", "n.jsonl", options=options) == 0
+    assert read(folder / "n.jsonl") == [{"n": 1, "subscriptions": ["cheap"]}]
+
+    graph = Graph()
+    graph.add_edge(1, 2, expression="age > 50")
+    ts.save_graph(graph, folder / "graph")
+    files = ("events/first.jsonl", "graph", "nodes.jsonl")
+    assert run("match-graph", folder, *files) == 2
+    assert "match-graph takes --source, a node, or --sources" in capsys.readouterr().err
+    assert run("match-graph", folder, *files, options="--source 7") == 1
+    assert "no node has the id '7'" in capsys.readouterr().err
+    assert run("match-graph", folder, *files, options="--source 1") == 0
+    assert [row["node"] for row in read(folder / "nodes.jsonl")] == [2]
+    assert run("versions", folder, "graph") == 0
+    assert " bytes" in capsys.readouterr().out
+
+
+def test_rules_of_another_language(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "sigma").mkdir()
+    rule = "title: Root\nid: 8f0c1f6e-6f4e-4d8e-9c8a-1f2b3c4d5e6f\n"
+    rule += "logsource: {product: linux}\ndetection:\n  one: {user: root}\n  condition: one\n"
+    (folder / "sigma" / "root.yml").write_text(rule)
+    (folder / "sigma" / "bad.yml").write_text(
+        rule.replace("condition: one", "condition: two").replace("8f0c", "9f0c")
+    )
+    assert run("compile", folder, "sigma", "index", options="--from sigma --strict") == 1
+    assert "1 rules refused, nothing was committed" in capsys.readouterr().err
+    assert run("compile", folder, "sigma", "index", options="--from sigma --missing false") == 1
+    assert "bad.yml" in capsys.readouterr().err
+    (folder / "logs.jsonl").write_text('{"user": "root"}\n{"user": "ada"}\n')
+    files = ("logs.jsonl", "index", "found.jsonl")
+    assert run("match", folder, *files, options="--metadata") == 0
+    (found,) = read(folder / "found.jsonl")
+    assert json.loads(str(found["metadata"]))["title"] == "Root"
+
+
+@pytest.mark.parametrize("command", ["match", "match-xml", "match-graph", "top", "vacuum"])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spark", command, "--help"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"Usage: tamis spark {command}")
+    if command in ("match", "top", "first"):  # options that they share have a description
+        for option, text in (("--keep", "columns of the events"), ("--where", "metadata")):
+            assert text in told.partition(option)[2][:200]
 
 
 def test_first_and_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,13 @@ from tamis.cli.spark import compile as spark_compile
 from tamis.cli.spark import count as spark_count
 from tamis.cli.spark import first as spark_first
 from tamis.cli.spark import match as spark_match
+from tamis.cli.spark import match_graph as spark_match_graph
+from tamis.cli.spark import match_xml as spark_match_xml
 from tamis.cli.spark import stream as spark_stream
 from tamis.cli.spark import top as spark_top
+from tamis.cli.spark import update as spark_update
+from tamis.cli.spark import vacuum as spark_vacuum
+from tamis.cli.spark import versions as spark_versions
 
 _COMPLETION = """
 Examples:
@@ -63,11 +68,16 @@ pipeline = App(
 app.command(pipeline)
 for command in (
     spark_compile,
+    spark_update,
     spark_match,
+    spark_match_xml,
+    spark_match_graph,
     spark_top,
     spark_first,
     spark_count,
     spark_stream,
+    spark_versions,
+    spark_vacuum,
 ):
     run_it = getattr(command, command.__name__.rpartition(".")[2])
     pipeline.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)

@@ -13,8 +13,8 @@ try:
     from tamis.spark.building import Compiled
     from tamis.spark.compiling import compile, update
     from tamis.spark.explaining import explain
-    from tamis.spark.functions import error_column, match_column, register
     from tamis.spark.following import Follower, follow
+    from tamis.spark.functions import error_column, match_column, register
     from tamis.spark.generating import generate_events, generate_subscriptions
     from tamis.spark.matching import count, first, match, match_xml, top
     from tamis.spark.searching import match_graph, save_graph

@@ -7,6 +7,7 @@ that a micro-batch that began with one of them can go on.
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from typing import get_args
@@ -58,7 +59,24 @@ def save_graph(graph: Graph, path: str | PathLike[str]) -> int:
             file = Path(place) / entry["file"]
             entry["bytes"] = file.stat().st_size
             folder.take(file)
+    content["created"] = datetime.now(UTC).isoformat(timespec="seconds")
     return manifests.commit(folder, version, content, "graph").version
+
+
+def node_named(path: str | PathLike[str], name: str, version: int | None = None) -> str | int:
+    """The id of a node that is given as text, which may be an integer.
+
+    Raises:
+        UnknownIdError: No node has that id.
+        StorageError: There is no graph.
+    """
+    folder = Folder(path)
+    graph = load_graph(folder, manifests.read(folder, version, "graph").key)
+    if name in graph:
+        return name
+    if name.lstrip("-").isdecimal() and int(name) in graph:
+        return int(name)
+    raise UnknownIdError(f"no node has the id {name!r}")
 
 
 def match_graph(

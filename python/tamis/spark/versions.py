@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from os import PathLike
+from typing import Any
 
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import File, Folder
@@ -17,6 +18,24 @@ def versions(path: str | PathLike[str]) -> list[int]:
     """The versions of an index or a graph that can be read, ascending; the last is current."""
     folder = Folder(path)
     return manifests.versions(folder, _kind(folder))
+
+
+def describe(path: str | PathLike[str]) -> list[dict[str, Any]]:
+    """What is known of each version: `version`, `created`, `bytes`; of an index, more.
+
+    Raises:
+        StorageError: There is no index or graph.
+    """
+    folder = Folder(path)
+    kind = _kind(folder)
+    numbers = manifests.versions(folder, kind)
+    found = [manifests.read(folder, version, kind) for version in numbers]
+    found = found or [manifests.read(folder, kind=kind)]  # one that was saved without versions
+    return [
+        {"version": one.version, "created": one.content.get("created"), "bytes": one.bytes}
+        | ({"subscriptions": one.subscriptions, "shards": one.shards} if kind == "index" else {})
+        for one in found
+    ]
 
 
 def _kind(folder: Folder) -> manifests.Kind:

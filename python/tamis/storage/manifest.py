@@ -13,6 +13,7 @@ files that no save gives and whatever two readers could understand differently.
 import hashlib
 import json
 import re
+import uuid
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -215,7 +216,8 @@ def commit(folder: Folder, version: int, content: dict[str, Any], kind: Kind = "
     Raises:
         CommitConflictError: Another job was faster.
     """
-    content = {**content, "pipeline": PIPELINE, "version": version}
+    # No two commits write the same manifest, so that a job can tell its own from another's.
+    content = {**content, "pipeline": PIPELINE, "version": version, "commit": uuid.uuid4().hex}
     content.pop("checksum", None)
     name = name_of(version, kind)
     members = json.dumps(content, ensure_ascii=False)

@@ -6,9 +6,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tamis.cli.arguments import Json, Missing
-from tamis.cli.output import INVALID, VALID, report, write_json
-from tamis.cli.output import write as write_text
-from tamis.cli.spark.session import read_subscriptions, session
+from tamis.cli.output import INVALID, CommandError
+from tamis.cli.rules.languages import From
+from tamis.cli.spark.committing import tell
+from tamis.cli.spark.session import read_foreign_rules, read_subscriptions, session
 
 USAGE = "Usage: tamis spark compile SUBSCRIPTIONS INDEX [OPTIONS]"
 EXAMPLES = """
@@ -16,8 +17,8 @@ Examples:
 
     tamis spark compile subscriptions.jsonl campaigns
     tamis spark compile rules.parquet s3://bucket/campaigns --shards 16 --strict
+    tamis spark compile rules/windows detections --from sigma --missing false
 """
-_SHOWN = 20
 
 
 def compile(
@@ -29,6 +30,7 @@ def compile(
     strict: bool = False,
     missing: Missing = "unknown",
     metadata_columns: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None,
+    language: From = None,
     as_json: Json = False,
 ) -> int:
     """Compile subscriptions into a new version of an index.
@@ -42,13 +44,20 @@ def compile(
         strict: Commit nothing when a row cannot be used.
         missing: What a predicate is on an attribute without a value.
         metadata_columns: The members of metadata that get an index, so that `--where` is fast.
+        language: The language of the rules that `subscriptions` names, a file or a folder on this
+            machine, where they are not subscriptions.
         as_json: Write what was done as a JSON object.
     """
     with session("compile") as spark:
         from tamis.spark import compile as compile_index
 
-        started = time.perf_counter()
-        rows = read_subscriptions(spark, subscriptions)
+        started, refused = time.perf_counter(), 0
+        if language is None:
+            rows = read_subscriptions(spark, subscriptions)
+        else:
+            rows, refused = read_foreign_rules(spark, subscriptions, language)
+            if refused and strict:
+                raise CommandError(f"{refused} rules refused, nothing was committed", INVALID)
         done = compile_index(
             rows,
             index,
@@ -57,18 +66,5 @@ def compile(
             missing=missing,
             metadata_columns=metadata_columns or (),
         )
-        seconds = time.perf_counter() - started
-        if done.error_count:
-            for row in done.errors.limit(_SHOWN).collect():
-                report(f"id {row['id']!r}: {row['message']}")
-            more = done.error_count - _SHOWN
-            report(f"{done.error_count} rows refused" + (f", {more} not shown" if more > 0 else ""))
-        if as_json:
-            names = ("path", "version", "subscriptions", "shards", "error_count")
-            write_json({name: getattr(done, name) for name in names} | {"seconds": seconds})
-        else:
-            write_text(
-                f"{done.path}: version {done.version}, {done.subscriptions:,} subscriptions in "
-                f"{done.shards} shards, {seconds:.1f} s"
-            )
-    return INVALID if done.error_count else VALID
+        code = tell(done, started, as_json)
+    return INVALID if refused else code

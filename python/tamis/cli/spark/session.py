@@ -3,15 +3,18 @@
 import re
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tamis.cli.output import FAILED, INVALID, CommandError
+from tamis.cli.output import FAILED, INVALID, CommandError, encode
 from tamis.errors import StorageError, TamisError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from tamis.cli.rules.languages import Language
 
 _LINES = ("json", "jsonl", "ndjson")
 _COMPRESSED = ("gz", "bz2", "zst", "lz4")
@@ -37,14 +40,32 @@ def session(name: str) -> "Iterator[SparkSession]":
         settings["spark.ui.showConsoleProgress"] = "false"
     spark = SparkSession.builder.appName(f"tamis {name}").config(map=settings).getOrCreate()
     try:
-        yield spark
-    except TamisError as error:
-        code = FAILED if isinstance(error, StorageError) else INVALID
-        raise CommandError(str(error), code) from error
+        with _told():
+            yield spark
     except PySparkException as error:
         raise CommandError(f"Spark: {_reason(error)}") from error
     finally:
         spark.stop()
+
+
+@contextmanager
+def storage_errors() -> "Iterator[None]":
+    """What a command needs that looks at files only, without a session."""
+    try:
+        with _told():
+            yield
+    except ModuleNotFoundError as error:
+        raise CommandError(str(error)) from error
+
+
+@contextmanager
+def _told() -> "Iterator[None]":
+    """Turn errors of Tamis into a message and an exit code."""
+    try:
+        yield
+    except TamisError as error:
+        code = FAILED if isinstance(error, StorageError) else INVALID
+        raise CommandError(str(error), code) from error
 
 
 def _reason(error: Exception) -> str:
@@ -85,8 +106,25 @@ def read_subscriptions(spark: "SparkSession", path: str) -> "DataFrame":
     return spark.read.schema(", ".join(schema)).json(path)
 
 
-_NUMBERS = ("id", "boost", "priority")
-_MEMBERS = (*_NUMBERS, "expression", "metadata", "weights", "active_from", "active_until")
+_NUMBERS = ("id", "boost", "priority", "sequence")
+_TEXTS = ("expression", "metadata", "weights", "active_from", "active_until", "operation")
+_MEMBERS = (*_NUMBERS, *_TEXTS)
+
+
+def read_foreign_rules(
+    spark: "SparkSession", path: str, language: "Language"
+) -> "tuple[DataFrame, int]":
+    """Subscriptions from rules of another language, on this machine, and how many were refused."""
+    from tamis.cli.rules.languages import read_rules, report_refused
+
+    read = read_rules(language, Path(path))
+    report_refused(read)
+    rows = [
+        (rule.id, str(rule.expression), None if rule.metadata is None else encode(rule.metadata))
+        for rule in read.subscriptions
+    ]
+    schema = "id string, expression string, metadata string"
+    return spark.createDataFrame(rows, schema), len(read.refused)
 
 
 def read_events(spark: "SparkSession", path: str) -> "tuple[DataFrame, str | None]":

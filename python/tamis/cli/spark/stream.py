@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from tamis.batches import OnError
 from tamis.cli.output import VALID, CommandError, report
-from tamis.cli.spark.match import Keep
+from tamis.cli.spark.options import Keep
 from tamis.cli.spark.session import format_of, session
 
 if TYPE_CHECKING:
