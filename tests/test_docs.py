@@ -15,7 +15,7 @@ import jsonschema_rs
 import pytest
 
 import tamis
-from tamis import Expression, Limits
+from tamis import Expression, Limits, lab
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -179,6 +179,18 @@ def test_the_first_page_lists_every_page() -> None:
     pages = set(re.findall(r": ([\w/-]+\.(?:md|ipynb))$", nav, re.MULTILINE)) - {"index.md"}
     assert len(pages) > 20
     assert linked == pages
+
+
+def test_the_table_of_matchers_lists_every_matcher() -> None:
+    listed = rows(DOCS / "python.md", "matcher", "how it finds matches", "choose it")
+    names = [name for row in listed for name in row[0].split("`, `")]
+    assert sorted(names) == sorted([*lab.MATCHERS])
+
+
+def test_pages_show_public_names_only() -> None:
+    for page in PAGES:
+        for code in [*blocks(page, "python"), *blocks(page, "py")]:
+            assert not re.search(r"\b_tamis\b", code), page.name
 
 
 RECIPES = [page for page in PAGES if page.parent.name == "cookbook"]

@@ -36,5 +36,5 @@ class Engine(Process):
             source = Path(__file__).with_name("LuceneMonitor.java")
             compile = ["javac", "-cp", "*", "-d", ".", str(source)]
             subprocess.run(compile, cwd=folder, check=True)
-        command = ["java", "-Xmx2g", "-XX:+UseSerialGC", "-cp", ".:*", "LuceneMonitor"]
+        command = ["java", "-Xmx6g", "-XX:+UseSerialGC", "-cp", ".:*", "LuceneMonitor"]
         super().__init__(missing, command, folder)

@@ -9,13 +9,13 @@
 measures each in a process of its own.
 
 Figures of papers are measured again in steps: `experiments` reads what to measure from TOML files,
-`runner` measures it cell by cell (`cells`), `records` keeps the results, `charts` draws them, and
-`report` puts them on a page beside what the paper found.
+`runner` measures it cell by cell (`cells`), `records` keeps the results, `charts` draws them,
+`claims` says which claims of the papers they confirm, and `report` puts all of it on a page.
 """
 
 from tamis.lab.comparison import MATCHERS, XML_MATCHERS, Comparison, Measurement, compare
 from tamis.lab.records import record
-from tamis.lab.workloads import generate
+from tamis.lab.workloads import generate, statistics
 
 __all__ = [
     "MATCHERS",
@@ -25,4 +25,5 @@ __all__ = [
     "compare",
     "generate",
     "record",
+    "statistics",
 ]

@@ -84,6 +84,31 @@ def generate(
     return files
 
 
+def statistics(
+    workload: str,
+    count: int,
+    *,
+    seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What a workload was asked for, and what was generated, side by side.
+
+    Args:
+        workload: Its name.
+        count: How many subscriptions.
+        seed: Decides everything that chance decides.
+        parameters: Those of the workload that are not as usual, by name.
+
+    Returns:
+        By name, what was `requested`, where that is known, and what was `measured`.
+
+    Raises:
+        ValueError: There is no such workload or parameter, or a value is out of bounds.
+    """
+    given = json.dumps(dict(parameters or {}))
+    return Workload(workload, size=count, seed=seed, parameters=given).statistics(count)
+
+
 def _texts(make: Callable[[int, int], list[str]], count: int) -> Iterator[tuple[int, str]]:
     for start in range(0, count, _BATCH):
         yield from enumerate(make(start, min(_BATCH, count - start)), start)
