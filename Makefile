@@ -37,7 +37,7 @@ help: ## list the targets
 demo: require build $(VENV)/.extra-spark ## match events on a local Spark session
 	$(BIN)/python examples/demo.py
 
-test: require build $(VENV)/.extra-spark $(VENV)/.extra-serve $(VENV)/.extra-client test-rust ## run the Rust and Python tests
+test: require build $(VENV)/.extra-spark $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra-notebooks test-rust ## run the Rust and Python tests
 	echo "-- Python tests"
 	$(BIN)/pytest -q -n 2 --dist loadgroup
 
