@@ -54,6 +54,11 @@ def test_bodies(folder: Path) -> None:
                 yield b" " * 100
 
         assert client.post("/match", content=pieces()).status_code == 413
+        with connected(server) as whole:  # no declared length, and all of it in one packet
+            head = b"POST /match HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+            body = b"transfer-encoding: chunked\r\n\r\n3e9\r\n" + b" " * 1_001 + b"\r\n0\r\n\r\n"
+            whole.sendall(head + body)
+            assert received(whole).startswith(b"HTTP/1.1 413 ")
         assert client.post("/match", json=[{}] * 4).status_code == 413
         headers = {"content-type": "application/x-ndjson"}
         answer = client.post("/match", content=b"{}\n" + b"x" * 101, headers=headers)

@@ -137,14 +137,14 @@ class Request:
         if declared.isdigit() and int(declared[:20]) > allowed:
             raise too_large("bytes of the body", int(declared[:20]), allowed)
         first, more = await self._next()
-        if not more:
+        if not more and len(first) <= allowed:
             return first
         body = bytearray(first)
-        while more:
+        while more and len(body) <= allowed:
             piece, more = await self._next()
             body += piece
-            if len(body) > allowed:
-                raise too_large("bytes of the body", len(body), allowed)
+        if len(body) > allowed:
+            raise too_large("bytes of the body", len(body), allowed)
         return bytes(body)
 
     async def pieces(self) -> AsyncIterator[bytes]:
