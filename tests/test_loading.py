@@ -102,10 +102,10 @@ def test_remove_many_is_all_or_nothing() -> None:
     with pytest.raises(UnknownIdError, match="11"):
         index.remove_many([1, 11, 2])
     with pytest.raises(UnknownIdError):
-        index.remove_many([1, None])  # type: ignore[list-item]
+        index.remove_many([1, None])
     assert len(index) == 10
     assert index.remove_many([1, 2, 1]) == 2
-    assert index.remove_many([1, 11, 3, None], on_error="skip") == 1  # type: ignore[list-item]
+    assert index.remove_many([1, 11, 3, None], on_error="skip") == 1
     assert index.match({}) == [0, 4, 5, 6, 7, 8, 9]
     assert index.remove_many([]) == 0
     with pytest.raises(ValueError, match="on_error"):

@@ -81,7 +81,7 @@ def test_values_of_python(expression: str, value: Any) -> None:
 
 def test_ids_of_numpy() -> None:
     index = Index()
-    index.add(np.int64(7), "a")  # type: ignore[arg-type]
+    index.add(np.int64(7), "a")
     assert index.match({"a": True}) == [7]
     assert 7 in index
 

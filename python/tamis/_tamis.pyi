@@ -3,15 +3,27 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeAlias, final, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Never,
+    Self,
+    TextIO,
+    TypeAlias,
+    final,
+    overload,
+)
 
-from typing_extensions import disjoint_base
+from typing_extensions import TypeVar, disjoint_base
 
 from tamis.batches import Collected, Loaded, OnError, Skipped, Validity
 from tamis.builder import Operand, Scalar
 from tamis.checking import Finding
 from tamis.graph import Strategy
 from tamis.ranking import Match
+from tamis.statistics import FilterStats, GraphStats, IndexStats
 from tamis.xml import Engine
 
 if TYPE_CHECKING:
@@ -47,6 +59,9 @@ __all__ = [
 _Json = str | bytes | bytearray | memoryview
 _Event = Mapping[str, Any] | _Json
 _Id = str | int
+_I = TypeVar("_I", default=Any)
+_Matcher = Literal["auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"]
+_Progress: TypeAlias = bool | Callable[[int, int], object] | None
 _Expression: TypeAlias = "str | Expression | Operand"
 _Document = str | bytes | bytearray | memoryview | PathLike[str] | SupportsRead[bytes]
 _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any] | dict[str, Any]
@@ -153,6 +168,7 @@ class Limits:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
+    def __reduce__(self) -> Any: ...
 
 @final
 class Term:
@@ -295,6 +311,8 @@ class Explanation:
         and `seen`: a list of the values, None for a null, `"missing"` where there was nothing. A
         comparison of two terms has `right` and `right_seen` for the term on its right.
         """
+    def __reduce__(self) -> Never: ...
+    def _repr_html_(self) -> str: ...
 
 @final
 class Subscription:
@@ -321,13 +339,18 @@ class Subscription:
     @property
     def active_until(self) -> datetime | None:
         """The first moment at which it no longer can match, in UTC; None for one that goes on."""
+    def __reduce__(self) -> Any: ...
+    def _repr_html_(self) -> str: ...
 
 @final
-class Index:
+class Index(Generic[_I]):
     """A set of subscriptions that can be matched while it changes.
 
     Any number of threads may match while others add and remove: a match sees all of a change or
     nothing of it, and never waits.
+
+    `Index[str]` says in an annotation that all ids are strings, so that a type checker knows what
+    `match` gives.
 
     Args:
         matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
@@ -346,17 +369,15 @@ class Index:
     def __new__(
         cls,
         *,
-        matcher: Literal[
-            "auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"
-        ] = "auto",
+        matcher: _Matcher = "auto",
         missing: Literal["unknown", "false"] = "unknown",
         time_zone: str = "UTC",
         metadata_columns: Iterable[str] | None = None,
         limits: Limits | None = None,
-    ) -> Index: ...
+    ) -> Self: ...
     def add(
         self,
-        id: _Id,
+        id: _I,
         expression: _Expression,
         *,
         metadata: Any = None,
@@ -387,7 +408,7 @@ class Index:
         items: Iterable[_Item] | Mapping[Any, _Expression],
         *,
         on_error: Literal["raise"] = "raise",
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
     ) -> None: ...
     @overload
     def add_many(
@@ -395,7 +416,7 @@ class Index:
         items: Iterable[_Item] | Mapping[Any, _Expression],
         *,
         on_error: Literal["skip", "collect"],
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
     ) -> Loaded: ...
     @overload
     def add_many(
@@ -403,7 +424,7 @@ class Index:
         items: Iterable[_Item] | Mapping[Any, _Expression],
         *,
         on_error: OnError,
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
     ) -> Loaded | None:
         """Add all subscriptions, or none.
 
@@ -415,8 +436,9 @@ class Index:
             on_error: What becomes of items that cannot be added. `"raise"`: nothing is added.
                 `"skip"`: they are passed over and counted. `"collect"`: they are passed over, and
                 come back in `Loaded.refused`.
-            progress: Called now and then with how many subscriptions are compiled, and how many
-                there are.
+            progress: True draws a bar on a terminal or in a notebook, and nothing in a script. A
+                function is called now and then with how many subscriptions are compiled, and how
+                many there are.
 
         Raises:
             TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
@@ -427,7 +449,7 @@ class Index:
         table: Any,
         *,
         on_error: Literal["raise"] = "raise",
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
     ) -> None: ...
     @overload
     def add_table(
@@ -435,7 +457,7 @@ class Index:
         table: Any,
         *,
         on_error: OnError = "raise",
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
     ) -> Loaded | None:
         """Add the subscriptions in the rows of a table, in their order.
 
@@ -458,18 +480,18 @@ class Index:
         table: Any,
         *,
         on_error: Literal["raise"] = "raise",
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
         **options: Any,
-    ) -> Index: ...
+    ) -> Index[Any]: ...
     @overload
     @staticmethod
     def from_table(
         table: Any,
         *,
         on_error: Literal["skip", "collect"],
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
         **options: Any,
-    ) -> tuple[Index, Loaded]:
+    ) -> tuple[Index[Any], Loaded]:
         """An index of the subscriptions in the rows of a table.
 
         Args:
@@ -487,9 +509,9 @@ class Index:
         delimiter: str = ",",
         encoding: str = "utf-8",
         on_error: Literal["raise"] = "raise",
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
         **options: Any,
-    ) -> Index: ...
+    ) -> Index[Any]: ...
     @overload
     @staticmethod
     def from_csv(
@@ -499,9 +521,9 @@ class Index:
         delimiter: str = ",",
         encoding: str = "utf-8",
         on_error: Literal["skip", "collect"],
-        progress: Callable[[int, int], object] | None = None,
+        progress: _Progress = None,
         **options: Any,
-    ) -> tuple[Index, Loaded]:
+    ) -> tuple[Index[Any], Loaded]:
         """An index of the subscriptions in a CSV file.
 
         Args:
@@ -514,7 +536,7 @@ class Index:
             progress: As in `add_many`.
             options: What `Index` takes.
         """
-    def set_validity(self, id: _Id, **bounds: Any) -> None:
+    def set_validity(self, id: _I, **bounds: Any) -> None:
         """Change when a subscription can match.
 
         Like one that is replaced, it then stands at the end of the order.
@@ -531,7 +553,7 @@ class Index:
     def validities(self) -> list[Validity]:
         """The subscriptions that are not always valid, in insertion order."""
     def remove_many(
-        self, ids: Iterable[_Id], *, on_error: Literal["raise", "skip"] = "raise"
+        self, ids: Iterable[_I], *, on_error: Literal["raise", "skip"] = "raise"
     ) -> int:
         """Remove the subscriptions of these ids at once.
 
@@ -546,7 +568,7 @@ class Index:
         Raises:
             UnknownIdError: No subscription has one of the ids.
         """
-    def remove(self, id: _Id) -> None:
+    def remove(self, id: _I) -> None:
         """Remove a subscription.
 
         Raises:
@@ -560,7 +582,7 @@ class Index:
         document: _Document | None = None,
         now: object = None,
         timeout: float | None = None,
-    ) -> list[Any]:
+    ) -> list[_I]:
         """The ids of the subscriptions that an event matches, in insertion order.
 
         Args:
@@ -587,7 +609,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
-    ) -> list[list[Any]]: ...
+    ) -> list[list[_I]]: ...
     @overload
     def match_batch(
         self,
@@ -597,7 +619,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
         now: object = None,
-    ) -> Skipped[list[list[Any]]]: ...
+    ) -> Skipped[list[list[_I]]]: ...
     @overload
     def match_batch(
         self,
@@ -607,7 +629,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
-    ) -> Collected[list[list[Any]]]: ...
+    ) -> Collected[list[list[_I]]]: ...
     @overload
     def match_batch(
         self,
@@ -618,7 +640,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
-    ) -> dict[Any, int]: ...
+    ) -> dict[_I, int]: ...
     @overload
     def match_batch(
         self,
@@ -673,7 +695,7 @@ class Index:
         where: _Expression | None = None,
         document: _Document | None = None,
         now: object = None,
-    ) -> list[Match]:
+    ) -> list[Match[_I]]:
         """The subscriptions that an event matches best, with their scores, best first.
 
         A predicate scores its weight (1 unless given) times the event's weight of the value that
@@ -705,7 +727,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
-    ) -> list[list[Match]]: ...
+    ) -> list[list[Match[_I]]]: ...
     @overload
     def top_batch(
         self,
@@ -717,7 +739,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
         now: object = None,
-    ) -> Skipped[list[list[Match]]]: ...
+    ) -> Skipped[list[list[Match[_I]]]]: ...
     @overload
     def top_batch(
         self,
@@ -729,7 +751,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
-    ) -> Collected[list[list[Match]]]: ...
+    ) -> Collected[list[list[Match[_I]]]]: ...
     @overload
     def top_batch(
         self,
@@ -767,7 +789,7 @@ class Index:
         where: _Expression | None = None,
         document: _Document | None = None,
         now: object = None,
-    ) -> list[Any]:
+    ) -> list[_I]:
         """The ids of the matching subscriptions of the highest priorities, highest first.
 
         Of equal priorities the one added first comes first. The others are not looked for: those
@@ -790,7 +812,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
-    ) -> list[list[Any]]: ...
+    ) -> list[list[_I]]: ...
     @overload
     def first_batch(
         self,
@@ -801,7 +823,7 @@ class Index:
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
-    ) -> Collected[list[list[Any]]]: ...
+    ) -> Collected[list[list[_I]]]: ...
     @overload
     def first_batch(
         self,
@@ -846,7 +868,7 @@ class Index:
             ExpressionError: A value lies above itself, or is none.
         """
     def explain(
-        self, id: _Id, event: _Event, *, document: _Document | None = None, now: object = None
+        self, id: _I, event: _Event, *, document: _Document | None = None, now: object = None
     ) -> Explanation:
         """Why a subscription matches an event, or not."""
     def check(
@@ -897,13 +919,11 @@ class Index:
         path: str | PathLike[str],
         *,
         shard: int | None = None,
-        matcher: Literal[
-            "auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan"
-        ] = "auto",
+        matcher: _Matcher = "auto",
         limits: Limits | None = None,
         verify: bool = True,
         copy: bool = False,
-    ) -> Index:
+    ) -> Index[Any]:
         """Open a saved index: its files are mapped, and shared with every process that maps them.
 
         Nothing of it is merged until it changes.
@@ -924,18 +944,8 @@ class Index:
         """
     def settle(self) -> None:
         """Wait until nothing is left to be merged in the background."""
-    def stats(self) -> dict[str, Any]:
-        """Figures about the index.
-
-        `subscriptions`, `removed` (but still carried), `segments`, `matchers` (how many segments
-        have which), `matcher` (that of the largest), `attributes`, `predicates`,
-        `attribute_predicates`, `nodes` (distinct predicates, conjunctions and disjunctions),
-        `edges` (to their operands), `sharing` (how often a node is used on average),
-        `unfiltered_patterns` (patterns without a literal to look for, which are tried on every
-        text they are asked about), `unselective` (expressions and shared parts that are checked
-        on every event, or on every event with a certain attribute, because all they ask for is
-        negated or an unfiltered pattern), `matching_bytes` and `subscription_bytes`.
-        """
+    def stats(self) -> IndexStats:
+        """Figures about the index; `tamis.statistics.IndexStats` lists and explains them."""
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes that subscriptions mention."""
@@ -945,6 +955,9 @@ class Index:
     @property
     def metadata_columns(self) -> list[str]:
         """The members of metadata that have an index."""
+    @property
+    def matcher(self) -> _Matcher:
+        """The algorithm that was asked for."""
     @property
     def missing(self) -> Literal["unknown", "false"]:
         """What a predicate is on an attribute without a value."""
@@ -956,8 +969,11 @@ class Index:
         """The bounds on expressions and events."""
     def __len__(self) -> int: ...
     def __contains__(self, id: object, /) -> bool: ...
-    def __getitem__(self, id: _Id, /) -> Subscription: ...
-    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, id: _I, /) -> Subscription: ...
+    def __iter__(self) -> Iterator[_I]: ...
+    def __class_getitem__(cls, ids: Any) -> Any: ...
+    def __reduce__(self) -> Any: ...
+    def _repr_html_(self) -> str: ...
 
 @final
 class Builder:
@@ -1104,6 +1120,7 @@ class XmlLimits:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
+    def __reduce__(self) -> Any: ...
 
 @final
 class XmlExplanation:
@@ -1118,6 +1135,8 @@ class XmlExplanation:
         Every part has `depth`, `text` and `truth`; a path has `selected`: how many nodes each of
         its steps selects, up to the first that selects none.
         """
+    def __reduce__(self) -> Never: ...
+    def _repr_html_(self) -> str: ...
 
 @final
 class XmlNode:
@@ -1183,7 +1202,7 @@ class FilterSubscription:
         """The values that its variables stand for."""
 
 @final
-class Filter:
+class Filter(Generic[_I]):
     """A set of XPath filters that can be matched while it changes.
 
     Any number of threads may match while others add and remove: a match sees all of a change or
@@ -1194,10 +1213,10 @@ class Filter:
         limits: Bounds on filters and documents.
     """
 
-    def __new__(cls, *, engine: Engine = "auto", limits: XmlLimits | None = None) -> Filter: ...
+    def __new__(cls, *, engine: Engine = "auto", limits: XmlLimits | None = None) -> Self: ...
     def add(
         self,
-        id: _Id,
+        id: _I,
         xpath: str,
         *,
         namespaces: Mapping[str, str] | None = None,
@@ -1216,7 +1235,7 @@ class Filter:
         """
     def add_many(
         self,
-        items: Iterable[tuple[_Id, str]] | Mapping[Any, str],
+        items: Iterable[tuple[_I, str]] | Mapping[Any, str],
         *,
         namespaces: Mapping[str, str] | None = None,
         variables: Mapping[str, str | float | bool] | None = None,
@@ -1232,7 +1251,7 @@ class Filter:
         Raises:
             TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
         """
-    def remove(self, id: _Id) -> None:
+    def remove(self, id: _I) -> None:
         """Remove a filter.
 
         Raises:
@@ -1241,7 +1260,7 @@ class Filter:
     @overload
     def match(
         self, document: _Document, *, nodes: Literal[False] = False, timeout: float | None = None
-    ) -> list[Any]:
+    ) -> list[_I]:
         """The ids of the filters that a document satisfies, in insertion order.
 
         Args:
@@ -1266,7 +1285,7 @@ class Filter:
         *,
         on_error: Literal["raise"] = "raise",
         timeout: float | None = None,
-    ) -> list[list[Any]]: ...
+    ) -> list[list[_I]]: ...
     @overload
     def match_batch(
         self,
@@ -1274,7 +1293,7 @@ class Filter:
         *,
         on_error: Literal["skip"],
         timeout: float | None = None,
-    ) -> Skipped[list[list[Any]]]: ...
+    ) -> Skipped[list[list[_I]]]: ...
     @overload
     def match_batch(
         self,
@@ -1282,7 +1301,7 @@ class Filter:
         *,
         on_error: Literal["collect"],
         timeout: float | None = None,
-    ) -> Collected[list[list[Any]]]:
+    ) -> Collected[list[list[_I]]]:
         """The ids of the filters that each document satisfies: one list per document.
 
         Args:
@@ -1292,7 +1311,7 @@ class Filter:
         """
     def stream(self) -> XmlStream:
         """Begin a document that arrives in pieces, matched against the filters of this moment."""
-    def explain(self, id: _Id, document: _Document) -> XmlExplanation:
+    def explain(self, id: _I, document: _Document) -> XmlExplanation:
         """Why a filter is true of a document, or not."""
     def save(self, path: str | PathLike[str]) -> None:
         """Save the filters into a folder, which is made if it is not there.
@@ -1302,7 +1321,7 @@ class Filter:
     @staticmethod
     def open(
         path: str | PathLike[str], *, engine: Engine | None = None, limits: XmlLimits | None = None
-    ) -> Filter:
+    ) -> Filter[Any]:
         """Open saved filters, which are verified and compiled again; no file stays mapped.
 
         Args:
@@ -1313,8 +1332,8 @@ class Filter:
         Raises:
             StorageError: The folder or a file in it is missing, damaged or of another format.
         """
-    def stats(self) -> dict[str, Any]:
-        """Figures about the filters: subscriptions, segments, the engine."""
+    def stats(self) -> FilterStats:
+        """Figures about the filters; see `tamis.statistics.FilterStats`."""
     @property
     def engine(self) -> str:
         """The engine's name."""
@@ -1323,8 +1342,11 @@ class Filter:
         """The bounds on filters and documents."""
     def __len__(self) -> int: ...
     def __contains__(self, id: object, /) -> bool: ...
-    def __getitem__(self, id: _Id, /) -> FilterSubscription: ...
-    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, id: _I, /) -> FilterSubscription: ...
+    def __iter__(self) -> Iterator[_I]: ...
+    def __class_getitem__(cls, ids: Any) -> Any: ...
+    def __reduce__(self) -> Any: ...
+    def _repr_html_(self) -> str: ...
 
 _Node = _Id | tuple[_Id] | tuple[_Id, _Expression | None]
 _Edge = (
@@ -1522,8 +1544,8 @@ class Graph:
         """Save the graph into a folder, which is made if it is not there."""
     def settle(self) -> None:
         """Wait until nothing is left to be compiled in the background."""
-    def stats(self) -> dict[str, int]:
-        """Figures about the graph: nodes, edges, components, bytes and more."""
+    def stats(self) -> GraphStats:
+        """Figures about the graph; see `tamis.statistics.GraphStats`."""
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes that nodes and edges ask about, or have asked about."""

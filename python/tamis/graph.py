@@ -215,6 +215,16 @@ class Graph(_tamis.Graph):
             raise ValueError(message)
         return drawers[format](self, event, source, most)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from tamis.pickling import reduce_graph
+
+        return reduce_graph(self)
+
+    def _repr_html_(self) -> str:
+        from tamis.display import show_graph
+
+        return show_graph(self)
+
 
 def _text(expression: object) -> str | None:
     return None if expression is None else str(expression)

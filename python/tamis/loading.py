@@ -15,14 +15,14 @@ from contextlib import ExitStack
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, TypeAlias
 
 from tamis._tamis import Index
 from tamis.batches import Loaded, OnError
 from tamis.errors import SubscriptionError, TamisError
 
-Progress = Callable[[int, int], object]
-"""Called now and then with the number of subscriptions that are done, and of all."""
+Progress: TypeAlias = bool | Callable[[int, int], object]
+"""Whether to draw a bar; or called now and then with how many are done, and how many there are."""
 
 _JSON = ("metadata", "weights")
 _COLUMNS = (

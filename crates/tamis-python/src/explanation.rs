@@ -6,6 +6,7 @@ use pyo3::types::{PyDict, PyList};
 use tamis::Truth;
 use tamis::explain::Seen;
 
+use crate::manners;
 use crate::value;
 
 /// The truth of every part of an expression on one event, with the values seen.
@@ -64,6 +65,16 @@ impl Explanation {
 
     fn __repr__(&self) -> String {
         format!("<Explanation: {}>", self.0.truth().word())
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::show(slf, "show_explanation")
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        manners::refuse_pickling(
+            "an Explanation is not pickled: pickle its to_dict(), or its text, str(explanation)",
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList};
+use pyo3::types::{PyDict, PyIterator, PyList, PyType};
 use tamis::event::Attributes;
 use tamis::index::{Algorithm, MatchScratch, Selection, Snapshot, Validity};
 use tamis::lint::LintOptions;
@@ -28,6 +28,7 @@ use crate::id;
 use crate::items;
 use crate::limits::{Limits, or_default};
 use crate::loading::Loading;
+use crate::manners;
 use crate::rank;
 use crate::refused::read_on_error;
 use crate::subscription::{Subscription, read_boost, read_priority, write_metadata, write_moment};
@@ -157,7 +158,7 @@ impl Index {
         on_error: &str,
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.load_items(items, Loading::new(read_on_error(on_error)?, progress))
+        self.load_items(items, Loading::new(read_on_error(on_error)?, progress)?)
     }
 
     /// Add the subscriptions in the rows of a table that speaks the Arrow C interface.
@@ -170,7 +171,7 @@ impl Index {
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let table = py.import("tamis.loading")?.call_method1("as_table", (table,))?;
-        self.load_table(&table, Loading::new(read_on_error(on_error)?, progress))
+        self.load_table(&table, Loading::new(read_on_error(on_error)?, progress)?)
     }
 
     /// An index of the subscriptions in the rows of a table; `options` are those of `Index`.
@@ -638,6 +639,13 @@ impl Index {
         self.index.metadata_columns().iter().map(|name| name.to_string()).collect()
     }
 
+    /// The algorithm that was asked for, such as `"auto"`.
+    #[getter]
+    fn matcher(&self) -> &'static str {
+        let algorithm = self.index.algorithm();
+        MATCHERS.iter().find(|(_, known)| *known == algorithm).map_or("auto", |(name, _)| name)
+    }
+
     /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
     #[getter]
     fn missing(&self) -> &'static str {
@@ -678,6 +686,23 @@ impl Index {
 
     fn __repr__(&self) -> String {
         format!("<Index of {} subscriptions>", self.index.snapshot().len())
+    }
+
+    /// `Index[str]`, for annotations.
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        class: &Bound<'py, PyType>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("types")?.call_method1("GenericAlias", (class, ids))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::reduce(slf, "reduce_index")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::show(slf, "show_index")
     }
 }
 

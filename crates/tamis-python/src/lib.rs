@@ -23,6 +23,7 @@ mod lab;
 mod limits;
 mod loading;
 mod manifest;
+mod manners;
 mod objects;
 mod rank;
 mod refused;

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+use crate::manners;
 use crate::xml::XmlLimits;
 
 /// Bounds on expressions and events; what is not given keeps its default.
@@ -187,6 +188,10 @@ impl Limits {
     #[getter]
     fn xml(&self) -> XmlLimits {
         XmlLimits(self.0.xml.clone())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::reduce(slf, "reduce_limits")
     }
 
     fn __repr__(&self) -> String {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use arrow_array::RecordBatch;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBool, PyList};
 use tamis::event::OnError;
 use tamis::index::Work;
 
@@ -34,9 +34,18 @@ pub struct Loading<'py> {
 }
 
 impl<'py> Loading<'py> {
-    pub fn new(on_error: OnError, progress: Option<Bound<'py, PyAny>>) -> Loading<'py> {
+    /// `progress` is a callable; or whether to draw a bar.
+    pub fn new(on_error: OnError, progress: Option<Bound<'py, PyAny>>) -> PyResult<Loading<'py>> {
         let (positions, taken) = (Vec::new(), Taken::Written(Vec::new()));
-        Loading { on_error, progress, positions, taken, refused: Vec::new() }
+        let progress = match progress {
+            Some(told) if told.is_instance_of::<PyBool>() => match told.is_truthy()? {
+                true => Some(told.py().import("tamis.progress")?.call_method0("bar")?),
+                false => None,
+            },
+            told => told,
+        };
+        let progress = progress.filter(|progress| !progress.is_none());
+        Ok(Loading { on_error, progress, positions, taken, refused: Vec::new() })
     }
 
     /// Takes note of an item that cannot be used, and fails where all shall, or where the failure is not about it.

@@ -10,6 +10,7 @@ use crate::expression::{self, Expression};
 use crate::id;
 use crate::index::Index;
 use crate::items;
+use crate::manners;
 use crate::rank;
 use crate::value;
 
@@ -292,5 +293,13 @@ impl Subscription {
 
     fn __repr__(&self) -> String {
         format!("<Subscription {}: {}>", self.0.id, self.0.expression)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::reduce(slf, "reduce_subscription")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::show(slf, "show_subscription")
     }
 }

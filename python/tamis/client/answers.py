@@ -55,7 +55,7 @@ class Answer:
 class Ranked:
     """What an event matches best."""
 
-    top: list[Match]
+    top: list[Match[Id]]
     version: str
 
 

@@ -3,6 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::manners;
+
 /// The truth of every part of an XPath expression on one document.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct XmlExplanation(pub(super) tamis::xml::Explanation);
@@ -38,5 +40,15 @@ impl XmlExplanation {
 
     fn __repr__(&self) -> String {
         format!("<XmlExplanation: {}>", if self.0.matched() { "matched" } else { "not matched" })
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::show(slf, "show_xml_explanation")
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        manners::refuse_pickling(
+            "an Explanation is not pickled: pickle its to_list(), or its text, str(explanation)",
+        )
     }
 }

@@ -4,6 +4,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tamis::xml::UndeclaredEntities;
 
+use crate::manners;
+
 /// Bounds on filters and documents; what is not given keeps its default.
 #[pyclass(module = "tamis.xml", name = "XmlLimits", frozen, eq)]
 #[derive(Clone, PartialEq)]
@@ -114,6 +116,10 @@ impl XmlLimits {
     #[getter]
     fn memory(&self) -> usize {
         self.0.memory
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::reduce(slf, "reduce_limits")
     }
 
     pub fn __repr__(&self) -> String {

@@ -12,13 +12,14 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList};
+use pyo3::types::{PyDict, PyIterator, PyList, PyType};
 use tamis::event::OnError;
 use tamis::xml::{Engine, Variable};
 
 use crate::error;
 use crate::id;
 use crate::items::iterate;
+use crate::manners;
 use crate::refused::{Part, Refusals, read_on_error};
 pub use add::read_namespaces;
 use add::{Names, Written};
@@ -248,6 +249,23 @@ impl Filter {
 
     fn __repr__(&self) -> String {
         format!("<Filter of {} subscriptions>", self.filter.snapshot().len())
+    }
+
+    /// `Filter[str]`, for annotations.
+    #[classmethod]
+    fn __class_getitem__<'py>(
+        class: &Bound<'py, PyType>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("types")?.call_method1("GenericAlias", (class, ids))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::reduce(slf, "reduce_filter")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        manners::show(slf, "show_filter")
     }
 }
 

@@ -194,6 +194,11 @@ impl Index {
         self
     }
 
+    /// The algorithm that was asked for.
+    pub fn algorithm(&self) -> Algorithm {
+        self.shared.algorithm
+    }
+
     /// What predicates answer on attributes without a value.
     pub fn missing(&self) -> Missing {
         self.shared.missing

@@ -1,0 +1,43 @@
+"""A bar that shows how far a long call is: what `progress=True` draws.
+
+It draws on a terminal and in a notebook, and nothing at all in a script whose standard error is a
+file or a pipe. Calls that take `progress` also take a function of two numbers, those done and all,
+such as one that updates a bar of `tqdm`.
+"""
+
+import sys
+from collections.abc import Callable
+from time import monotonic
+from typing import TextIO
+
+_WIDTH = 30
+_SECONDS = 0.1  # between two drawings
+
+
+def bar(stream: TextIO | None = None) -> Callable[[int, int], None] | None:
+    """A function that draws a bar, or None where nobody would see it.
+
+    Args:
+        stream: Where to draw; standard error by default.
+    """
+    stream = stream or sys.stderr
+    if stream is None or not (stream.isatty() or "ipykernel" in sys.modules):
+        return None
+    started = drawn = monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal drawn
+        now = monotonic()
+        if done < total and now - drawn < _SECONDS:
+            return
+        drawn = now
+        share = done / total if total else 1.0
+        filled = int(share * _WIDTH)
+        end = "\n" if done >= total else ""
+        stream.write(
+            f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {share:4.0%}  "
+            f"{done:,} of {total:,}  {now - started:.1f} s{end}"
+        )
+        stream.flush()
+
+    return show
