@@ -67,6 +67,7 @@ lint: require $(VENV)/.extra-dev
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python scripts/licenses.py check
+	$(BIN)/python scripts/docstrings.py check
 
 types: require build $(VENV)/.extra-spark $(VENV)/.extra-serve $(VENV)/.extra-client
 	echo "-- types and stub"
@@ -83,7 +84,8 @@ docs: require build $(VENV)/.extra-docs ## build the site into build/site, and t
 licenses: require $(VENV)/.extra-dev ## write the notices of everything that the wheel is built from
 	$(BIN)/python scripts/licenses.py write
 
-format: require $(VENV)/.extra-dev ## format the sources, and fix what lints can fix
+format: require $(VENV)/.extra-dev ## format the sources, fix what lints can fix, copy docstrings from the stub
+	$(BIN)/python scripts/docstrings.py write
 	cargo fmt --all
 	$(BIN)/ruff check --quiet --fix-only .
 	$(BIN)/ruff format --quiet .

@@ -1,6 +1,8 @@
 """How the package behaves as a guest: imports, pickles, notebooks, progress, types."""
 
+import ast
 import copy
+import inspect
 import io
 import pickle
 import re
@@ -13,7 +15,7 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 import pytest
 
 import tamis
-from tamis import Index, Limits, Match, attr, xml
+from tamis import Index, Limits, Match, _tamis, attr, xml
 from tamis.pickling import restore_index
 from tamis.statistics import FilterStats, GraphStats, IndexStats
 
@@ -262,3 +264,22 @@ class Pathlike:
 
     def __fspath__(self) -> str:
         return str(self.path)
+
+
+def test_help_says_what_the_stub_says() -> None:
+    """`scripts/docstrings.py write` copies the stub's docstrings into the native module."""
+    stub = Path(_tamis.__file__).with_name("_tamis.pyi").read_text(encoding="utf-8")
+    compared = 0
+    for node in ast.parse(stub).body:
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            continue
+        described = [(node, getattr(_tamis, node.name))]
+        if isinstance(node, ast.ClassDef):
+            members = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+            described += [(each, getattr(described[0][1], name)) for name, each in members.items()]
+        for written, thing in described:
+            text = ast.get_docstring(written)
+            if text is not None:
+                assert inspect.getdoc(thing) == text, written.name
+                compared += 1
+    assert compared > 150

@@ -14,7 +14,10 @@ use crate::import::Batches;
 use crate::index::{Index, read_columns, read_missing, read_zone};
 use crate::limits::{Limits, or_default};
 
-/// A set of subscriptions that is going to be an index of one segment.
+/// A set of subscriptions, given as Arrow data, that is going to be an index of one segment.
+///
+/// Rows come in any order. One that cannot be used is refused, rows that say the same are one, and
+/// rows of one id that do not are all refused.
 #[pyclass(module = "tamis", frozen)]
 pub struct Builder(Mutex<Option<tamis::index::Builder>>);
 
@@ -36,7 +39,17 @@ impl Builder {
         Ok(Builder(Mutex::new(Some(builder))))
     }
 
-    /// Take the rows of a record batch, and return those that were refused as a table.
+    /// Take the rows of a record batch.
+    ///
+    /// Args:
+    ///     batch: The columns `id` (strings or integers), `expression` (text, or the JSON form)
+    ///         and, optionally, `metadata` (JSON), `weights` (JSON), `boost` (a number),
+    ///         `priority` (an integer), `active_from` and `active_until` (times, or their texts)
+    ///         and `deleted` (there is no such subscription).
+    ///
+    /// Returns:
+    ///     A pyarrow table of the rows that were refused: `id`, `position`, `message` and
+    ///     `expression`.
     fn add<'py>(&self, py: Python<'py>, batch: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (mut batches, mut refused) = (Batches::open(batch)?, Vec::new());
         while let Some(batch) = batches.next(py)? {
@@ -52,7 +65,7 @@ impl Builder {
         self.with(py, |builder| builder.keep(&snapshot))
     }
 
-    /// Compile what was taken into an index; the builder is used up.
+    /// Compile what was taken; the builder is used up.
     fn finish(&self, py: Python<'_>) -> PyResult<Index> {
         let builder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let builder = builder.ok_or_else(used_up)?;

@@ -9,13 +9,13 @@ use tamis::explain::Seen;
 use crate::manners;
 use crate::value;
 
-/// The truth of every part of an expression on one event, with the values seen.
+/// Why a subscription matched an event, or not: `print` it, or take `to_dict`.
 #[pyclass(module = "tamis", frozen)]
 pub struct Explanation(pub tamis::explain::Explanation);
 
 #[pymethods]
 impl Explanation {
-    /// `"true"`, `"false"` or `"unknown"`.
+    /// The truth of the whole expression.
     #[getter]
     fn truth(&self) -> &'static str {
         self.0.truth().word()
@@ -27,9 +27,11 @@ impl Explanation {
         self.0.truth() == Truth::True
     }
 
-    /// The explanation as nested dicts: `text` and `truth` for every node, `operands` for a
-    /// connective, `attribute` and `seen` for a predicate, and `right` and `right_seen` for a comparison of
-    /// two terms.
+    /// The explanation as nested dicts.
+    ///
+    /// Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
+    /// and `seen`: a list of the values, None for a null, `"missing"` where there was nothing. A
+    /// comparison of two terms has `right` and `right_seen` for the term on its right.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let root = PyDict::new(py);
         // For every open connective, its list of operands and how many are still to come.

@@ -10,8 +10,10 @@ use crate::term::{self, Term};
 use crate::value::{self, Refusal};
 use crate::xml;
 
-/// A Boolean expression over predicates. Made by `Expression.parse`, `Expression.from_json` and
-/// `tamis.attr`; combined with `& | ^ ~`.
+/// A Boolean expression over predicates.
+///
+/// Made by `parse`, `from_json` and `tamis.attr`, and combined with `& | ^ ~`. Its text, `str(x)`,
+/// is canonical: reading it again gives an equal expression.
 #[pyclass(module = "tamis", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Expression(pub tamis::Expression);
@@ -19,6 +21,11 @@ pub struct Expression(pub tamis::Expression);
 #[pymethods]
 impl Expression {
     /// Read an expression from its text.
+    ///
+    /// Raises:
+    ///     ExpressionSyntaxError: The text is no expression; says where, and what was expected.
+    ///     ExpressionError: It is well formed but means nothing, such as `a < true`.
+    ///     LimitError: It is longer, deeper or larger than the limits allow.
     #[staticmethod]
     #[pyo3(signature = (text, *, limits=None))]
     fn parse(py: Python<'_>, text: &Bound<'_, PyAny>, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
@@ -52,8 +59,7 @@ impl Expression {
         Expression(tamis::Expression::constant(value))
     }
 
-    /// One predicate; `operator` is spelled as in text, `operands` are its values in order, and
-    /// `weights` is empty or has one weight per value of a set and one for other operands.
+    /// One predicate; `tamis.attr` is the pleasant way to make one.
     #[staticmethod]
     fn predicate(
         py: Python<'_>,
@@ -173,7 +179,22 @@ impl Expression {
         tamis::expression::to_json(&self.0)
     }
 
-    /// The same question as the condition of a WHERE clause.
+    /// The same question as the condition of a WHERE clause, for a backfill in SQL.
+    ///
+    /// The rows for which the condition is true are the rows that match. What cannot be said
+    /// exactly is refused.
+    ///
+    /// Args:
+    ///     dialect: `"spark"`, `"duckdb"` or `"postgres"`.
+    ///     columns: The types of the table's columns, as a `pyarrow.Schema` or as a mapping of
+    ///         names to `"string"`, `"integer"`, `"decimal(12, 2)"`, `"float"`, `"boolean"`,
+    ///         `"timestamp"`, `"date"`, `[type]` for lists and `{name: type}` for objects. Without
+    ///         them a column must have the type of the literals it is compared with.
+    ///     missing: As for `Index`.
+    ///     time_zone: As for `Index`; the database's session must have it, too.
+    ///
+    /// Raises:
+    ///     ExpressionError: The database has no exact way to say it; the message says why.
     #[pyo3(signature = (dialect, *, columns=None, missing="unknown", time_zone="UTC"))]
     fn to_sql<'py>(
         &self,
@@ -187,7 +208,7 @@ impl Expression {
         write.call1((self.to_json(), self.attributes(), dialect, columns, missing, time_zone))
     }
 
-    /// The names of the attributes it asks about, each once, in the order of their first mention.
+    /// The names of the attributes it asks about, in the order of their first mention.
     #[getter]
     fn attributes(&self) -> Vec<String> {
         let mut seen = std::collections::HashSet::new();
@@ -207,32 +228,32 @@ impl Expression {
         Expression(tamis::Expression::xnor(&self.0, &other.get().0))
     }
 
-    /// Whether it is true, which is itself never unknown.
+    /// Whether it is true, which is itself never unknown: `E is true`.
     fn is_true(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::True, false)
     }
 
-    /// Whether it is false or unknown.
+    /// Whether it is false or unknown: `E is not true`.
     fn is_not_true(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::True, true)
     }
 
-    /// Whether it is false.
+    /// Whether it is false: `E is false`.
     fn is_false(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::False, false)
     }
 
-    /// Whether it is true or unknown.
+    /// Whether it is true or unknown: `E is not false`.
     fn is_not_false(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::False, true)
     }
 
-    /// Whether it is neither true nor false, for want of a value.
+    /// Whether it is neither true nor false, for want of a value: `E is unknown`.
     fn is_unknown(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::Unknown, false)
     }
 
-    /// Whether it is true or false.
+    /// Whether it is true or false: `E is not unknown`.
     fn is_not_unknown(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::Unknown, true)
     }

@@ -80,6 +80,25 @@ pub(crate) fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
 }
 
 /// A set of subscriptions that can be matched while it changes.
+///
+/// Any number of threads may match while others add and remove: a match sees all of a change or
+/// nothing of it, and never waits.
+///
+/// `Index[str]` says in an annotation that all ids are strings, so that a type checker knows what
+/// `match` gives.
+///
+/// Args:
+///     matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
+///         `"atree"` as its paper has it, `"kindex"` and `"cnf"` intersect posting lists of
+///         disjunctive and of conjunctive normal forms, `"dewey"` and `"interval"` evaluate labels
+///         of true conjunctions, `"scan"` evaluates every expression.
+///     missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
+///         negation, or `"false"`, and its negation is true.
+///     time_zone: Where times without an offset are at home, in expressions and in events: a name
+///         such as `"Europe/Paris"`, or an offset such as `"+02:00"`.
+///     metadata_columns: The members of metadata that get an index, so that `where` is fast: names
+///         such as `"tenant"`, or `"owner.team"` in a nested object.
+///     limits: Bounds on expressions and events.
 #[pyclass(module = "tamis", frozen)]
 pub struct Index {
     pub(crate) index: tamis::Index,
@@ -112,6 +131,19 @@ impl Index {
     }
 
     /// Add a subscription, replacing the one of the same id.
+    ///
+    /// Args:
+    ///     id: A string or a 64-bit integer.
+    ///     expression: Text, or an `Expression`.
+    ///     metadata: Anything JSON can hold, given back by `index[id].metadata`.
+    ///     weights: What a match of an attribute, or of one of its values, is worth in a ranking:
+    ///         `{"age": 2.0, "tags": {"new": 2.5}}`. They become part of the expression, in place
+    ///         of those in its text (`tags = 'new'^2.5`).
+    ///     boost: What its score in a ranking is multiplied by, such as a bid; 1 by default.
+    ///     priority: Higher ones come first in `first`; 0 by default.
+    ///     active_from: The first moment at which it can match: a `datetime`, or text such as
+    ///         `2026-01-02T05:00Z`. Compared with the moment that `now()` is.
+    ///     active_until: The first moment at which it no longer can.
     #[pyo3(signature = (
         id,
         expression,
@@ -148,9 +180,22 @@ impl Index {
         py.detach(|| self.index.add_subscription(subscription)).map_err(|error| error::raise(py, &error))
     }
 
-    /// Add all subscriptions, given as (id, expression) or (id, expression, metadata), as mappings of
-    /// the arguments of `add`, or as one mapping of ids to expressions. Where one fails, none is added, unless
-    /// `on_error` says otherwise.
+    /// Add all subscriptions, or none.
+    ///
+    /// Ctrl-C stops it, and so does a `progress` that raises: nothing is added then.
+    ///
+    /// Args:
+    ///     items: (id, expression), (id, expression, metadata) or a dict of the arguments of `add`
+    ///         each, or one mapping of ids to expressions. Of equal ids the last counts.
+    ///     on_error: What becomes of items that cannot be added. `"raise"`: nothing is added.
+    ///         `"skip"`: they are passed over and counted. `"collect"`: they are passed over, and
+    ///         come back in `Loaded.refused`.
+    ///     progress: True draws a bar on a terminal or in a notebook, and nothing in a script. A
+    ///         function is called now and then with how many subscriptions are compiled, and how
+    ///         many there are.
+    ///
+    /// Raises:
+    ///     TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
     #[pyo3(signature = (items, *, on_error="raise", progress=None))]
     fn add_many<'py>(
         &self,
@@ -161,7 +206,20 @@ impl Index {
         self.load_items(items, Loading::new(read_on_error(on_error)?, progress)?)
     }
 
-    /// Add the subscriptions in the rows of a table that speaks the Arrow C interface.
+    /// Add the subscriptions in the rows of a table, in their order.
+    ///
+    /// Args:
+    ///     table: Whatever speaks the Arrow C interface: Arrow, pandas, Polars, DuckDB. Its columns
+    ///         are `id` (strings or integers), `expression` (text, or the JSON form) and,
+    ///         optionally, `metadata` and `weights` (JSON, or a struct or map), `boost`,
+    ///         `priority`, `active_from` and `active_until` (times, or their texts). Others are
+    ///         not looked at.
+    ///     on_error: As in `add_many`.
+    ///     progress: As in `add_many`.
+    ///
+    /// Raises:
+    ///     SubscriptionError: A column is missing or of a wrong type.
+    ///     TamisError: A row cannot be added.
     #[pyo3(signature = (table, *, on_error="raise", progress=None))]
     fn add_table<'py>(
         &self,
@@ -174,7 +232,13 @@ impl Index {
         self.load_table(&table, Loading::new(read_on_error(on_error)?, progress)?)
     }
 
-    /// An index of the subscriptions in the rows of a table; `options` are those of `Index`.
+    /// An index of the subscriptions in the rows of a table.
+    ///
+    /// Args:
+    ///     table: As in `add_table`.
+    ///     on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+    ///     progress: As in `add_many`.
+    ///     options: What `Index` takes.
     #[staticmethod]
     #[pyo3(signature = (table, *, on_error="raise", progress=None, **options))]
     fn from_table<'py>(
@@ -188,7 +252,17 @@ impl Index {
         py.import("tamis.loading")?.call_method1("from_table", arguments)
     }
 
-    /// An index of the subscriptions in a CSV file; `options` are those of `Index`.
+    /// An index of the subscriptions in a CSV file.
+    ///
+    /// Args:
+    ///     path: The file, or an open one. Its first line names the columns: those of `add_table`,
+    ///         and no others. `metadata` and `weights` are JSON; an empty cell is as good as none.
+    ///     ids: Whether ids are strings or integers.
+    ///     delimiter: What stands between cells.
+    ///     encoding: How the file is encoded.
+    ///     on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+    ///     progress: As in `add_many`.
+    ///     options: What `Index` takes.
     #[staticmethod]
     #[pyo3(signature = (
         path,
@@ -215,8 +289,18 @@ impl Index {
         py.import("tamis.loading")?.call_method1("from_csv", arguments)
     }
 
-    /// Remove the subscriptions of these ids at once, and return how many. An id that none has is an error, and
-    /// then none is removed, unless `on_error` is `"skip"`.
+    /// Remove the subscriptions of these ids at once.
+    ///
+    /// Args:
+    ///     ids: Their ids.
+    ///     on_error: What becomes of an id that no subscription has: an error, and then nothing is
+    ///         removed (`"raise"`), or nothing (`"skip"`).
+    ///
+    /// Returns:
+    ///     How many were removed.
+    ///
+    /// Raises:
+    ///     UnknownIdError: No subscription has one of the ids.
     #[pyo3(signature = (ids, *, on_error="raise"))]
     fn remove_many(&self, ids: &Bound<'_, PyAny>, on_error: &str) -> PyResult<usize> {
         match on_error {
@@ -229,7 +313,18 @@ impl Index {
         }
     }
 
-    /// Change when a subscription can match. What is not given stays as it is; None takes a bound away.
+    /// Change when a subscription can match.
+    ///
+    /// Like one that is replaced, it then stands at the end of the order.
+    ///
+    /// Args:
+    ///     id: Its id.
+    ///     bounds: `active_from` and `active_until`, as `add` takes them. One that is not given
+    ///         stays as it is; None takes it away.
+    ///
+    /// Raises:
+    ///     UnknownIdError: There is none of that id.
+    ///     ExpressionError: It would end before it begins.
     #[pyo3(signature = (id, **bounds))]
     fn set_validity(
         &self,
@@ -265,7 +360,7 @@ impl Index {
         }
     }
 
-    /// The subscriptions that are not always valid, with when they are, in insertion order.
+    /// The subscriptions that are not always valid, in insertion order.
     fn validities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (snapshot, list) = (self.index.snapshot(), PyList::empty(py));
         let class = py.import("tamis.batches")?.getattr("Validity")?;
@@ -278,6 +373,9 @@ impl Index {
     }
 
     /// Remove a subscription.
+    ///
+    /// Raises:
+    ///     UnknownIdError: There is none of that id.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let removed = id::try_read(id).map(|id| py.detach(|| self.index.try_remove(&id)));
         match removed.transpose().map_err(|error| error::raise(py, &error))? {
@@ -286,8 +384,22 @@ impl Index {
         }
     }
 
-    /// The ids of the subscriptions that an event matches, in insertion order. A document is what
-    /// `xpath('...')` asks about: bytes, text, a path or a binary stream.
+    /// The ids of the subscriptions that an event matches, in insertion order.
+    ///
+    /// Args:
+    ///     event: A mapping, or JSON as text or bytes.
+    ///     where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those
+    ///         that satisfy it are looked for. Metadata is read as an event is; what is no object
+    ///         has no attributes. Fast where it asks plain predicates of `metadata_columns`.
+    ///     document: What `xpath('...')` asks about: bytes, text, the path of a file, or an open
+    ///         binary file or stream. Without one, the answer is unknown.
+    ///     now: The moment that `now()` is; the clock's if not given.
+    ///     timeout: Seconds that matching may take, once event and document have been read.
+    ///
+    /// Raises:
+    ///     EventError: The event cannot be decoded.
+    ///     DocumentError: The document is not well formed.
+    ///     MatchTimeoutError: Matching took longer than `timeout`.
     #[pyo3(name = "match", signature = (event, *, r#where=None, document=None, now=None, timeout=None))]
     fn match_event<'py>(
         &self,
@@ -319,16 +431,35 @@ impl Index {
         })
     }
 
-    /// The ids of the subscriptions that each event matches: one list per event. Events are given as
-    /// an iterable, or as JSON lines in one text; all are matched against the index of one moment.
+    /// The ids of the subscriptions that each event matches.
     ///
-    /// `documents` has one document per event, or `None` for an event without.
+    /// All events are matched against the index of one moment.
     ///
-    /// Arrow data, which is whatever speaks the Arrow C interface, gives an Arrow table instead, and
-    /// `documents` is the name of the column that holds them.
+    /// Args:
+    ///     events: An iterable of events, or JSON lines in one text, whose blank lines are skipped,
+    ///         for one list of ids per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...)
+    ///         for a pyarrow table with the columns `event`, the row, and `subscription`, the id.
+    ///     where: A condition on the metadata of subscriptions, as in `match`.
+    ///     count: Whether to count matches instead: a dict of ids and numbers of events, or, with
+    ///         Arrow data, a table with the columns `subscription` and `count`. Subscriptions
+    ///         without a match are not in it.
+    ///     documents: One document per event, or `None` for an event without. With Arrow data, the
+    ///         name of the column that holds them, as text or bytes.
+    ///     column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
+    ///         text or bytes. Without, every column is an attribute.
+    ///     metadata: With Arrow data, whether to add the column `metadata`, which is JSON.
+    ///     threads: With Arrow data, how many threads match; by default one per core.
+    ///     evaluation: With Arrow data, whether events are looked at one by one or in blocks of
+    ///         many at once. The answer is the same; `auto` does what is likely to take less time.
+    ///     on_error: What becomes of events, or documents, that cannot be read. `"raise"`: the
+    ///         batch fails, and the error names the event. `"skip"`: they match nothing, and the
+    ///         result is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and
+    ///         the result is a `Collected`, the matches and a list of `Refused`.
+    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
     ///
-    /// `on_error` says what becomes of events that cannot be read: `"raise"`, `"skip"`, which gives a
-    /// `Skipped` with a count, or `"collect"`, which gives a `Collected` with a list of `Refused`.
+    /// Raises:
+    ///     EventError: An event cannot be read and `on_error` is `"raise"`; or the batch as a whole
+    ///         cannot be, such as Arrow data with a column of a type that no attribute has.
     #[pyo3(signature = (
         events,
         *,
@@ -376,7 +507,25 @@ impl Index {
         self.batch(py, &asked, events, documents, column, threads)
     }
 
-    /// The `n` subscriptions that an event matches best, best first.
+    /// The subscriptions that an event matches best, with their scores, best first.
+    ///
+    /// A predicate scores its weight (1 unless given) times the event's weight of the value that
+    /// satisfies it, the best where there are several; a negated predicate scores nothing. `and`
+    /// adds, `or` takes the best of what is true, and the subscription's boost multiplies the sum.
+    /// Of equal scores the one added first comes first.
+    ///
+    /// Args:
+    ///     event: A mapping, or JSON as text or bytes.
+    ///     n: How many at most.
+    ///     weights: What the event gives attributes, or values of them, instead of 1:
+    ///         `{"age": 0.8, "tags": {"new": 2.0}}`.
+    ///     where: A condition on the metadata of subscriptions, as in `match`.
+    ///     document: What `xpath('...')` asks about; see `match`.
+    ///     now: The moment that `now()` is; the clock's if not given.
+    ///
+    /// Raises:
+    ///     EventError: The event cannot be decoded.
+    ///     ExpressionError: A weight is no finite number of at least 0.
     #[pyo3(signature = (event, n=10, *, weights=None, r#where=None, document=None, now=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn top<'py>(
@@ -407,8 +556,20 @@ impl Index {
         })
     }
 
-    /// The `n` subscriptions that each event matches best: one list per event, or an Arrow table for
-    /// Arrow data. `on_error` is that of `match_batch`.
+    /// The subscriptions that each event matches best; see `top` and `match_batch`.
+    ///
+    /// Args:
+    ///     events: An iterable of events, or JSON lines in one text, for one list per event. Or
+    ///         Arrow data for a pyarrow table with the columns `event`, the row, `subscription`,
+    ///         the id, `score`, and `rank`, from 1.
+    ///     n: How many at most for each event.
+    ///     weights: What all of the events give attributes, or values of them, instead of 1.
+    ///     where: A condition on the metadata of subscriptions, as in `match`.
+    ///     documents: One document per event, as in `match_batch`.
+    ///     column: With Arrow data, the column that holds the events.
+    ///     threads: With Arrow data, how many threads rank; by default one per core.
+    ///     on_error: What becomes of events that cannot be read, as in `match_batch`.
+    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
     #[pyo3(signature = (
         events,
         n=10,
@@ -446,8 +607,17 @@ impl Index {
         self.batch(py, &asked, events, documents, column, threads)
     }
 
-    /// The ids of the `n` subscriptions of the highest priorities that an event matches, highest first; of equal
-    /// priorities the one that was added first comes first.
+    /// The ids of the matching subscriptions of the highest priorities, highest first.
+    ///
+    /// Of equal priorities the one added first comes first. The others are not looked for: those
+    /// of the highest priorities are compiled apart, when they are first asked for.
+    ///
+    /// Args:
+    ///     event: A mapping, or JSON as text or bytes.
+    ///     n: How many at most.
+    ///     where: A condition on the metadata of subscriptions, as in `match`.
+    ///     document: What `xpath('...')` asks about; see `match`.
+    ///     now: The moment that `now()` is; the clock's if not given.
     #[pyo3(signature = (event, n=1, *, r#where=None, document=None, now=None))]
     fn first<'py>(
         &self,
@@ -475,8 +645,19 @@ impl Index {
         })
     }
 
-    /// The ids of the `n` subscriptions of the highest priorities that each event matches: one list per event, or
-    /// an Arrow table for Arrow data. `on_error` is that of `match_batch`.
+    /// The matching subscriptions of the highest priorities for each event; see `first`.
+    ///
+    /// Args:
+    ///     events: An iterable of events, or JSON lines in one text, for one list of ids per event.
+    ///         Or Arrow data for a pyarrow table with the columns `event`, the row,
+    ///         `subscription`, the id, `priority`, and `rank`, from 1.
+    ///     n: How many at most for each event.
+    ///     where: A condition on the metadata of subscriptions, as in `match`.
+    ///     documents: One document per event, as in `match_batch`.
+    ///     column: With Arrow data, the column that holds the events.
+    ///     threads: With Arrow data, how many threads match; by default one per core.
+    ///     on_error: What becomes of events that cannot be read, as in `match_batch`.
+    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
     #[pyo3(signature = (
         events,
         n=1,
@@ -511,7 +692,20 @@ impl Index {
         self.batch(py, &asked, events, documents, column, threads)
     }
 
-    /// Say what lies above the values of an attribute; `None` takes it back.
+    /// Say what lies above the values of an attribute.
+    ///
+    /// An event that has a value has those above it as well: after `index.hierarchy("geo",
+    /// {"US": ["California", "Oregon"]})`, `geo = 'US'` is true in California. It holds for events
+    /// from now on, and is saved with the index.
+    ///
+    /// Args:
+    ///     attribute: The name of the attribute.
+    ///     values: A mapping of values to those below them, given as another mapping or as a list;
+    ///         or `"dates"` for dates such as `2008-02-14`, which lie in their month `2008-02` and
+    ///         year `2008`; or None to take a hierarchy back.
+    ///
+    /// Raises:
+    ///     ExpressionError: A value lies above itself, or is none.
     fn hierarchy(&self, py: Python<'_>, attribute: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let hierarchy = values.map(hierarchy::read).transpose()?;
         self.index.set_hierarchy(attribute, hierarchy).map_err(|error| error::raise(py, &error))
@@ -540,7 +734,31 @@ impl Index {
         Ok(Explanation(self.index.explain(&subscription.expression, &decoded)))
     }
 
-    /// What is worth a look in the subscriptions, given a sample of events as `match_batch` takes them.
+    /// Say what is worth a look in the subscriptions.
+    ///
+    /// The kinds of findings, in the order of the list:
+    ///
+    /// - `"event"`: an event of the sample cannot be read; it is passed over.
+    /// - `"unseen-attribute"`: no event has the attribute; the message may name one like it.
+    /// - `"unseen-type"`: an operand has a type that the attribute never has in the sample, or a
+    ///   term has no value there.
+    /// - `"text-order"`: a text that looks like a time, a number or a version is ordered as text.
+    /// - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
+    /// - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
+    /// - `"equal"`: subscriptions ask the same, whatever their weights.
+    /// - `"subsumed"`: every event that satisfies the first subscription satisfies the others.
+    /// - `"bound"`: not all was looked at; the message says what.
+    ///
+    /// What is said about expressions holds for all events, not only for the sample. Not all that
+    /// can be said is found. Findings of one kind about one attribute are one finding.
+    ///
+    /// Args:
+    ///     events: A sample of events, as `match_batch` takes them; without, only what can be said
+    ///         of the expressions themselves.
+    ///     now: The moment that `now()` is; by default the clock's.
+    ///     comparisons: How many pairs of predicates are looked at when subscriptions are compared
+    ///         with each other; 20,000,000 by default.
+    ///     most: How many findings there are at most, 10,000 by default.
     #[pyo3(signature = (events=None, *, now=None, comparisons=None, most=None))]
     fn check<'py>(
         &self,
@@ -559,11 +777,33 @@ impl Index {
     }
 
     /// Save the index into a folder, which is made if it is not there.
+    ///
+    /// What the folder already has of the index is not written again. Whoever opens the folder
+    /// finds the index as it was saved before or as it is saved now, nothing between.
+    ///
+    /// Raises:
+    ///     StorageError: The folder cannot be written.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.index.save(&path)).map_err(|error| error::raise(py, &error))
     }
 
-    /// Open a saved index.
+    /// Open a saved index: its files are mapped, and shared with every process that maps them.
+    ///
+    /// Nothing of it is merged until it changes.
+    ///
+    /// Args:
+    ///     path: The folder, or a manifest in it. Of a folder with versions, the latest is opened.
+    ///     shard: The one shard to open, of an index that has shards.
+    ///     matcher: The algorithm for what is added from now on.
+    ///     limits: Bounds on expressions and events.
+    ///     verify: Whether to read all of it and check the checksums first. Without, opening takes
+    ///         no time, and a damaged file is an error when it is met.
+    ///     copy: Whether to copy the files into memory instead of mapping them. A mapped file that
+    ///         somebody shortens or overwrites in place ends the process with SIGBUS; a copy
+    ///         cannot change.
+    ///
+    /// Raises:
+    ///     StorageError: There is no index, or a file is missing, damaged or of another format.
     #[staticmethod]
     #[pyo3(signature = (path, *, shard=None, matcher="auto", limits=None, verify=true, copy=false))]
     fn open(
@@ -592,7 +832,7 @@ impl Index {
         Ok(())
     }
 
-    /// Figures about the index.
+    /// Figures about the index; `tamis.statistics.IndexStats` lists and explains them.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = self.index.snapshot();
         let shape = py.detach(|| snapshot.shape()).map_err(|error| error::raise(py, &error))?;
@@ -633,20 +873,20 @@ impl Index {
         self.index.snapshot().attributes().asks_values().is_some()
     }
 
-    /// The members of metadata that `where` finds fast.
+    /// The members of metadata that have an index.
     #[getter]
     fn metadata_columns(&self) -> Vec<String> {
         self.index.metadata_columns().iter().map(|name| name.to_string()).collect()
     }
 
-    /// The algorithm that was asked for, such as `"auto"`.
+    /// The algorithm that was asked for.
     #[getter]
     fn matcher(&self) -> &'static str {
         let algorithm = self.index.algorithm();
         MATCHERS.iter().find(|(_, known)| *known == algorithm).map_or("auto", |(name, _)| name)
     }
 
-    /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
+    /// What a predicate is on an attribute without a value.
     #[getter]
     fn missing(&self) -> &'static str {
         write_missing(self.index.missing())

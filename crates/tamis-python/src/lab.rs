@@ -12,17 +12,37 @@ use pyo3_arrow::PyRecordBatch;
 use tamis::Missing;
 use tamis_lab::workload::{self, Beside, Statistics, XmlStatistics, beside};
 
-/// A seeded source of expressions and events.
+/// A seeded source of expressions and events; every item is a function of its number alone.
+///
+/// Args:
+///     name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"`,
+///         `"fontoura"`, `"exchange"` or `"xml"`.
+///     size: How many expressions it is meant for, by which its defaults are chosen.
+///     seed: Decides everything that chance decides.
+///     parameters: A JSON object of parameters that are not as usual; `measurable` names them.
 #[pyclass(module = "tamis", frozen)]
 pub struct Workload(Box<dyn workload::Workload>);
 
-/// Measures one matcher on one workload; both texts are JSON.
+/// One matcher on one workload: what it found, how long it took, how much it did.
+///
+/// Args:
+///     spec: A JSON object: `workload` with its `parameters`, `matcher` with its `options`,
+///         `events` to match per repetition, `sample` of them whose matches are reported,
+///         `repetitions`, and the `seconds` that these may take.
+///
+/// Returns:
+///     A JSON object: `build_seconds`, `bytes`, `counts` and a `digest` of what the sample matched,
+///     `matches` per event, `events`, `repetitions`, `best_us`, `median_us`, `p99_us`, `counters`
+///     per event, and the `statistics` of the workload, requested and measured.
+///
+/// Raises:
+///     ValueError: A name or value is not known, or the matcher cannot express the workload.
 #[pyfunction]
 pub fn measure(py: Python<'_>, spec: &str) -> PyResult<String> {
     py.detach(|| tamis_lab::measure::measure(spec)).map_err(PyValueError::new_err)
 }
 
-/// What can be measured, as JSON.
+/// The workloads with their parameters and the matchers with their options, as JSON.
 #[pyfunction]
 pub fn measurable() -> String {
     tamis_lab::measure::measurable()
@@ -46,8 +66,9 @@ impl Workload {
         }
     }
 
-    /// Whether expressions are `"expressions"` over events in JSON, `"xml"`: XPath and documents, or those of
-    /// the nodes of a `"graph"`.
+    /// `"xml"` where expressions are XPath and events are documents, `"graph"` where nodes ask.
+    ///
+    /// A graph has `nodes`, `edges` and `sources`; of other workloads, these are a `ValueError`.
     #[getter]
     fn family(&self) -> &'static str {
         match (self.0.as_xml(), self.0.as_graph()) {
@@ -57,13 +78,13 @@ impl Workload {
         }
     }
 
-    /// The nodes of a graph with their expressions.
+    /// The nodes of a graph, each with its expression or None.
     fn nodes(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<String>)>> {
         let graph = self.graph()?;
         Ok(py.detach(|| (0..graph.nodes()).map(|node| (graph.node(node), graph.condition(node))).collect()))
     }
 
-    /// The edges of a graph, by the names of their nodes.
+    /// The edges of a graph; some may connect the same nodes.
     fn edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         let graph = self.graph()?;
         let edge = |number| {
@@ -73,7 +94,7 @@ impl Workload {
         Ok(py.detach(|| (0..graph.edges()).map(edge).collect()))
     }
 
-    /// The nodes that events start from.
+    /// The nodes of a graph that events start from.
     fn sources(&self, start: u32, count: u32) -> PyResult<Vec<String>> {
         let graph = self.graph()?;
         Ok(numbers(start, count).map(|number| graph.node(graph.source(number))).collect())
@@ -89,7 +110,12 @@ impl Workload {
         py.detach(|| numbers(start, count).map(|number| self.0.event(number)).collect())
     }
 
-    /// The workload's figures as they were asked for and as they are in its first expressions and events.
+    /// Figures by name, each as `requested` by the parameters and `measured`.
+    ///
+    /// Args:
+    ///     expressions: On how many they are measured; sharing depends on it.
+    ///     events: On how many their size is measured.
+    ///     matched: How many are matched with every expression, for the match probability.
     #[pyo3(signature = (expressions, *, events=1000, matched=0))]
     fn statistics<'py>(
         &self,
@@ -124,12 +150,12 @@ impl Workload {
         Ok(all)
     }
 
-    /// Expressions as a record batch of numbers and texts.
+    /// Expressions as a record batch: `number` and `text`.
     fn expressions<'py>(&self, py: Python<'py>, start: u32, count: u32) -> PyResult<Bound<'py, PyAny>> {
         self.batch(py, start, count, |number, text| self.0.write_expression(number, text))
     }
 
-    /// Events as a record batch of numbers and JSON texts.
+    /// Events as a record batch: `number` and `text`, which is JSON.
     fn events<'py>(&self, py: Python<'py>, start: u32, count: u32) -> PyResult<Bound<'py, PyAny>> {
         self.batch(py, start, count, |number, text| {
             self.0.write_event(number, text);

@@ -6,6 +6,8 @@ use crate::manners;
 use crate::xml::XmlLimits;
 
 /// Bounds on expressions and events; what is not given keeps its default.
+///
+/// Input beyond a bound is a `LimitError` that carries both numbers.
 #[pyclass(module = "tamis", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub struct Limits(pub tamis::Limits);
@@ -124,7 +126,7 @@ impl Limits {
         self.0.index_patterns
     }
 
-    /// Predicates of an expression in the normal form that a matcher needs, where it has another.
+    /// Predicates of an expression in the normal form a matcher needs, where it has another.
     #[getter]
     fn normal_form(&self) -> usize {
         self.0.normal_form

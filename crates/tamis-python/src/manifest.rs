@@ -10,7 +10,16 @@ use tamis::storage::{Manifest, ManifestKind};
 
 use crate::error;
 
-/// What a manifest says, once it was checked.
+/// What the manifest of a saved folder says.
+///
+/// Args:
+///     kind: What the folder holds.
+///     path: What errors call the manifest.
+///     text: The manifest.
+///
+/// Raises:
+///     StorageError: Its checksum does not match, its format is another, or it says something that
+///         no save writes.
 #[pyfunction]
 pub fn read_manifest<'py>(
     py: Python<'py>,
@@ -22,7 +31,15 @@ pub fn read_manifest<'py>(
     convert(py, manifest.members())
 }
 
-/// A manifest with these members, a JSON object, and a checksum.
+/// A manifest with these members, a JSON object, and its checksum.
+///
+/// Args:
+///     kind: What the folder holds.
+///     path: What errors call the manifest.
+///     members: The members, without a checksum.
+///
+/// Raises:
+///     StorageError: They are none that `read_manifest` would accept.
 #[pyfunction]
 pub fn write_manifest<'py>(
     py: Python<'py>,

@@ -246,7 +246,7 @@ pub struct Subscription(pub tamis::index::Subscription);
 
 #[pymethods]
 impl Subscription {
-    /// What it is called: a string or an integer.
+    /// What it is called.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         id::write(py, self.0.id.as_ref())
@@ -279,13 +279,13 @@ impl Subscription {
         self.0.priority
     }
 
-    /// The first moment at which it can match, in UTC, or None.
+    /// The first moment at which it can match, in UTC; None for one that always could.
     #[getter]
     fn active_from<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         write_moment(py, self.0.validity.from)
     }
 
-    /// The first moment at which it no longer can match, in UTC, or None.
+    /// The first moment at which it no longer can match, in UTC; None for one that goes on.
     #[getter]
     fn active_until<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         write_moment(py, self.0.validity.until)

@@ -6,7 +6,7 @@ use crate::error;
 use crate::expression::{Expression, text_of};
 use crate::value::{self, Refusal};
 
-/// An attribute, a constant, or a function of terms.
+/// An attribute, a constant, or a function of terms: what `tamis.attr` compares.
 #[pyclass(module = "tamis._tamis", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Term(pub tamis::expression::Term);

@@ -23,8 +23,7 @@ impl GraphExplanation {
         matches!(self.route, Route::Reached(_))
     }
 
-    /// The nodes of a valid path with the fewest edges, from the source to the target; None where
-    /// there is none.
+    /// A valid path with the fewest edges, from the source to the target; None without one.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         match &self.route {
@@ -33,8 +32,10 @@ impl GraphExplanation {
         }
     }
 
-    /// What refuses the event and stands on every path: pairs of a node's id, or an edge's two ids,
-    /// and the explanation of its expression. Empty where the target is reached, or not connected.
+    /// What refuses the event and stands on every path, each with why.
+    ///
+    /// A node is given by its id, an edge by its two ids. Empty where the target is reached, or
+    /// where no path leads there whatever the event.
     #[getter]
     fn cut<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);

@@ -7,7 +7,7 @@ use tamis::graph::Search;
 use crate::error;
 use crate::id;
 
-/// The nodes that an event reaches, as they are found.
+/// The ids of the nodes that an event reaches, as they are found.
 #[pyclass(module = "tamis")]
 pub struct GraphMatches {
     pub(super) search: Search,
@@ -31,8 +31,10 @@ impl GraphMatches {
         id.map(|id| id::write(py, id)).transpose()
     }
 
-    /// What finding them took so far: nodes that the index gave, expressions evaluated by themselves,
-    /// and edges followed.
+    /// What finding them took so far.
+    ///
+    /// `retrieved`: nodes that the index gave; `evaluated`: expressions evaluated by themselves;
+    /// `edges`: edges followed.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.search.counts();

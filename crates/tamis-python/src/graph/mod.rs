@@ -70,7 +70,11 @@ impl Graph {
         Ok(Graph { graph: Arc::new(graph) })
     }
 
-    /// Add a node, or replace the expression of one that is there.
+    /// Add a node, or replace the expression of one that is there, which keeps its edges.
+    ///
+    /// Args:
+    ///     id: What it is called: a string or a 64-bit integer.
+    ///     expression: What it asks of events; without one it takes them all.
     #[pyo3(signature = (id, expression=None))]
     fn add_node(
         &self,
@@ -82,7 +86,13 @@ impl Graph {
         py.detach(|| self.graph.add_node(id, expression)).map_err(|error| error::raise(py, &error))
     }
 
-    /// Add an edge, beside others between the same nodes; unknown ends are added as nodes.
+    /// Add an edge, beside others between the same nodes.
+    ///
+    /// Args:
+    ///     source: The node it leaves; added without an expression if it is not there.
+    ///     target: The node it leads to; likewise.
+    ///     expression: What it asks of events; without one it lets them all pass.
+    ///     cost: What passing it costs: a finite number from 0.
     #[pyo3(signature = (source, target, *, expression=None, cost=1.0))]
     fn add_edge(
         &self,
@@ -98,9 +108,12 @@ impl Graph {
         added.map_err(|error| error::raise(py, &error))
     }
 
-    /// Add nodes and edges together; where one fails, none is added. A node is an id, or (id,
-    /// expression); an edge is (source, target), (source, target, expression) or (source, target,
-    /// expression, cost).
+    /// Add nodes and edges together; where one fails, none is added.
+    ///
+    /// Args:
+    ///     nodes: Ids, or (id, expression) pairs, or a mapping of ids to expressions.
+    ///     edges: (source, target), (source, target, expression) or (source, target, expression,
+    ///         cost).
     #[pyo3(signature = (nodes=None, edges=None))]
     fn add_many(
         &self,
@@ -134,6 +147,9 @@ impl Graph {
     }
 
     /// Remove a node with all its edges.
+    ///
+    /// Raises:
+    ///     UnknownIdError: No node has this id.
     fn remove_node(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
         match id::try_read(id) {
             Some(known) if py.detach(|| self.graph.remove_node(&known)) => Ok(()),
@@ -142,6 +158,9 @@ impl Graph {
     }
 
     /// Remove all edges from one node to another.
+    ///
+    /// Raises:
+    ///     UnknownIdError: There is no such edge.
     fn remove_edge(
         &self,
         py: Python<'_>,
@@ -155,8 +174,19 @@ impl Graph {
         }
     }
 
-    /// The ids of the nodes that an event reaches from a source, each as soon as it is found.
-    /// A `timeout` begins now, whenever they are asked for.
+    /// The ids of the nodes that an event reaches, each as soon as it is found.
+    ///
+    /// Args:
+    ///     event: A mapping, or JSON as text or bytes.
+    ///     source: The node it starts from, which is not asked.
+    ///     sinks_only: Whether only nodes that no edge leads on from are wanted.
+    ///     strategy: How the search is driven; all find the same nodes, not in the same order.
+    ///     now: The moment that `now()` is; the clock's if not given.
+    ///     timeout: Seconds from now after which asking for the next node fails.
+    ///
+    /// Raises:
+    ///     UnknownIdError: No node has the source's id.
+    ///     MatchTimeoutError: The search took longer than `timeout`.
     #[pyo3(
         name = "match",
         signature = (event, source, *, sinks_only=false, strategy="auto", now=None, timeout=None)
@@ -185,9 +215,23 @@ impl Graph {
         Ok(GraphMatches { search })
     }
 
-    /// The ids of the nodes that each event reaches: one list per event. The source is that of all
-    /// events, or a list with one for each. All are matched against the graph of one moment. Arrow data
-    /// gives a table of rows and ids. `on_error` is that of `Index.match_batch`.
+    /// The ids of the nodes that each event reaches.
+    ///
+    /// All events are matched against the graph of one moment.
+    ///
+    /// Args:
+    ///     events: An iterable of events, or JSON lines in one text, for one list of ids per event.
+    ///         Or Arrow data (pyarrow, Polars, pandas, DuckDB ...) for a pyarrow table with the
+    ///         columns `event`, the row, and `node`, the id.
+    ///     source: The node that all events start from, or one for each event.
+    ///     sources: With Arrow data, the column that holds the node that each event starts from.
+    ///     column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
+    ///         text or bytes. Without, every column is an attribute.
+    ///     sinks_only: Whether only nodes that no edge leads on from are wanted.
+    ///     strategy: How the searches are driven.
+    ///     on_error: What becomes of events that cannot be read, or whose source is no node, as in
+    ///         `Index.match_batch`.
+    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
     #[pyo3(signature = (
         events,
         source=None,
@@ -247,8 +291,19 @@ impl Graph {
         Ok(GraphExplanation { route, source: names.0, target: names.1 })
     }
 
-    /// The nodes that an event reaches and that are worth most: the score of their expression less the cost
-    /// of the cheapest valid path. Best first; of equal ones what was added first.
+    /// The nodes that an event reaches and that are worth most, best first.
+    ///
+    /// A node is worth the score of its expression, as `Index.top` has it and 0 without one, less
+    /// the cost of the cheapest valid path. Of equal ones, what was added first comes first.
+    ///
+    /// Args:
+    ///     event: A mapping, or JSON as text or bytes.
+    ///     source: The node it starts from.
+    ///     n: How many nodes are wanted.
+    ///     max_cost: What a path may cost.
+    ///     sinks_only: Whether only nodes that no edge leads on from are wanted.
+    ///     weights: The event's weights, as for `Index.top`.
+    ///     now: The moment that `now()` is; the clock's if not given.
     #[pyo3(signature = (event, source, n=10, *, max_cost=None, sinks_only=false, weights=None, now=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     fn top(
@@ -281,7 +336,9 @@ impl Graph {
         Ok(best.into_iter().map(Delivery).collect())
     }
 
-    /// The edges of a node, or of all nodes, as (source, target, expression or None, cost).
+    /// The edges of a node, or of all nodes: source, target, expression and cost.
+    ///
+    /// Of edges between two nodes without an expression, the cheapest stands for all.
     #[pyo3(signature = (source=None))]
     fn edges<'py>(
         &self,
@@ -312,7 +369,7 @@ impl Graph {
         Ok(list)
     }
 
-    /// The expression of a node, or None where it takes every event.
+    /// The expression of a node; None where it takes every event.
     fn expression(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Option<Expression>> {
         let snapshot = self.graph.snapshot();
         let found = snapshot.expression_of(find(py, &snapshot, id)?);
@@ -332,7 +389,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Figures about the graph.
+    /// Figures about the graph; see `tamis.statistics.GraphStats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self.graph.snapshot().stats();
         let dict = PyDict::new(py);
@@ -358,7 +415,7 @@ impl Graph {
         self.graph.snapshot().attributes().asks_values().is_some()
     }
 
-    /// What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
+    /// What a predicate is on an attribute without a value.
     #[getter]
     fn missing(&self) -> &'static str {
         write_missing(self.graph.missing())

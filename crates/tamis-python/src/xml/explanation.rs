@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::manners;
 
-/// The truth of every part of an XPath expression on one document.
+/// Why a filter is true of a document, or not: `print` it, or take `to_list`.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct XmlExplanation(pub(super) tamis::xml::Explanation);
 
@@ -17,8 +17,10 @@ impl XmlExplanation {
         self.0.matched()
     }
 
-    /// The parts, each before those inside it: dicts of `depth`, `text`, `truth` and, for a path, how
-    /// many nodes each of its steps selects.
+    /// The parts of the expression, each before those inside it.
+    ///
+    /// Every part has `depth`, `text` and `truth`; a path has `selected`: how many nodes each of
+    /// its steps selects, up to the first that selects none.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let parts = PyList::empty(py);
         for line in self.0.lines() {

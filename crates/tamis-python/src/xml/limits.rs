@@ -6,7 +6,9 @@ use tamis::xml::UndeclaredEntities;
 
 use crate::manners;
 
-/// Bounds on filters and documents; what is not given keeps its default.
+/// Bounds on XPath filters and documents; what is not given keeps its default.
+///
+/// Input beyond a bound is a `LimitError` that carries both numbers.
 #[pyclass(module = "tamis.xml", name = "XmlLimits", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub struct XmlLimits(pub tamis::xml::Limits);
@@ -58,7 +60,7 @@ impl XmlLimits {
         self.0.xpath
     }
 
-    /// Bytes of a document.
+    /// Bytes of a document; at most 1 GiB whatever is set.
     #[getter]
     fn document(&self) -> usize {
         self.0.document
@@ -70,19 +72,19 @@ impl XmlLimits {
         self.0.document_depth
     }
 
-    /// Attributes of one element.
+    /// Attributes of one element, namespace declarations included.
     #[getter]
     fn attributes(&self) -> usize {
         self.0.attributes
     }
 
-    /// Distinct names in one document.
+    /// Distinct names of elements and attributes in one document.
     #[getter]
     fn names(&self) -> usize {
         self.0.names
     }
 
-    /// Bytes that a document's entities expand to.
+    /// Bytes that a document's entities expand to, all references together.
     #[getter]
     fn expansion(&self) -> usize {
         self.0.expansion
@@ -106,7 +108,10 @@ impl XmlLimits {
         self.0.filter_memory
     }
 
-    /// What becomes of references that only an external DTD could explain.
+    /// What becomes of a reference to an entity that only an external DTD could declare.
+    ///
+    /// With `"error"` the document is an error, with `"ignore"` the reference stands for nothing,
+    /// with `"keep"` it stays as it is written.
     #[getter]
     fn undeclared_entities(&self) -> &'static str {
         self.0.undeclared_entities.name()

@@ -34,6 +34,13 @@ pub use stream::XmlStream;
 const CHUNK: usize = 64;
 
 /// A set of XPath filters that can be matched while it changes.
+///
+/// Any number of threads may match while others add and remove: a match sees all of a change or
+/// nothing of it, and never waits.
+///
+/// Args:
+///     engine: The algorithm; all give the same results. `"auto"` is the one to use.
+///     limits: Bounds on filters and documents.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct Filter {
     filter: Arc<tamis::xml::Filter>,
@@ -49,6 +56,15 @@ impl Filter {
     }
 
     /// Add a filter, replacing the one of the same id.
+    ///
+    /// Args:
+    ///     id: A string or a 64-bit integer.
+    ///     xpath: An XPath 1.0 expression.
+    ///     namespaces: The namespaces that its prefixes stand for.
+    ///     variables: The values that its variables stand for.
+    ///
+    /// Raises:
+    ///     ExpressionSyntaxError: The text is no expression that filters take; says where and why.
     #[pyo3(signature = (id, xpath, *, namespaces=None, variables=None))]
     fn add(
         &self,
@@ -62,8 +78,16 @@ impl Filter {
         add::add_one(py, &self.filter, Written::read(id, xpath)?, &names)
     }
 
-    /// Add all filters, given as (id, xpath) or as a mapping of ids to expressions; where one fails,
-    /// none is added.
+    /// Add all filters, or none.
+    ///
+    /// Args:
+    ///     items: (id, xpath) each, or a mapping of ids to expressions. Of equal ids the last
+    ///         counts.
+    ///     namespaces: The namespaces that prefixes stand for, in all of them.
+    ///     variables: The values that variables stand for, in all of them.
+    ///
+    /// Raises:
+    ///     TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
     #[pyo3(signature = (items, *, namespaces=None, variables=None))]
     fn add_many(
         &self,
@@ -75,6 +99,9 @@ impl Filter {
     }
 
     /// Remove a filter.
+    ///
+    /// Raises:
+    ///     UnknownIdError: There is none of that id.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let removed = id::try_read(id).map(|id| py.detach(|| self.filter.try_remove(&id)));
         match removed.transpose().map_err(|error| error::raise(py, &error))? {
@@ -83,8 +110,18 @@ impl Filter {
         }
     }
 
-    /// The ids of the filters that a document satisfies, in insertion order, or with `nodes` also the
-    /// nodes that each selects.
+    /// The ids of the filters that a document satisfies, in insertion order.
+    ///
+    /// Args:
+    ///     document: Bytes, text, the path of a file, or an open binary file or stream.
+    ///     nodes: Return `xml.Match` objects, which say which nodes each filter selects.
+    ///     timeout: Seconds that matching may take, once the document has been read.
+    ///
+    /// Raises:
+    ///     DocumentError: The document is not well formed; says where and why.
+    ///     LimitError: It is larger or deeper than the limits allow, or a filter takes more work or
+    ///         memory, whose id is then the error's `filter`.
+    ///     MatchTimeoutError: Matching took longer than `timeout`.
     #[pyo3(name = "match", signature = (document, *, nodes=false, timeout=None))]
     fn match_document<'py>(
         &self,
@@ -107,9 +144,12 @@ impl Filter {
         write_ids(py, found.map_err(|failure| failure.raise(py))?)
     }
 
-    /// The ids of the filters that each document satisfies: one list per document. All are matched
-    /// against the filters of one moment. `on_error` says what becomes of documents that cannot be read,
-    /// as in `Index.match_batch`. A `timeout` is for all of them.
+    /// The ids of the filters that each document satisfies: one list per document.
+    ///
+    /// Args:
+    ///     documents: An iterable of documents, all matched against the filters of one moment.
+    ///     on_error: What becomes of documents that cannot be read, as in `Index.match_batch`.
+    ///     timeout: Seconds that matching all of them may take.
     #[pyo3(signature = (documents, *, on_error="raise", timeout=None))]
     fn match_batch<'py>(
         &self,
@@ -167,7 +207,7 @@ impl Filter {
         }
     }
 
-    /// Begin a document that arrives in pieces, and is matched against the filters of this moment.
+    /// Begin a document that arrives in pieces, matched against the filters of this moment.
     fn stream(&self, py: Python<'_>) -> XmlStream {
         let stream = py.detach(|| tamis::xml::FilterStream::new(Arc::clone(&self.filter)));
         XmlStream::new(stream)
@@ -188,11 +228,21 @@ impl Filter {
     }
 
     /// Save the filters into a folder, which is made if it is not there.
+    ///
+    /// The folder changes at once: whoever opens it finds what was saved before, or all of this.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.filter.save(&path)).map_err(|failure| error::raise(py, &failure))
     }
 
-    /// Open saved filters.
+    /// Open saved filters, which are verified and compiled again; no file stays mapped.
+    ///
+    /// Args:
+    ///     path: The folder.
+    ///     engine: The algorithm; by default the one they were saved with.
+    ///     limits: Bounds on filters and documents.
+    ///
+    /// Raises:
+    ///     StorageError: The folder or a file in it is missing, damaged or of another format.
     #[staticmethod]
     #[pyo3(signature = (path, *, engine=None, limits=None))]
     fn open(
@@ -207,7 +257,7 @@ impl Filter {
         Ok(Filter { filter: Arc::new(filter) })
     }
 
-    /// Figures about the filters.
+    /// Figures about the filters; see `tamis.statistics.FilterStats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = self.filter.snapshot();
         let dict = PyDict::new(py);
@@ -311,7 +361,7 @@ pub struct FilterSubscription(Arc<tamis::xml::FilterSubscription>);
 
 #[pymethods]
 impl FilterSubscription {
-    /// What it is called: a string or an integer.
+    /// What it is called.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         id::write(py, self.0.id().as_ref())

@@ -10,7 +10,7 @@ use pyo3::types::{PyList, PyMemoryView};
 use super::write_ids;
 use crate::error;
 
-/// A document that is matched while it arrives.
+/// A document that is matched while it arrives; made by `Filter.stream`.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct XmlStream(Mutex<Option<tamis::xml::FilterStream>>);
 
@@ -22,7 +22,14 @@ impl XmlStream {
 
 #[pymethods]
 impl XmlStream {
-    /// Take the next bytes of the document, and tell the ids of the filters that they make certain.
+    /// Take the next bytes of the document.
+    ///
+    /// Returns:
+    ///     The ids of the filters that they make certain: whatever well-formed document this
+    ///     becomes, it satisfies them. What depends on all of the document comes with `close`.
+    ///
+    /// Raises:
+    ///     DocumentError: The document is not well formed; what was told before is void.
     fn feed<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let copied =
             piece.is_instance_of::<PyMemoryView>().then(|| piece.call_method0("tobytes")).transpose()?;
@@ -40,7 +47,10 @@ impl XmlStream {
         write_ids(py, &found)
     }
 
-    /// End the document, and tell the ids of all filters that it satisfies, in insertion order.
+    /// End the document.
+    ///
+    /// Returns:
+    ///     The ids of all filters that it satisfies, in insertion order, as `match` gives them.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut found = Vec::new();
         let ended = py.detach(|| {
