@@ -7,7 +7,8 @@
 use libfuzzer_sys::fuzz_target;
 use tamis::event::Attributes;
 use tamis::expression::{Operand, Operator, Predicate};
-use tamis::matcher::{ATree, ATreeOptions, Compiled, Matcher, Scan, Scratch};
+use tamis::matcher::{Compiled, Matcher, Scan, Scratch};
+use tamis_papers::{ATree, ATreeOptions};
 use tamis::value::ValueRef;
 use tamis::{Error, Event, Expression, Limits, Missing};
 

@@ -883,7 +883,7 @@ impl Index {
     #[getter]
     fn matcher(&self) -> &'static str {
         let algorithm = self.index.algorithm();
-        MATCHERS.iter().find(|(_, known)| *known == algorithm).map_or("auto", |(name, _)| name)
+        algorithm.name()
     }
 
     /// What a predicate is on an attribute without a value.
@@ -1030,18 +1030,6 @@ fn read_count(n: i64) -> PyResult<usize> {
     usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n is at least 0, not {n}")))
 }
 
-/// The matchers by the names that users select them by.
-const MATCHERS: [(&str, Algorithm); 8] = [
-    ("auto", Algorithm::Auto),
-    ("compiled", Algorithm::Compiled),
-    ("atree", Algorithm::ATree),
-    ("kindex", Algorithm::KIndex),
-    ("cnf", Algorithm::Cnf),
-    ("dewey", Algorithm::Dewey),
-    ("interval", Algorithm::Interval),
-    ("scan", Algorithm::Scan),
-];
-
 pub fn read_zone(name: &str) -> PyResult<TimeZone> {
     TimeZone::named(name).map_err(|error| PyValueError::new_err(error.to_string()))
 }
@@ -1077,10 +1065,10 @@ fn read_evaluation(evaluation: &str) -> PyResult<Evaluation> {
 }
 
 fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
-    let known = MATCHERS.iter().find(|(name, _)| *name == matcher);
-    known.map(|(_, algorithm)| *algorithm).ok_or_else(|| {
-        let (last, names) = MATCHERS.split_last().map_or(("", &[][..]), |(last, names)| (last.0, names));
-        let names: Vec<_> = names.iter().map(|(name, _)| format!("{name:?}")).collect();
-        PyValueError::new_err(format!("matcher is {} or {last:?}, not {matcher:?}", names.join(", ")))
+    tamis_papers::algorithm(matcher).ok_or_else(|| {
+        let mut names: Vec<_> =
+            tamis_papers::ALGORITHMS.iter().map(|algorithm| format!("{:?}", algorithm.name())).collect();
+        let last = names.pop().unwrap_or_default();
+        PyValueError::new_err(format!("matcher is {} or {last}, not {matcher:?}", names.join(", ")))
     })
 }

@@ -7,12 +7,10 @@ use tamis::event::Attributes;
 use tamis::explain::explain;
 use tamis::expression::{from_json, to_json};
 use tamis::index::{Algorithm, MatchScratch};
-use tamis::matcher::{
-    ATree, ATreeOptions, Cnf, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher,
-    Scan, Scratch,
-};
+use tamis::matcher::{Compiled, Matcher, Scan, Scratch};
 use tamis::value::{TimeZone, Timestamp, Value};
 use tamis::{Error, Event, Id, Index, Limits, Missing, Truth, parse};
+use tamis_papers::{ATree, ATreeOptions, Cnf, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions};
 
 fn testdata(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder)
@@ -121,12 +119,12 @@ fn changes() {
     let algorithms = [
         Algorithm::Auto,
         Algorithm::Scan,
-        Algorithm::ATree,
+        tamis_papers::ATREE,
         Algorithm::Compiled,
-        Algorithm::KIndex,
-        Algorithm::Cnf,
-        Algorithm::Dewey,
-        Algorithm::Interval,
+        tamis_papers::KINDEX,
+        tamis_papers::CNF,
+        tamis_papers::DEWEY,
+        tamis_papers::INTERVAL,
     ];
     for algorithm in algorithms {
         run(&testdata("changes/shared.toml"), |case| {

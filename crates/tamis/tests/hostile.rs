@@ -86,11 +86,11 @@ fn match_all(texts: &[String], json: &[u8]) -> Vec<tamis::Id> {
         Algorithm::Scan,
         Algorithm::Auto,
         Algorithm::Compiled,
-        Algorithm::ATree,
-        Algorithm::KIndex,
-        Algorithm::Cnf,
-        Algorithm::Dewey,
-        Algorithm::Interval,
+        tamis_papers::ATREE,
+        tamis_papers::KINDEX,
+        tamis_papers::CNF,
+        tamis_papers::DEWEY,
+        tamis_papers::INTERVAL,
     ];
     let found = algorithms.map(|algorithm| {
         let index = Index::with_algorithm(Missing::Unknown, Limits::default(), algorithm);
@@ -212,7 +212,7 @@ fn names_are_bounded() {
 
 #[test]
 fn names_go_with_their_last_subscription() {
-    for algorithm in [Algorithm::Auto, Algorithm::KIndex] {
+    for algorithm in [Algorithm::Auto, tamis_papers::KINDEX] {
         let index = Index::with_algorithm(Missing::Unknown, Limits::default(), algorithm);
         add(&index, -1, "kept.below = 1").unwrap();
         for number in 0..3000 {

@@ -5,11 +5,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::event::Attributes;
 use tamis::expression::{Operand, Operator, Predicate};
-use tamis::matcher::{
-    ATree, ATreeOptions, Cnf, Compiled, Counters, Dewey, Evaluation, Interval, IntervalOptions, KIndex,
-    KIndexOptions, Matcher, Scan, Scratch, Slot,
-};
+use tamis::matcher::{Compiled, Counters, Evaluation, Matcher, Scan, Scratch, Slot};
 use tamis::{Event, Expression, Limits, Missing, parse};
+use tamis_papers::{ATree, ATreeOptions, Cnf, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions};
 
 fn mentioned(expressions: &[Expression]) -> Attributes {
     let attributes = Attributes::default();

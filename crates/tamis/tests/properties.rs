@@ -9,11 +9,11 @@ use tamis::event::Attributes;
 use tamis::explain::explain;
 use tamis::expression::{NormalForm, NormalNode, from_json, normalise, resolve, to_json};
 use tamis::matcher::Check;
-use tamis::matcher::{
-    ATree, ATreeOptions, Cnf, Compiled, Evaluation, KIndex, KIndexOptions, Matcher, Scan, Scratch,
-};
+use tamis::matcher::extend::Cursor;
+use tamis::matcher::{Compiled, Evaluation, Matcher, Scan, Scratch};
 use tamis::value::TimeZone;
 use tamis::{Event, Expression, Id, Index, Limits, Missing, Truth, parse};
+use tamis_papers::{ATree, ATreeOptions, Cnf, KIndex, KIndexOptions};
 
 const MODES: [Missing; 2] = [Missing::Unknown, Missing::False];
 

@@ -18,12 +18,12 @@ use tamis::{Error, Event, Expression, Id, Index, Limits, Missing, Truth, parse};
 const ALGORITHMS: [Algorithm; 8] = [
     Algorithm::Auto,
     Algorithm::Scan,
-    Algorithm::ATree,
+    tamis_papers::ATREE,
     Algorithm::Compiled,
-    Algorithm::KIndex,
-    Algorithm::Cnf,
-    Algorithm::Dewey,
-    Algorithm::Interval,
+    tamis_papers::KINDEX,
+    tamis_papers::CNF,
+    tamis_papers::DEWEY,
+    tamis_papers::INTERVAL,
 ];
 
 /// An attribute, a value of it or none, and a weight.

@@ -106,7 +106,7 @@ fn truth_tests_stay_as_large_as_they_are() {
 /// Scores of what `is` asks are the same whatever the matcher, and survive saving.
 #[test]
 fn truth_tests_score_alike() {
-    for algorithm in [Algorithm::Auto, Algorithm::Scan, Algorithm::KIndex] {
+    for algorithm in [Algorithm::Auto, Algorithm::Scan, tamis_papers::KINDEX] {
         let index = Index::with_algorithm(Missing::Unknown, Limits::default(), algorithm);
         for (id, text) in [
             "(a = 1^3) is true",
@@ -244,7 +244,7 @@ fn elements_are_asked_one_by_one() {
         assert_eq!(expression.to_string(), text);
         assert_eq!(from_json(&to_json(&expression), &limits).unwrap(), expression);
     }
-    for algorithm in [Algorithm::Auto, Algorithm::Compiled, Algorithm::Scan, Algorithm::KIndex] {
+    for algorithm in [Algorithm::Auto, Algorithm::Compiled, Algorithm::Scan, tamis_papers::KINDEX] {
         for missing in [Missing::Unknown, Missing::False] {
             let index = Index::with_algorithm(missing, limits.clone(), algorithm);
             for (id, text) in (0i64..).zip(texts) {
@@ -316,9 +316,13 @@ fn truth(text: &str, json: &str) -> Vec<&'static str> {
     let now: Timestamp = zone.moment_of(ValueRef::String("2026-01-02T05:00Z")).unwrap();
     let mut truths = Vec::new();
     for missing in [Missing::Unknown, Missing::False] {
-        for algorithm in
-            [Algorithm::Scan, Algorithm::Compiled, Algorithm::KIndex, Algorithm::ATree, Algorithm::Dewey]
-        {
+        for algorithm in [
+            Algorithm::Scan,
+            Algorithm::Compiled,
+            tamis_papers::KINDEX,
+            tamis_papers::ATREE,
+            tamis_papers::DEWEY,
+        ] {
             let index = Index::in_zone(missing, limits.clone(), algorithm, zone.clone());
             index.add(1.into(), expression.clone(), None).unwrap();
             let snapshot = index.snapshot();

@@ -3,7 +3,8 @@
 
 use tamis::Event;
 use tamis::expression::normalise;
-use tamis::matcher::{KIndex, KIndexOptions, Matcher, Slot};
+use tamis::matcher::{Matcher, Slot};
+use tamis_papers::{KIndex, KIndexOptions};
 
 use super::conjunctions::check_size;
 use super::{Comparator, Input, Refused, Work};

@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 
 use tamis::expression::{Literal, NormalForm, NormalNode, Operand, Operator, Predicate, Test, normalise};
-use tamis::matcher::{KIndex, KIndexOptions, Matcher, Slot};
+use tamis::matcher::{Matcher, Slot};
 use tamis::value::Value;
 use tamis::{Event, Expression, Limits};
+use tamis_papers::{KIndex, KIndexOptions};
 
 use super::trees::Trees;
 use super::{Comparator, Input, Lists, Refused, Work};

@@ -4,10 +4,9 @@ use std::time::Instant;
 
 use tamis::event::Attributes;
 use tamis::index::{Algorithm, MatchScratch, Snapshot, Subscription};
-use tamis::matcher::{
-    ATree, Cnf, Compiled, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions, Matcher, Scan, Scratch,
-};
+use tamis::matcher::{Compiled, Matcher, Scan, Scratch};
 use tamis::{Event, Index, Limits};
+use tamis_papers::{ATree, Cnf, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions};
 
 use super::Built;
 use super::clock::Subject;

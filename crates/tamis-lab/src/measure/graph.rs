@@ -53,7 +53,7 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
 
 /// The graph, and the seconds that compiling it took, once its expressions were read.
 fn compile(exchange: &Exchange, strategy: Strategy) -> Result<(f64, Arc<GraphSnapshot>), String> {
-    let graph = Graph::new(exchange.missing(), Limits::default());
+    let graph = Graph::new(exchange.missing(), Limits::default()).with_skipping(tamis_papers::SKIPPING);
     let mut batch = Batch::default();
     let id = |node: u64| Id::from(node as i64);
     let refused = |error: tamis::Error| expressions::cannot(error);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tamis::Limits;
-use tamis::matcher::{ATreeOptions, IntervalOptions, KIndexOptions};
+use tamis_papers::{ATreeOptions, IntervalOptions, KIndexOptions};
 
 use super::ranking::RankingOptions;
 use crate::workload::{Named, Parameters, named};

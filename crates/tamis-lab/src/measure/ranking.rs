@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use tamis::Event;
 use tamis::event::Attributes;
-use tamis::index::{Algorithm, MatchScratch, Snapshot};
+use tamis::index::{MatchScratch, Snapshot};
 use tamis::matcher::Pruning;
 use tamis::rank::EventWeights;
 
@@ -63,16 +63,7 @@ pub(super) fn asked(matcher: &str, given: &Named) -> Result<Option<RankingOption
 
 /// Builds an index that is asked for the best.
 pub(super) fn build(name: &str, options: RankingOptions, mut setting: Setting<'_>) -> Result<Built, String> {
-    let algorithm = match name {
-        "scan" => Algorithm::Scan,
-        "compiled" => Algorithm::Compiled,
-        "atree" => Algorithm::ATree,
-        "kindex" => Algorithm::KIndex,
-        "cnf" => Algorithm::Cnf,
-        "dewey" => Algorithm::Dewey,
-        "interval" => Algorithm::Interval,
-        _ => Algorithm::Auto,
-    };
+    let algorithm = tamis_papers::algorithm(name).unwrap_or_default();
     let begun = Instant::now();
     let index = engine::index(algorithm, &mut setting)?;
     let seconds = begun.elapsed().as_secs_f64();

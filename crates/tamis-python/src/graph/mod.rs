@@ -67,7 +67,7 @@ impl Graph {
                 .detach(|| graph::Graph::open(&path, limits, options))
                 .map_err(|error| error::raise(py, &error))?,
         };
-        Ok(Graph { graph: Arc::new(graph) })
+        Ok(Graph { graph: Arc::new(graph.with_skipping(tamis_papers::SKIPPING)) })
     }
 
     /// Add a node, or replace the expression of one that is there, which keeps its edges.

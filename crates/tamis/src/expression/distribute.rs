@@ -10,7 +10,7 @@ use crate::limits;
 
 /// Which operator stands outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outer {
+pub enum Outer {
     /// The disjunctive form: the parts are conjunctions.
     Or,
     /// The conjunctive form: the parts are clauses.
@@ -19,7 +19,7 @@ pub(crate) enum Outer {
 
 /// A literal of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Term {
+pub struct Term {
     /// The position of the literal in the normal form.
     pub literal: u32,
     /// How often it counts towards the score: `(a or b) and (a or c)` counts `a` twice where it is
@@ -29,11 +29,11 @@ pub(crate) struct Term {
 
 /// The parts of a form, each sorted and without repetition of a literal. Of the disjunctive form,
 /// `true` is one part without literals and `false` has no parts; the other way round for the other.
-pub(crate) type Parts = Vec<Box<[Term]>>;
+pub type Parts = Vec<Box<[Term]>>;
 
 /// Brings a normal form into disjunctive or conjunctive form, unless that takes more than `most`
 /// literals.
-pub(crate) fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts> {
+pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts> {
     let nodes = form.nodes();
     check_size(form, outer, most)?;
     let mut parts: Vec<Parts> = Vec::with_capacity(nodes.len());
@@ -64,7 +64,7 @@ pub(crate) fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result
 }
 
 /// Fails where the form would take more than `most` literals.
-pub(crate) fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result<()> {
+pub fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result<()> {
     if is_in_form(form, outer) {
         return Ok(());
     }
@@ -97,7 +97,7 @@ pub(crate) fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result
 }
 
 /// Whether the parts are there already.
-pub(crate) fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
+pub fn is_in_form(form: &NormalForm, outer: Outer) -> bool {
     let nodes = form.nodes();
     let is_literal = |child: &u32| matches!(nodes[*child as usize], NormalNode::Literal(_));
     let (above, below) = match (nodes.last(), outer) {

@@ -3,7 +3,7 @@
 //! Text or JSON comes in, an [`Expression`] is what it says, a [`NormalForm`] is what matchers
 //! compile. Nothing here knows of events.
 
-mod distribute;
+pub mod distribute;
 mod elements;
 mod json;
 mod lex;
@@ -30,7 +30,6 @@ pub use tree::{Connective, Expression, Node, TruthTest};
 pub use weights::Weight;
 pub use xpath::XPathKey;
 
-pub(crate) use distribute::{Outer, check_size, distribute, is_in_form};
 pub(crate) use elements::{EMPTY, list_of, read_inner};
 pub(crate) use json::{write_string, write_value};
 pub(crate) use normalise::{Normaliser, Parts, Shape, simplest};

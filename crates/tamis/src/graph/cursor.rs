@@ -14,10 +14,10 @@ pub(super) trait Cursor {
     fn next(&mut self, at_least: u32) -> Option<u32>;
 }
 
-/// The valid nodes of a graph: those the K-index finds, those without an expression, and those that
+/// The valid nodes of a graph: those the matcher finds, those without an expression, and those that
 /// changed since the graph was compiled, which were asked before.
 pub(super) struct GraphCursor<'a> {
-    index: matcher::Cursor<'a>,
+    index: Box<dyn matcher::extend::Cursor + 'a>,
     /// The nodes of the index's slots, and how many of them are behind.
     constrained: &'a [u32],
     passed: usize,
@@ -36,7 +36,7 @@ impl<'a> GraphCursor<'a> {
     ) -> Self {
         let segment = &snapshot.segment;
         GraphCursor {
-            index: segment.kindex(&snapshot.attributes).cursor(event, scratch),
+            index: segment.skipping(snapshot.skipping, &snapshot.attributes).cursor(event, scratch),
             constrained: &segment.constrained,
             passed: 0,
             free: ListCursor::new(&segment.free),

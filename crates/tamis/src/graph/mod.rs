@@ -66,6 +66,7 @@ use crate::expression::Expression;
 use crate::fork::ForkLock;
 use crate::id::Id;
 use crate::limits::Limits;
+use crate::matcher::extend::MatcherKind;
 use crate::sections::Origin;
 use crate::truth::Missing;
 use crate::value::TimeZone;
@@ -127,7 +128,7 @@ impl Graph {
         unverified: Option<Origin>,
     ) -> Graph {
         let (segment, tail, pool) = (Arc::new(segment), Tail::default(), Arc::default());
-        let snapshot = GraphSnapshot { segment, tail, attributes, missing, pool };
+        let snapshot = GraphSnapshot { segment, tail, attributes, missing, pool, skipping: None };
         let shared = Shared {
             missing,
             limits,
@@ -138,6 +139,18 @@ impl Graph {
             snapshot: ArcSwap::from_pointee(snapshot),
         };
         Graph { shared: Arc::new(shared) }
+    }
+
+    /// The same graph, in which the strategies of the papers skip through a matcher of this kind. Without
+    /// one, they go through the matches of the compiled matcher.
+    pub fn with_skipping(self, kind: &'static dyn MatcherKind) -> Graph {
+        let current = self.shared.load();
+        let GraphSnapshot { segment, tail, attributes, missing, pool, .. } = &*current;
+        let (segment, tail) = (Arc::clone(segment), tail.clone());
+        let (attributes, pool) = (Arc::clone(attributes), Arc::clone(pool));
+        let next = GraphSnapshot { segment, tail, attributes, missing: *missing, pool, skipping: Some(kind) };
+        self.shared.snapshot.store(Arc::new(next));
+        self
     }
 
     /// The zone of times that are written without an offset.
@@ -294,9 +307,9 @@ impl Shared {
     }
 
     fn publish(&self, current: &GraphSnapshot, segment: Arc<Segment>, tail: Tail) {
-        let GraphSnapshot { attributes, missing, pool, .. } = current;
+        let GraphSnapshot { attributes, missing, pool, skipping, .. } = current;
         let (attributes, pool) = (Arc::clone(attributes), Arc::clone(pool));
-        let next = GraphSnapshot { segment, tail, attributes, missing: *missing, pool };
+        let next = GraphSnapshot { segment, tail, attributes, missing: *missing, pool, skipping: *skipping };
         self.snapshot.store(Arc::new(next));
     }
 

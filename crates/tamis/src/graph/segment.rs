@@ -18,7 +18,8 @@ use crate::event::Attributes;
 use crate::expression::{Expression, parse};
 use crate::ids::Ids;
 use crate::limits::Limits;
-use crate::matcher::{Compiled, KIndex, KIndexOptions, Matcher};
+use crate::matcher::extend::{CompileRequest, MatcherKind};
+use crate::matcher::{Compiled, Matcher};
 use crate::rank::Scores;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
@@ -46,7 +47,7 @@ pub(super) struct Segment {
     texts: Strings,
     pub matcher: Compiled,
     /// The same as an index that can be skipped through, made when it is first asked for.
-    kindex: OnceLock<KIndex>,
+    skipping: OnceLock<Box<dyn Matcher>>,
     /// What expressions score, and the most that any can, made likewise.
     scores: OnceLock<(Scores, f64)>,
     /// The nodes of the matcher's slots, ascending.
@@ -145,7 +146,7 @@ impl Segment {
             programs,
             texts,
             matcher,
-            kindex: OnceLock::new(),
+            skipping: OnceLock::new(),
             scores: OnceLock::new(),
             free: with(false).into(),
             constrained: constrained.into(),
@@ -216,17 +217,22 @@ impl Segment {
         self.damaged.load(Ordering::Relaxed) || self.programs.are_damaged() || self.matcher.is_damaged()
     }
 
-    /// The matcher's expressions as an index that can be skipped through.
-    pub fn kindex(&self, attributes: &Attributes) -> &KIndex {
-        self.kindex.get_or_init(|| {
+    /// The matcher's expressions in a matcher that can be skipped through, if there is a kind of them.
+    pub fn skipping(&self, kind: Option<&dyn MatcherKind>, attributes: &Attributes) -> &dyn Matcher {
+        let Some(kind) = kind else { return &self.matcher };
+        &**self.skipping.get_or_init(|| {
             let expressions: Vec<Expression> = self
                 .constrained
                 .iter()
                 .map(|&node| self.expression_or_note(self.expressions[node as usize]))
                 .collect();
-            // Conjunctions must stand in the order of the nodes.
-            let options = KIndexOptions { share: false, ..KIndexOptions::default() };
-            KIndex::new(&expressions, attributes, self.programs.missing(), options)
+            kind.compile(CompileRequest {
+                expressions: &expressions.iter().collect::<Vec<_>>(),
+                boost: &|_| 1.0,
+                attributes,
+                missing: self.programs.missing(),
+                normal_form: Limits::default().normal_form,
+            })
         })
     }
 
@@ -325,7 +331,7 @@ impl Segment {
             programs,
             texts,
             matcher,
-            kindex: OnceLock::new(),
+            skipping: OnceLock::new(),
             scores: OnceLock::new(),
             constrained,
             free,

@@ -11,6 +11,7 @@ use crate::event::{Attributes, Event};
 use crate::expression::Expression;
 use crate::id::{Id, IdRef};
 use crate::matcher::Matcher;
+use crate::matcher::extend::MatcherKind;
 use crate::truth::Missing;
 
 /// A graph at one moment.
@@ -21,6 +22,8 @@ pub struct GraphSnapshot {
     pub(super) attributes: Arc<Attributes>,
     pub(super) missing: Missing,
     pub(super) pool: Arc<Pool>,
+    /// Makes the matcher that the strategies of the papers skip through.
+    pub(super) skipping: Option<&'static dyn MatcherKind>,
 }
 
 /// A node of a snapshot, by its number there.

@@ -42,6 +42,7 @@ fn graph(nodes: u32, edges: &[(u32, u32)], valid: &[u32], firsts: &[u32]) -> Gra
         attributes,
         missing: Missing::Unknown,
         pool: Arc::default(),
+        skipping: None,
     }
 }
 

@@ -8,14 +8,15 @@
 use std::collections::{BinaryHeap, HashSet};
 
 use super::condition::ConditionScratch;
-use super::segment::{Engine, Segment};
+use super::segment::Segment;
 use super::selection::{Admission, Selection};
 use super::snapshot::{MatchScratch, Snapshot};
 
 use crate::error::Result;
 use crate::event::Event;
 use crate::id::IdRef;
-use crate::matcher::{Counters, Pruning, Ranked, Slot, Visit};
+use crate::matcher::extend::Visit;
+use crate::matcher::{Counters, Pruning, Slot};
 use crate::rank::{EventWeights, ScoreScratch, Scores, Top};
 
 /// A segment and a slot in it.
@@ -70,7 +71,7 @@ impl Snapshot {
         let segment = &*self.segments[position];
         let (scores, coarse) = segment.scores()?;
         scores.begin(&mut scratch.scores);
-        if let Some(matcher) = segment.ranked() {
+        if let Some(matcher) = segment.matcher().ranked() {
             scratch.visited.clear();
             let MatchScratch { scratch, scores: scoring, visited, condition, .. } = scratch;
             let mut ranking = Ranking {
@@ -184,16 +185,6 @@ impl Visit for Ranking<'_> {
 
     fn threshold(&self, slot: Slot) -> f64 {
         self.top.threshold(self.place(slot))
-    }
-}
-
-impl Segment {
-    fn ranked(&self) -> Option<&dyn Ranked> {
-        match self.engine() {
-            Engine::KIndex(index) => Some(&**index),
-            Engine::Cnf(index) => Some(&**index),
-            _ => None,
-        }
     }
 }
 

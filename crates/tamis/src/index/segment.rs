@@ -20,14 +20,12 @@ use super::terms::SegmentTerms;
 use super::validity::Validities;
 use crate::error::{Error, Result};
 use crate::event::{AttributeId, Attributes, Event};
-use crate::expression::{Expression, Outer, Pattern, check_size, normalise, resolve};
+use crate::expression::{Expression, Pattern, resolve};
 use crate::folder::manifest::Entry;
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
-use crate::matcher::{
-    ATree, ATreeOptions, Cnf, Compiled, CompiledBuilder, Dewey, Interval, IntervalOptions, KIndex,
-    KIndexOptions, Matcher, Scan, Scratch, Shape, Slot,
-};
+use crate::matcher::extend::{CompileRequest, MatcherKind};
+use crate::matcher::{Compiled, CompiledBuilder, Matcher, Scan, Scratch, Shape, Slot};
 use crate::rank::{Scores, is_coarse};
 use crate::sections::{OpenOptions, Origin, SectionReader, Sections};
 use crate::truth::Missing;
@@ -39,29 +37,40 @@ const COMPILED: usize = 32;
 const SCANNED_NODES: usize = 16 * COMPILED;
 
 /// Which algorithm an index uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// Chosen for every segment by how much there is to evaluate: a scan of the smallest, the compiled
-    /// A-Tree for all others.
+    /// matcher for all others.
     #[default]
     Auto,
     /// Every expression is evaluated.
     Scan,
-    /// The A-Tree as its paper has it.
-    ATree,
-    /// The A-Tree in its compiled form.
+    /// The compiled matcher.
     Compiled,
-    /// The K-index over the conjunctions of disjunctive normal forms.
-    KIndex,
-    /// Posting lists over the clauses of conjunctive normal forms.
-    Cnf,
-    /// Expressions from the Dewey IDs of their true conjunctions.
-    Dewey,
-    /// Expressions from intervals of their true conjunctions.
-    Interval,
+    /// One of another crate, such as those of the papers in `tamis-papers`.
+    Other(&'static dyn MatcherKind),
 }
 
+impl PartialEq for Algorithm {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Algorithm {}
+
 impl Algorithm {
+    /// The name by which users select it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Auto => "auto",
+            Algorithm::Scan => "scan",
+            Algorithm::Compiled => "compiled",
+            Algorithm::Other(kind) => kind.name(),
+        }
+    }
+
     /// The algorithm for many subscriptions, or for these expressions.
     fn of<'a>(self, expressions: impl ExactSizeIterator<Item = &'a Expression>) -> Algorithm {
         let few = expressions.len() < COMPILED;
@@ -72,14 +81,12 @@ impl Algorithm {
         }
     }
 
-    /// Fails where the algorithm needs a normal form that would explode.
+    /// Fails where the algorithm cannot take an expression.
     pub(super) fn check(self, expression: &Expression, zone: &TimeZone, limits: &Limits) -> Result<()> {
-        let outer = match self {
-            Algorithm::KIndex => Outer::Or,
-            Algorithm::Cnf => Outer::And,
-            _ => return Ok(()),
-        };
-        check_size(&normalise(&resolve(expression, zone)), outer, limits.normal_form)
+        match self {
+            Algorithm::Other(kind) => kind.check(expression, zone, limits),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -105,53 +112,33 @@ pub(super) struct Settings<'a> {
 #[derive(Debug)]
 pub(super) enum Engine {
     Scan(Scan),
-    ATree(Box<ATree>),
     Compiled(Box<Compiled>),
-    KIndex(Box<KIndex>),
-    Cnf(Box<Cnf>),
-    Dewey(Box<Dewey>),
-    Interval(Box<Interval>),
+    Other(Box<dyn Matcher>),
 }
 
 impl Engine {
-    fn new<'a, I>(expressions: I, boost: impl Fn(Slot) -> f64, settings: Settings<'_>) -> Engine
+    fn new<'a, I>(expressions: I, boost: impl Fn(Slot) -> f64, settings: Settings<'_>) -> Result<Engine>
     where
         I: ExactSizeIterator<Item = &'a Expression> + Clone,
     {
         let Settings { attributes, missing, algorithm, sample, normal_form, .. } = settings;
-        match algorithm.of(expressions.clone()) {
+        Ok(match algorithm.of(expressions.clone()) {
             Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
-            Algorithm::ATree => {
-                let options = ATreeOptions::default();
-                Engine::ATree(Box::new(ATree::compile(expressions, attributes, missing, options)))
+            Algorithm::Other(kind) => {
+                let expressions: &[&Expression] = &expressions.collect::<Vec<_>>();
+                let boost = &boost;
+                let request = CompileRequest { expressions, boost, attributes, missing, normal_form };
+                Engine::Other(kind.compile(request))
             }
-            Algorithm::KIndex => {
-                let options = KIndexOptions { normal_form, ..KIndexOptions::default() };
-                let index = KIndex::with_boosts(expressions, boost, attributes, missing, options);
-                Engine::KIndex(Box::new(index))
-            }
-            Algorithm::Cnf => {
-                let index = Cnf::with_boosts(expressions, boost, attributes, missing, normal_form);
-                Engine::Cnf(Box::new(index))
-            }
-            Algorithm::Dewey => Engine::Dewey(Box::new(Dewey::new(expressions, attributes, missing))),
-            Algorithm::Interval => {
-                let options = IntervalOptions::default();
-                Engine::Interval(Box::new(Interval::new(expressions, attributes, missing, options)))
-            }
-            _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample))),
-        }
+            _ => Engine::Compiled(Box::new(Compiled::try_new(expressions, attributes, missing, sample)?)),
+        })
     }
 
     pub fn matcher(&self) -> &dyn Matcher {
         match self {
             Engine::Scan(scan) => scan,
-            Engine::ATree(tree) => &**tree,
             Engine::Compiled(compiled) => &**compiled,
-            Engine::KIndex(index) => &**index,
-            Engine::Cnf(index) => &**index,
-            Engine::Dewey(dewey) => &**dewey,
-            Engine::Interval(interval) => &**interval,
+            Engine::Other(matcher) => &**matcher,
         }
     }
 }
@@ -235,7 +222,7 @@ impl Segment {
                 let expressions = subscriptions.iter().map(|subscription| &subscription.expression);
                 let boost = |slot: Slot| subscriptions[slot as usize].boost;
                 mentioned.intern(settings.attributes);
-                (records.finish(), Engine::new(expressions, boost, settings))
+                (records.finish(), Engine::new(expressions, boost, settings)?)
             }
         };
         Ok(Segment {
@@ -285,7 +272,7 @@ impl Segment {
             declared: &self.declared,
         };
         let boost = |slot: Slot| self.boost(slots[slot as usize]);
-        Ok(Engine::new(expressions.iter(), boost, settings))
+        Engine::new(expressions.iter(), boost, settings)
     }
 
     /// Its slots by the values of declared columns of metadata.
@@ -443,10 +430,6 @@ impl Segment {
     /// What the score of a slot is multiplied by.
     pub fn boost(&self, slot: Slot) -> f64 {
         self.records.boost(slot)
-    }
-
-    pub fn engine(&self) -> &Engine {
-        &self.engine
     }
 
     /// What the expressions score, and whether sums of weights and boosts are exact.
@@ -625,7 +608,7 @@ impl Segment {
                 mentioned.add(expression);
             }
             mentioned.intern(attributes);
-            Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)
+            Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)?
         };
         Ok(segment)
     }

@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::implication::Question;
-use crate::expression::{Function, Literal, NormalForm, NormalNode, Outer, Term, Test, distribute};
+use crate::expression::distribute::{Outer, distribute};
+use crate::expression::{Function, Literal, NormalForm, NormalNode, Term, Test};
 use crate::truth::Missing;
 use crate::value::Value;
 

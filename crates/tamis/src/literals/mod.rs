@@ -37,9 +37,12 @@ use crate::sections::{SectionReader, Sections};
 
 /// Where a literal must stand in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// At its beginning.
     Start,
+    /// At its end.
     End,
+    /// Anywhere in it.
     Anywhere,
 }
 

@@ -2,35 +2,18 @@
 //!
 //! A matcher is one algorithm compiled over one set of expressions. It is immutable; what it writes
 //! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
-//! everything and is the judge of every other matcher; [`ATree`] evaluates what expressions share once,
-//! and only what the true predicates lead to; [`Compiled`] is its flat, immutable form; [`KIndex`]
-//! and [`Cnf`] intersect the posting lists of an event's keys; [`Dewey`] and [`Interval`] find true
-//! conjunctions so, and evaluate expressions from their labels.
+//! everything and is the judge of every other matcher; [`Compiled`] evaluates what expressions share once,
+//! and only what the true predicates lead to. [`extend`] says what matchers of other crates build on.
 
-mod atree;
-mod cnf;
 mod compiled;
-mod conjunction;
 mod counters;
-mod dewey;
-mod forest;
-mod interval;
-mod kindex;
-mod postings;
-mod ranked;
+pub mod extend;
 mod scan;
 
 pub use crate::predicate::Check;
-pub use atree::{ATree, ATreeOptions, ATreeStats};
-pub use cnf::Cnf;
 pub(crate) use compiled::CompiledBuilder;
 pub use compiled::{Compiled, Shape};
 pub use counters::Counters;
-pub use dewey::Dewey;
-pub use interval::{Interval, IntervalOptions};
-pub use kindex::{Cursor, KIndex, KIndexOptions};
-pub use ranked::Pruning;
-pub(crate) use ranked::{Ranked, Visit};
 pub use scan::Scan;
 
 use crate::deadline::Deadline;
@@ -60,6 +43,20 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
         stopped: &dyn Fn() -> bool,
     ) {
         one_by_one(self, events, scratch, found, ends, stopped);
+    }
+
+    /// The matcher as one that leaves out what cannot be among the best, if it is one.
+    fn ranked(&self) -> Option<&dyn extend::Ranked> {
+        None
+    }
+
+    /// The expressions that the event satisfies, to be asked for one by one. Unless a matcher can skip,
+    /// all are found first.
+    fn cursor<'a>(&'a self, event: &Event, scratch: &'a mut Scratch) -> Box<dyn extend::Cursor + 'a> {
+        let mut found = Vec::new();
+        self.matches(event, scratch, &mut found);
+        found.reverse();
+        Box::new(extend::Known(found))
     }
 
     /// About how many bytes of memory matching reads.
@@ -96,6 +93,18 @@ pub enum Evaluation {
     Blocks,
 }
 
+/// What keeps an expression from being scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pruning {
+    /// Nothing: every match is scored.
+    None,
+    /// The two rules of Whang et al. 2009, section 5, with one bound per key.
+    Paper,
+    /// The same rules with one bound per list, and a third: the weights of a match's own entries.
+    #[default]
+    Tight,
+}
+
 /// Per-thread working memory of a match; any matcher can use any scratch.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -108,12 +117,10 @@ pub struct Scratch {
     compiled: compiled::Working,
     block: compiled::Block,
     evaluation: Evaluation,
-    atree: atree::ATreeScratch,
-    conjunction: conjunction::ConjunctionScratch,
-    dewey: dewey::DeweyScratch,
-    interval: interval::IntervalScratch,
-    cnf: cnf::CnfScratch,
+    /// Working memory of matchers of other crates.
+    extensions: Vec<Box<dyn extend::ScratchExtension>>,
     pruning: Pruning,
+    without_skipping: bool,
     /// When to give up, and whether that was before the end.
     deadline: Option<Deadline>,
     expired: bool,
@@ -140,13 +147,11 @@ impl Scratch {
     /// How much work matchers have done with this scratch since this was asked; a scan counts nothing.
     pub fn take_counters(&mut self) -> Counters {
         let mut all = Counters::default();
-        for counters in [
-            &mut self.compiled.counters,
-            &mut self.block.counters,
-            &mut self.atree.counters,
-            self.conjunction.counters(),
-        ] {
+        for counters in [&mut self.compiled.counters, &mut self.block.counters] {
             all += std::mem::take(counters);
+        }
+        for extension in &mut self.extensions {
+            all += extension.take_counters();
         }
         all
     }
@@ -154,7 +159,12 @@ impl Scratch {
     /// Whether posting lists are skipped through, as they are unless told otherwise, or read entry by
     /// entry for comparison.
     pub fn set_skipping(&mut self, skipping: bool) {
-        self.conjunction.postings.without_skipping = !skipping;
+        self.without_skipping = !skipping;
+    }
+
+    /// Whether posting lists are skipped through.
+    pub fn skipping(&self) -> bool {
+        !self.without_skipping
     }
 
     /// How the events of a batch are looked at.
@@ -171,7 +181,8 @@ impl Scratch {
         self.pruning = pruning;
     }
 
-    pub(crate) fn pruning(&self) -> Pruning {
+    /// How a ranking is pruned.
+    pub fn pruning(&self) -> Pruning {
         self.pruning
     }
 
@@ -186,17 +197,4 @@ impl Scratch {
             self.memo.resize(predicates, (0, Truth::Unknown));
         }
     }
-}
-
-/// Brings the slots from `first` on into ascending order, without repetition.
-fn ascending(found: &mut Vec<Slot>, first: usize) {
-    found[first..].sort_unstable();
-    let mut kept = first;
-    for position in first..found.len() {
-        if kept == first || found[kept - 1] != found[position] {
-            found[kept] = found[position];
-            kept += 1;
-        }
-    }
-    found.truncate(kept);
 }

@@ -1,11 +1,9 @@
 //! Which predicates does an event make true?
 //!
 //! Equal predicates of a matcher are one predicate. [`Predicates`] interns them and puts each to an
-//! event; [`PredicateIndex`] finds those that an event makes true without a look at the others. A
-//! predicate here has no sign: negation belongs to the expressions that use it.
+//! event. A predicate here has no sign: negation belongs to the expressions that use it.
 
 mod glob;
-mod index;
 mod required;
 
 use std::collections::HashMap;
@@ -17,8 +15,7 @@ use crate::truth::{Missing, Truth};
 use crate::value::{Value, ValueRef};
 use glob::Glob;
 
-pub(crate) use index::{PredicateIndex, PredicateScratch, Seen};
-pub(crate) use required::required;
+pub use required::{Required, required};
 
 /// The number of a predicate in its [`Predicates`].
 pub type PredicateId = u32;
@@ -77,7 +74,7 @@ impl Check {
     }
 
     /// Whether one value satisfies the test; a value of another type than the operand does not.
-    pub(crate) fn holds(&self, value: ValueRef<'_>) -> bool {
+    pub fn holds(&self, value: ValueRef<'_>) -> bool {
         let order = |operand: &Value| value.order(operand.as_ref());
         match (&self.0, value) {
             (Ready::Equal(operand), _) => value == operand.as_ref(),

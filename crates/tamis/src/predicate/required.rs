@@ -18,7 +18,7 @@ const ANCHORED: usize = 2;
 
 /// What a pattern requires: a string that satisfies it holds one of the literals.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Required {
+pub struct Required {
     /// Sorted, without repetition.
     pub literals: Vec<(Anchor, Vec<u8>)>,
     /// Whether every string that holds one of the literals satisfies the pattern.
@@ -39,7 +39,7 @@ impl Required {
 }
 
 /// What a test requires, if it is a pattern that requires something.
-pub(crate) fn required(test: &Test) -> Option<Required> {
+pub fn required(test: &Test) -> Option<Required> {
     match test {
         Test::StartsWith(text) => Required::one(Anchor::Start, text.as_bytes(), true),
         Test::EndsWith(text) => Required::one(Anchor::End, text.as_bytes(), true),

@@ -17,7 +17,7 @@ mod top;
 mod weights;
 
 pub use score::{ScoreScratch, Scores};
-pub(crate) use top::Top;
+pub use top::Top;
 pub use weights::EventWeights;
 
 use crate::error::{Error, Result};
@@ -25,15 +25,15 @@ use crate::error::{Error, Result};
 /// Whether sums of products of such numbers come out the same in any order: they have few digits.
 /// What bounds and scores are then compared by is exact, and of equal scores only the first are looked
 /// at; otherwise a bound is trusted to nine digits.
-pub(crate) fn is_coarse(weight: f64) -> bool {
+pub fn is_coarse(weight: f64) -> bool {
     weight <= 1024.0 && (weight * 16.0).fract() == 0.0
 }
 
 /// The highest sum of weights for that to hold, before event and boost multiply it.
-pub(crate) const COARSE_SUM: f64 = (1u64 << 21) as f64;
+pub const COARSE_SUM: f64 = (1u64 << 21) as f64;
 
 /// A threshold for bounds that were summed in another order than the scores.
-pub(crate) fn with_slack(threshold: f64, coarse: bool) -> f64 {
+pub fn with_slack(threshold: f64, coarse: bool) -> f64 {
     if coarse { threshold } else { threshold * (1.0 - 1e-9) }
 }
 

@@ -47,7 +47,7 @@ pub struct ScoreScratch {
     stamp: u32,
     nodes: Vec<f64>,
     /// How many expressions were scored.
-    pub(crate) scored: u64,
+    pub scored: u64,
 }
 
 impl ScoreScratch {

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 /// The best of what was offered: higher scores first, and of equal scores what was inserted first.
 #[derive(Debug)]
-pub(crate) struct Top<T> {
+pub struct Top<T> {
     most: usize,
     /// The worst of the best on top.
     heap: BinaryHeap<Ranked<T>>,

@@ -66,7 +66,7 @@ impl EventWeights {
     }
 
     /// At least the weight of every pair of an attribute, and of the attribute itself.
-    pub(crate) fn most_of(&self, attribute: AttributeId) -> f64 {
+    pub fn most_of(&self, attribute: AttributeId) -> f64 {
         let Some(weighted) = self.attributes.get(&attribute) else { return 1.0 };
         let pairs = weighted.pairs.iter().map(|(_, weight)| *weight);
         pairs.fold(weighted.attribute.unwrap_or(1.0), f64::max)
@@ -78,7 +78,7 @@ impl EventWeights {
     }
 
     /// Whether sums of products with the weights are exact.
-    pub(crate) fn is_coarse(&self) -> bool {
+    pub fn is_coarse(&self) -> bool {
         self.attributes.values().all(|weighted| {
             let mut pairs = weighted.pairs.iter().map(|(_, weight)| *weight);
             weighted.attribute.is_none_or(is_coarse) && pairs.all(is_coarse)
@@ -86,7 +86,7 @@ impl EventWeights {
     }
 
     /// Whether every weight is 1.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.attributes.is_empty()
     }
 }

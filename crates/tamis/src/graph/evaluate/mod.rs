@@ -160,6 +160,7 @@ impl Run {
                     }
                     self.done = self.step(snapshot, working, &mut cursor).is_none();
                 }
+                drop(cursor);
                 (working.valid, working.scratch) = (changed, scratch);
             }
         }

@@ -1,0 +1,345 @@
+//! Which nodes are there, and how do they hang together?
+//!
+//! Nodes are numbered; an edge is written down at both of its ends, each with the place of the other,
+//! so that an edge is added, removed or reordered in constant time however many parents a node has.
+//! The parents to be told when a node is true come first in its list (its *triggers*): all of them
+//! but the `and`s that wait for another child (Ji & Jacobsen 2021, section 5.2.2).
+
+use super::frequency::Frequency;
+use crate::predicates::PredicateId;
+use tamis::event::AttributeId;
+use tamis::matcher::Slot;
+
+/// The number of a node.
+pub(super) type NodeId = u32;
+
+/// No place in a list.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// What a node stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// Nothing: its number is free.
+    Free,
+    /// A signed predicate.
+    Leaf {
+        predicate: PredicateId,
+        negated: bool,
+        wake: Wake,
+    },
+    And,
+    Or,
+}
+
+/// How a match learns that a leaf may be true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Wake {
+    /// The predicate index reports it.
+    Satisfied,
+    /// The attribute has a value, and the predicate turns out not to hold: a negated predicate.
+    Value,
+    /// It may be true without the attribute: `is null`, `missing`, and with weak negation every
+    /// negated predicate.
+    Absence,
+}
+
+/// The end of an edge at the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Link {
+    pub node: NodeId,
+    /// The place of the edge among the parent's children.
+    pub place: u32,
+    /// A predicate without which the parent cannot be true, so that most of those told in vain need
+    /// no look at them; [`NOWHERE`] if there is none. Kept for the access child of an `and`.
+    pub guard: PredicateId,
+}
+
+/// The end of an edge at the parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Child {
+    pub node: NodeId,
+    /// The place of the edge among the child's parents.
+    pub place: u32,
+    pub ask: Ask,
+}
+
+/// How the truth of a child is learned, known without a look at the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// An operator has its truth noted when it is visited.
+    Operator,
+    /// A predicate is true where it holds.
+    Holds(PredicateId),
+    /// A leaf that nothing reports.
+    Lazy,
+}
+
+/// A predicate or a part of an expression. What a match reads comes first, in one cache line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct Node {
+    pub kind: Kind,
+    /// 1 for a leaf, one more than the highest child for the others.
+    pub level: u32,
+    /// How many of `parents`, from the first, are told when this node is true.
+    pub triggers: u32,
+    pub parents: Vec<Link>,
+    /// What the node is evaluated from. The first child of an `and` is its access child where
+    /// propagation is on demand.
+    pub children: Vec<Child>,
+    /// The expressions that are this node.
+    pub slots: Vec<Slot>,
+    /// What the node means, whatever it is evaluated from: its operands, ascending, none with the same
+    /// operator. Together with the operator this is the identity of the node.
+    pub members: Box<[NodeId]>,
+    /// How often the node is used for what it is: by expressions, and as a member of other nodes.
+    pub uses: u32,
+    /// For a leaf: its attribute.
+    pub attribute: AttributeId,
+    /// One bit for each member, by its number, so that most sets are told apart at once.
+    pub signature: u64,
+    /// The member at which the node is looked for as a subset, and its place there.
+    pub anchor: (NodeId, u32),
+    /// The nodes, with their signatures, that are looked for here.
+    pub anchored: Vec<(u64, NodeId)>,
+    /// For a leaf: its place among those that its wake concerns.
+    pub listed: u32,
+    /// How often the node is true, unless it is a leaf.
+    pub frequency: Frequency,
+}
+
+impl Node {
+    pub fn new(kind: Kind, members: Box<[NodeId]>, frequency: Frequency) -> Node {
+        Node {
+            kind,
+            level: 1,
+            triggers: 0,
+            uses: 0,
+            parents: Vec::new(),
+            children: Vec::new(),
+            signature: signature(&members),
+            members,
+            attribute: NOWHERE,
+            slots: Vec::new(),
+            anchor: (NOWHERE, NOWHERE),
+            anchored: Vec::new(),
+            listed: NOWHERE,
+            frequency,
+        }
+    }
+
+    /// How parents learn the node's truth.
+    pub fn ask(&self) -> Ask {
+        match self.kind {
+            Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => Ask::Holds(predicate),
+            Kind::Leaf { .. } => Ask::Lazy,
+            _ => Ask::Operator,
+        }
+    }
+
+    /// Whether something depends on being told that the node is true.
+    pub fn is_awaited(&self) -> bool {
+        self.triggers > 0 || !self.slots.is_empty()
+    }
+}
+
+/// One bit for each node.
+pub(super) fn signature(nodes: &[NodeId]) -> u64 {
+    // Multiplication spreads neighbouring numbers over the top six bits.
+    nodes.iter().fold(0, |bits, node| bits | 1 << (node.wrapping_mul(0x9E37_79B9) >> 26))
+}
+
+/// The nodes and their edges.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub nodes: Vec<Node>,
+    pub free: Vec<NodeId>,
+    /// By predicate, as bits: whether something awaits its leaf. Most predicates that hold are
+    /// children that nothing waits for, and need no look at their leaf.
+    pub awaited: Vec<u64>,
+    /// By attribute: the leaves to look at when it has a value.
+    pub by_value: Vec<Vec<NodeId>>,
+    /// By attribute: all leaves, where what is false travels too.
+    pub by_attribute: Vec<Vec<NodeId>>,
+    /// The leaves to look at on every event.
+    pub by_absence: Vec<NodeId>,
+}
+
+impl Graph {
+    pub fn allocate(&mut self, node: Node) -> NodeId {
+        if let Some(id) = self.free.pop() {
+            self.nodes[id as usize] = node;
+            return id;
+        }
+        self.nodes.push(node);
+        self.nodes.len() as NodeId - 1
+    }
+
+    /// Frees the number of a node without edges.
+    pub fn free(&mut self, id: NodeId) {
+        self.nodes[id as usize] = Node::new(Kind::Free, Box::default(), Frequency::default());
+        self.free.push(id);
+    }
+
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id as usize]
+    }
+
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id as usize]
+    }
+
+    /// The number of a node's children.
+    pub fn child(&self, parent: NodeId, place: usize) -> NodeId {
+        self.node(parent).children[place].node
+    }
+
+    /// Whether the child at a place tells its parent.
+    pub fn tells(&self, parent: NodeId, place: usize) -> bool {
+        let child = self.node(parent).children[place];
+        child.place < self.node(child.node).triggers
+    }
+
+    /// Adds a child behind the others.
+    pub fn link(&mut self, parent: NodeId, child: NodeId, tells: bool) {
+        let place = self.node(parent).children.len() as u32;
+        let back = self.node(child).parents.len() as u32;
+        let ask = self.node(child).ask();
+        self.node_mut(parent).children.push(Child { node: child, place: back, ask });
+        self.node_mut(child).parents.push(Link { node: parent, place, guard: NOWHERE });
+        if tells {
+            self.set_tells(parent, place as usize, true);
+        }
+    }
+
+    /// Removes the child at a place; the last child takes the place.
+    pub fn unlink(&mut self, parent: NodeId, place: usize) {
+        self.set_tells(parent, place, false);
+        let Child { node: child, place: back, .. } = self.node(parent).children[place];
+        let last = self.node(child).parents.len() - 1;
+        self.swap_parents(child, back as usize, last);
+        self.node_mut(child).parents.pop();
+        self.node_mut(parent).children.swap_remove(place);
+        if let Some(&moved) = self.node(parent).children.get(place) {
+            self.node_mut(moved.node).parents[moved.place as usize].place = place as u32;
+        }
+    }
+
+    /// Determines whether the child at a place tells its parent.
+    pub fn set_tells(&mut self, parent: NodeId, place: usize, tells: bool) {
+        let Child { node: child, place: back, .. } = self.node(parent).children[place];
+        let triggers = self.node(child).triggers;
+        if (back < triggers) == tells {
+            return;
+        }
+        if tells {
+            self.swap_parents(child, back as usize, triggers as usize);
+            self.node_mut(child).triggers += 1;
+        } else {
+            self.swap_parents(child, back as usize, triggers as usize - 1);
+            self.node_mut(child).triggers -= 1;
+        }
+        self.list(child);
+    }
+
+    fn swap_parents(&mut self, child: NodeId, a: usize, b: usize) {
+        self.node_mut(child).parents.swap(a, b);
+        for place in [a, b] {
+            let link = self.node(child).parents[place];
+            self.node_mut(link.node).children[link.place as usize].place = place as u32;
+        }
+    }
+
+    pub fn swap_children(&mut self, parent: NodeId, a: usize, b: usize) {
+        self.node_mut(parent).children.swap(a, b);
+        for place in [a, b] {
+            let link = self.node(parent).children[place];
+            self.node_mut(link.node).parents[link.place as usize].place = place as u32;
+        }
+    }
+
+    /// Makes the child at a place the access child: the first, and the only one that tells.
+    pub fn pick(&mut self, parent: NodeId, place: usize) {
+        if place > 0 {
+            self.set_tells(parent, 0, false);
+            self.swap_children(parent, 0, place);
+        }
+        self.set_tells(parent, 0, true);
+    }
+
+    /// Notes at the access child what else its parent needs first.
+    pub fn guard(&mut self, parent: NodeId) {
+        let [access, others @ ..] = &self.node(parent).children[..] else { return };
+        let guard = others.iter().find_map(|child| match child.ask {
+            Ask::Holds(predicate) => Some(predicate),
+            _ => None,
+        });
+        let (child, place) = (access.node, access.place);
+        self.node_mut(child).parents[place as usize].guard = guard.unwrap_or(NOWHERE);
+    }
+
+    /// Lets a match look at a leaf if something awaits it, and not otherwise.
+    pub fn list(&mut self, id: NodeId) {
+        let node = &self.nodes[id as usize];
+        let Kind::Leaf { wake, predicate, .. } = node.kind else { return };
+        let wanted = node.is_awaited();
+        let list = match wake {
+            Wake::Satisfied => {
+                let (word, bit) = (predicate as usize / 64, 1 << (predicate % 64));
+                if self.awaited.len() <= word {
+                    self.awaited.resize(word + 1, 0);
+                }
+                let word = &mut self.awaited[word];
+                *word = if wanted { *word | bit } else { *word & !bit };
+                return;
+            }
+            Wake::Absence => &mut self.by_absence,
+            Wake::Value => {
+                let attribute = node.attribute as usize;
+                if self.by_value.len() <= attribute {
+                    self.by_value.resize_with(attribute + 1, Vec::new);
+                }
+                &mut self.by_value[attribute]
+            }
+        };
+        let place = node.listed;
+        if wanted && place == NOWHERE {
+            self.nodes[id as usize].listed = list.len() as u32;
+            list.push(id);
+        } else if !wanted && place != NOWHERE {
+            list.swap_remove(place as usize);
+            if let Some(&moved) = list.get(place as usize) {
+                self.nodes[moved as usize].listed = place;
+            }
+            self.nodes[id as usize].listed = NOWHERE;
+        }
+    }
+
+    /// Whether something awaits the leaf of a predicate.
+    pub fn is_awaited(&self, predicate: PredicateId) -> bool {
+        self.awaited.get(predicate as usize / 64).is_some_and(|word| word & 1 << (predicate % 64) != 0)
+    }
+
+    /// Makes a node findable as a subset, at the member with the fewest such nodes.
+    pub fn anchor(&mut self, id: NodeId) {
+        let node = self.node(id);
+        let signature = node.signature;
+        let Some(&member) = node.members.iter().min_by_key(|&&member| self.node(member).anchored.len())
+        else {
+            return;
+        };
+        let anchored = &mut self.node_mut(member).anchored;
+        anchored.push((signature, id));
+        let place = anchored.len() as u32 - 1;
+        self.node_mut(id).anchor = (member, place);
+    }
+
+    pub fn unanchor(&mut self, id: NodeId) {
+        let (member, place) = self.node(id).anchor;
+        let anchored = &mut self.node_mut(member).anchored;
+        anchored.swap_remove(place as usize);
+        if let Some(&(_, moved)) = anchored.get(place as usize) {
+            self.node_mut(moved).anchor.1 = place;
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Which expressions does an event satisfy?
+//!
+//! Level by level from the predicates that hold (Ji & Jacobsen 2021, Alg. 6): a node that is true
+//! tells its triggers; an `or` that is told is true; an `and` that is told asks its other children,
+//! which are all on lower levels and have their truth by then. Truths carry the number of the event
+//! (the paper's event signature, 5.2.2), so that nothing is cleared between events.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::Ordering;
+
+use super::ATree;
+use super::graph::{Ask, Kind, Link, NOWHERE, Node, NodeId};
+use crate::predicates::{PredicateScratch, Seen};
+use tamis::event::Event;
+use tamis::matcher::{Counters, Slot};
+
+/// Events counted before counting becomes sparse, and how sparse it becomes.
+const COUNTED_FIRST: u32 = 512;
+const COUNTED_THEN: u32 = 64;
+
+/// Working memory of a match.
+#[derive(Debug, Default)]
+pub(crate) struct ATreeScratch {
+    stamp: u32,
+    /// By operator node: the last event on which it was true.
+    truths: Vec<u32>,
+    /// By node: the last event on which children told it, and how many; without propagation on
+    /// demand only.
+    told: Vec<(u32, u32)>,
+    /// Kept for their memory: the leaves to visit, and the nodes that they tell.
+    leaves: Vec<NodeId>,
+    parents: Vec<NodeId>,
+    /// By level: the nodes to be visited.
+    pub(super) queues: Vec<Vec<NodeId>>,
+    /// The levels whose queues are not empty.
+    pub(super) levels: BinaryHeap<Reverse<u32>>,
+    pub(super) predicates: PredicateScratch,
+    /// How many predicates held, and how many nodes were looked at.
+    pub counters: Counters,
+}
+
+impl ATreeScratch {
+    pub(super) fn begin(&mut self, nodes: usize) {
+        if self.stamp == u32::MAX {
+            self.truths.clear();
+            self.told.clear();
+            self.stamp = 0;
+        }
+        self.stamp += 1;
+        if self.truths.len() < nodes {
+            self.truths.resize(nodes, 0);
+        }
+    }
+
+    pub(super) fn is_true(&self, node: NodeId) -> bool {
+        self.truths[node as usize] == self.stamp
+    }
+
+    /// Notes that a node is true; tells whether that is news.
+    pub(super) fn make_true(&mut self, node: NodeId) -> bool {
+        std::mem::replace(&mut self.truths[node as usize], self.stamp) != self.stamp
+    }
+
+    /// Counts a child that told the node; returns how many have.
+    pub(super) fn count_told(&mut self, node: NodeId, nodes: usize) -> u32 {
+        if self.told.len() < nodes {
+            self.told.resize(nodes, (0, 0));
+        }
+        let (stamp, count) = &mut self.told[node as usize];
+        if *stamp != self.stamp {
+            (*stamp, *count) = (self.stamp, 0);
+        }
+        *count += 1;
+        *count
+    }
+
+    pub(super) fn enqueue(&mut self, node: NodeId, level: u32) {
+        if self.queues.len() <= level as usize {
+            self.queues.resize_with(level as usize + 1, Vec::new);
+        }
+        let queue = &mut self.queues[level as usize];
+        if queue.is_empty() {
+            self.levels.push(Reverse(level));
+        }
+        queue.push(node);
+    }
+}
+
+/// One match.
+struct Run<'a> {
+    atree: &'a ATree,
+    scratch: &'a mut ATreeScratch,
+    found: &'a mut Vec<Slot>,
+    counts: bool,
+}
+
+impl ATree {
+    pub(super) fn find(&self, event: &Event, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
+        let first = found.len();
+        found.extend_from_slice(&self.always);
+        scratch.begin(self.graph.nodes.len());
+        self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
+        scratch.counters.predicates += scratch.predicates.found().len() as u64;
+        let counts = self.counted() < COUNTED_FIRST || scratch.stamp.is_multiple_of(COUNTED_THEN);
+        let mut run = Run { atree: self, scratch, found, counts };
+        run.leaves(event);
+        run.levels();
+        if counts {
+            self.events.fetch_add(1, Ordering::Relaxed);
+        }
+        found[first..].sort_unstable();
+    }
+}
+
+impl Run<'_> {
+    /// Visits the leaves that are true and awaited.
+    fn leaves(&mut self, event: &Event) {
+        let atree = self.atree;
+        if self.counts {
+            // Also those that nothing awaits: something may come to.
+            for &predicate in self.scratch.predicates.found() {
+                atree.holding[predicate as usize].count();
+            }
+        }
+        self.reported_leaves();
+        for (attribute, _) in event.iter() {
+            if (attribute as usize) < atree.presence.len()
+                && self.scratch.predicates.seen(attribute) == Seen::Values
+            {
+                if self.counts {
+                    atree.presence[attribute as usize].count();
+                }
+                let listed = atree.graph.by_value.get(attribute as usize);
+                listed.into_iter().flatten().for_each(|&leaf| self.visit_lazy(leaf));
+            }
+        }
+        atree.graph.by_absence.iter().for_each(|&leaf| self.visit_lazy(leaf));
+    }
+
+    /// Visits the leaves whose predicates hold. Each step is taken for all of them before the next, so
+    /// that the fetches from memory of a step overlap: with 100,000 conjunctions a match took 0.20 ms
+    /// instead of 0.37 (medians of three runs in turn on two busy cores).
+    fn reported_leaves(&mut self) {
+        let (atree, graph) = (self.atree, &self.atree.graph);
+        let mut leaves = std::mem::take(&mut self.scratch.leaves);
+        let mut parents = std::mem::take(&mut self.scratch.parents);
+        let awaited = self.scratch.predicates.found().iter().filter(|&&id| graph.is_awaited(id));
+        leaves.extend(awaited.filter_map(|&predicate| atree.leaves[predicate as usize][0]));
+        for leaf in leaves.drain(..) {
+            let node = graph.node(leaf);
+            self.found.extend_from_slice(&node.slots);
+            let triggers = &node.parents[..node.triggers as usize];
+            parents.extend(triggers.iter().filter(|link| self.passes(link)).map(|link| link.node));
+        }
+        for parent in parents.drain(..) {
+            self.tell(parent);
+        }
+        (self.scratch.leaves, self.scratch.parents) = (leaves, parents);
+    }
+
+    fn visit_lazy(&mut self, leaf: NodeId) {
+        if self.lazy_truth(leaf) {
+            self.visit(leaf);
+        }
+    }
+
+    /// The truth of a leaf that nothing reports.
+    fn lazy_truth(&self, leaf: NodeId) -> bool {
+        match self.atree.graph.node(leaf).kind {
+            Kind::Leaf { predicate, negated, .. } => self.atree.predicates.literal(
+                predicate,
+                negated,
+                self.atree.missing,
+                &self.scratch.predicates,
+            ),
+            _ => false,
+        }
+    }
+
+    /// Visits the waiting nodes, lower levels first.
+    fn levels(&mut self) {
+        while let Some(Reverse(level)) = self.scratch.levels.pop() {
+            // A node enqueues nodes of higher levels only, so that this queue does not grow.
+            let mut queue = std::mem::take(&mut self.scratch.queues[level as usize]);
+            for &id in &queue {
+                if self.scratch.is_true(id) || self.evaluate(id) {
+                    if self.counts {
+                        self.atree.graph.node(id).frequency.count();
+                    }
+                    self.visit(id);
+                }
+            }
+            queue.clear();
+            self.scratch.queues[level as usize] = queue;
+        }
+    }
+
+    /// Evaluates an `and` that was told.
+    fn evaluate(&mut self, id: NodeId) -> bool {
+        let node = self.atree.graph.node(id);
+        let truth = if self.atree.options.propagation_on_demand {
+            self.others_are_true(node)
+        } else {
+            self.scratch.told[id as usize].1 as usize == node.children.len()
+        };
+        truth && self.scratch.make_true(id)
+    }
+
+    /// Whether all children but the first are true.
+    fn others_are_true(&self, node: &Node) -> bool {
+        node.children[1..].iter().all(|child| match child.ask {
+            Ask::Operator => self.scratch.is_true(child.node),
+            Ask::Holds(predicate) => self.scratch.predicates.holds(predicate),
+            Ask::Lazy => self.lazy_truth(child.node),
+        })
+    }
+
+    /// Reports the expressions of a true node and tells the nodes that wait for it.
+    fn visit(&mut self, id: NodeId) {
+        let node = self.atree.graph.node(id);
+        self.found.extend_from_slice(&node.slots);
+        for link in &node.parents[..node.triggers as usize] {
+            if self.passes(link) {
+                self.tell(link.node);
+            }
+        }
+    }
+
+    /// Whether the parent has what it needs first beside its access child.
+    fn passes(&self, link: &Link) -> bool {
+        link.guard == NOWHERE || self.scratch.predicates.holds(link.guard)
+    }
+
+    /// Tells a node that a child of it is true.
+    fn tell(&mut self, id: NodeId) {
+        self.scratch.counters.nodes += 1;
+        let node = self.atree.graph.node(id);
+        let level = node.level;
+        match node.kind {
+            Kind::Or => {
+                if self.scratch.make_true(id) {
+                    self.scratch.enqueue(id, level);
+                }
+            }
+            _ if !self.atree.options.propagation_on_demand => {
+                if self.scratch.count_told(id, self.atree.graph.nodes.len()) == 1 {
+                    self.scratch.enqueue(id, level);
+                }
+            }
+            // Leaves have their truth already; most nodes above them alone end here.
+            _ if level == 2 => {
+                if self.others_are_true(node) {
+                    self.scratch.make_true(id);
+                    self.scratch.enqueue(id, level);
+                }
+            }
+            _ => self.scratch.enqueue(id, level),
+        }
+    }
+}

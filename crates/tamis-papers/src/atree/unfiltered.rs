@@ -1,0 +1,58 @@
+//! What does the zero suppression filter spare a match?
+//!
+//! For comparison (Ji & Jacobsen 2021, 5.2.1 and Figure 10), a match that lets `false` travel too: every leaf
+//! whose attribute the event has, and every leaf that can be true without, tells all of its parents; a node
+//! that is told is evaluated from all of its children and tells its own parents, whatever it is.
+
+use std::cmp::Reverse;
+
+use super::ATree;
+use super::graph::{Kind, NodeId};
+use super::matching::ATreeScratch;
+use tamis::event::Event;
+use tamis::matcher::Slot;
+
+impl ATree {
+    pub(super) fn find_unfiltered(&self, event: &Event, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
+        let first = found.len();
+        found.extend_from_slice(&self.always);
+        scratch.begin(self.graph.nodes.len());
+        self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
+        scratch.counters.predicates += scratch.predicates.found().len() as u64;
+        for (attribute, _) in event.iter() {
+            let leaves = self.graph.by_attribute.get(attribute as usize);
+            leaves.into_iter().flatten().for_each(|&leaf| self.send(leaf, scratch, found));
+        }
+        self.graph.by_absence.iter().for_each(|&leaf| self.send(leaf, scratch, found));
+        while let Some(Reverse(level)) = scratch.levels.pop() {
+            // A node enqueues nodes of higher levels only, so that this queue does not grow.
+            let mut queue = std::mem::take(&mut scratch.queues[level as usize]);
+            queue.iter().for_each(|&id| self.send(id, scratch, found));
+            queue.clear();
+            scratch.queues[level as usize] = queue;
+        }
+        found[first..].sort_unstable();
+    }
+
+    /// Evaluates a node and tells its parents.
+    fn send(&self, id: NodeId, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
+        let node = self.graph.node(id);
+        scratch.counters.nodes += 1;
+        let mut children = node.children.iter();
+        let truth = match node.kind {
+            Kind::Leaf { predicate, negated, .. } => {
+                self.predicates.literal(predicate, negated, self.missing, &scratch.predicates)
+            }
+            Kind::And => children.all(|child| scratch.is_true(child.node)),
+            _ => children.any(|child| scratch.is_true(child.node)),
+        };
+        if truth && scratch.make_true(id) {
+            found.extend_from_slice(&node.slots);
+        }
+        for link in &node.parents {
+            if scratch.count_told(link.node, self.graph.nodes.len()) == 1 {
+                scratch.enqueue(link.node, self.graph.node(link.node).level);
+            }
+        }
+    }
+}

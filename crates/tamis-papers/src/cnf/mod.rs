@@ -1,0 +1,309 @@
+//! Whang et al. 2009, section 4: expressions by the clauses of their conjunctive form.
+//!
+//! Expressions are not split: an id is a slot, and its size the number of clauses that need a key of
+//! the event. A clause with a negated predicate that holds where its attribute is missing needs
+//! none. The entries of a candidate say which clauses are satisfied, and which negated predicates
+//! are not (Alg. 2).
+//!
+//! Departures from the paper: instead of counting up from the number of negated predicates, which
+//! counts a predicate twice where two values of a list violate it, the violated predicates are
+//! noted. Where a negated predicate needs its attribute to have a value, that it has one is an entry
+//! too, so that its clause needs a key after all.
+
+#[cfg(test)]
+mod tests;
+
+use crate::postings::{Kind, PostingScratch, Postings, PostingsBuilder, Role, Sense};
+use crate::scratch::Working;
+use tamis::Missing;
+use tamis::event::{Attributes, Event};
+use tamis::expression::distribute::{Outer, distribute, is_in_form};
+use tamis::expression::{Expression, normalise, resolve};
+use tamis::matcher::Pruning;
+use tamis::matcher::extend::{Ranked, Visit};
+use tamis::matcher::{Matcher, Scan, Scratch, Slot};
+use tamis::rank::{COARSE_SUM, EventWeights, is_coarse, with_slack};
+
+/// A negated predicate.
+#[derive(Debug, Clone, Copy)]
+struct Negation {
+    clause: u32,
+    /// Whether its attribute must have a value.
+    guarded: bool,
+}
+
+/// Expressions by their clauses.
+#[derive(Debug)]
+pub struct Cnf {
+    postings: Postings,
+    /// By slot: what its score is multiplied by.
+    boosts: Vec<f64>,
+    /// Whether sums of weights are exact in any order.
+    coarse: bool,
+    /// Whether every expression was in conjunctive form: what its entries are worth is then summed as its
+    /// score is, and not lower.
+    native: bool,
+    /// By slot: how many clauses it has.
+    clauses: Vec<u32>,
+    /// Where the negated predicates of each slot begin.
+    starts: Vec<u32>,
+    negations: Vec<Negation>,
+    /// The slots of expressions that are evaluated, and a scan over them.
+    scanned: Vec<Slot>,
+    scan: Scan,
+}
+
+/// Working memory of a match; what is noted carries the number of the candidate it is noted for.
+#[derive(Debug, Default)]
+pub(crate) struct CnfScratch {
+    stamp: u32,
+    /// By clause: the last candidate whose clause was satisfied.
+    satisfied: Vec<u32>,
+    /// By negated predicate: the last candidates for which it was violated, and had a value.
+    violated: Vec<u32>,
+    valued: Vec<u32>,
+    /// By clause: its best entry.
+    best: Vec<f64>,
+}
+
+impl Cnf {
+    /// Compiles expressions, whose slots are their positions. Where the conjunctive form of one would
+    /// take more than `normal_form` literals, the expression is evaluated on every event instead.
+    pub fn new<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+        normal_form: usize,
+    ) -> Cnf {
+        Cnf::with_boosts(expressions, |_| 1.0, attributes, missing, normal_form)
+    }
+
+    /// The same, for expressions whose scores are multiplied.
+    pub(crate) fn with_boosts<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        boost: impl Fn(Slot) -> f64,
+        attributes: &Attributes,
+        missing: Missing,
+        normal_form: usize,
+    ) -> Cnf {
+        let mut builder = PostingsBuilder::new(attributes, missing);
+        let mut native = true;
+        let (mut clauses, mut starts, mut negations) = (Vec::new(), vec![0], Vec::new());
+        let (mut scanned, mut refused) = (Vec::new(), Vec::new());
+        for (slot, expression) in (0..).zip(expressions) {
+            let form = normalise(&resolve(expression, attributes.time_zone()));
+            match distribute(&form, Outer::And, normal_form) {
+                Err(_) => {
+                    scanned.push(slot);
+                    refused.push(expression);
+                    clauses.push(0);
+                }
+                Ok(parts) => {
+                    native &= is_in_form(&form, Outer::And);
+                    let literals = builder.literals(&form);
+                    let parts = parts.iter().map(|part| {
+                        part.iter().map(|term| literals[term.literal as usize]).collect::<Vec<_>>()
+                    });
+                    let parts: Vec<_> = parts.collect();
+                    enter(&mut builder, slot, &parts, &mut negations);
+                    clauses.push(parts.len() as u32);
+                }
+            }
+            starts.push(negations.len() as u32);
+        }
+        let boosts: Vec<f64> = (0..clauses.len() as Slot).map(&boost).collect();
+        let postings = builder.finish(&boost);
+        Cnf {
+            native,
+            // Clauses that need no key may score as well as those that do.
+            coarse: postings.is_coarse()
+                && boosts.iter().copied().all(is_coarse)
+                && clauses.iter().all(|&clauses| f64::from(clauses) * 1024.0 <= COARSE_SUM),
+            boosts,
+            postings,
+            clauses,
+            starts,
+            negations,
+            scanned,
+            scan: Scan::new(refused, attributes, missing),
+        }
+    }
+
+    /// How many expressions are evaluated on every event, because their form would be too large.
+    pub fn scanned(&self) -> usize {
+        self.scanned.len()
+    }
+
+    /// Appends the slots of the expressions that are evaluated and true, ascending.
+    fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        if !self.scanned.is_empty() {
+            let first = found.len();
+            self.scan.matches(event, scratch, found);
+            found[first..].iter_mut().for_each(|position| *position = self.scanned[*position as usize]);
+        }
+    }
+
+    /// At least the score of the slot that was found last: the sum of the best entries of its clauses.
+    fn worth(&self, scratch: &mut Working) -> f64 {
+        let (hits, best) = (&scratch.conjunction.postings.hits, &mut scratch.cnf.best);
+        best.clear();
+        for &hit in hits {
+            let role = self.postings.entry(hit.entry).role;
+            if role.kind() == Kind::Positive {
+                best.resize(best.len().max(role.number() + 1), 0.0);
+                best[role.number()] = self.postings.worth(hit).max(best[role.number()]);
+            }
+        }
+        best.iter().sum()
+    }
+
+    fn negations_of(&self, slot: Slot) -> &[Negation] {
+        &self.negations[self.starts[slot as usize] as usize..self.starts[slot as usize + 1] as usize]
+    }
+
+    /// The next slot of a size that is satisfied.
+    fn next(&self, rank: usize, least: Slot, threshold: f64, scratch: &mut Working) -> Option<Slot> {
+        let PostingScratch { walks, hits, counters, without_skipping, .. } =
+            &mut scratch.conjunction.postings;
+        let walk = &mut walks[rank];
+        loop {
+            let slot = walk.next(&self.postings, least, threshold, hits, counters, !*without_skipping)?;
+            let roles = hits.iter().map(|hit| self.postings.entry(hit.entry).role);
+            if self.is_satisfied(slot, roles, &mut scratch.cnf) {
+                return Some(slot);
+            }
+        }
+    }
+
+    /// Whether the entries of a candidate satisfy all its clauses.
+    fn is_satisfied(&self, slot: Slot, roles: impl Iterator<Item = Role>, scratch: &mut CnfScratch) -> bool {
+        let (clauses, negations) = (self.clauses[slot as usize], self.negations_of(slot));
+        let stamp = scratch.begin(clauses as usize, negations.len());
+        let CnfScratch { satisfied, violated, valued, .. } = scratch;
+        let mut count = 0;
+        for role in roles {
+            match role.kind() {
+                Kind::Positive => count += u32::from(note(&mut satisfied[role.number()], stamp)),
+                Kind::Negative => violated[role.number()] = stamp,
+                Kind::Guard => valued[role.number()] = stamp,
+                Kind::Always => {}
+            }
+        }
+        for (number, Negation { clause, guarded }) in negations.iter().enumerate() {
+            if violated[number] != stamp && (!guarded || valued[number] == stamp) {
+                count += u32::from(note(&mut satisfied[*clause as usize], stamp));
+            }
+        }
+        count == clauses
+    }
+}
+
+/// Writes the stamp; tells whether it was not there.
+fn note(place: &mut u32, stamp: u32) -> bool {
+    std::mem::replace(place, stamp) != stamp
+}
+
+/// Enters a slot under the keys of its clauses, and lists its negated predicates.
+fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, parts: &[Vec<u32>], negations: &mut Vec<Negation>) {
+    let needs_key =
+        |part: &&Vec<u32>| part.iter().all(|&literal| builder.literal(literal).sense != Sense::Negative);
+    let size = parts.iter().filter(needs_key).count() as u32;
+    let mut number = 0;
+    for (clause, part) in parts.iter().enumerate() {
+        for &literal in part {
+            let sense = builder.literal(literal).sense;
+            if sense == Sense::Positive {
+                builder.enter(slot, size, literal, Role::new(Kind::Positive, clause), 1.0);
+                continue;
+            }
+            builder.enter(slot, size, literal, Role::new(Kind::Negative, number), 0.0);
+            if let Sense::Guarded(attribute) = sense {
+                builder.enter_value(slot, size, attribute, Role::new(Kind::Guard, number));
+            }
+            negations.push(Negation { clause: clause as u32, guarded: sense != Sense::Negative });
+            number += 1;
+        }
+    }
+    if size == 0 {
+        builder.enter_always(slot, size, Role::new(Kind::Always, 0));
+    }
+}
+
+impl CnfScratch {
+    /// Makes room for a candidate and returns its number.
+    fn begin(&mut self, clauses: usize, negations: usize) -> u32 {
+        let CnfScratch { stamp, satisfied, violated, valued, .. } = self;
+        if *stamp == u32::MAX {
+            for list in [&mut *satisfied, violated, valued] {
+                list.fill(0);
+            }
+            *stamp = 0;
+        }
+        *stamp += 1;
+        satisfied.resize(satisfied.len().max(clauses), 0);
+        violated.resize(violated.len().max(negations), 0);
+        valued.resize(valued.len().max(negations), 0);
+        *stamp
+    }
+}
+
+impl Matcher for Cnf {
+    fn name(&self) -> &'static str {
+        "cnf"
+    }
+
+    fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        let first = found.len();
+        self.scan(event, scratch, found);
+        let scratch = Working::of(scratch);
+        self.postings.begin(event, &mut scratch.conjunction.postings);
+        for rank in (0..self.postings.sizes()).rev() {
+            let mut least = 0;
+            while let Some(slot) = self.next(rank, least, 0.0, scratch) {
+                found.push(slot);
+                least = slot + 1;
+            }
+        }
+        tamis::matcher::extend::ascending(found, first);
+    }
+
+    fn ranked(&self) -> Option<&dyn Ranked> {
+        Some(self)
+    }
+
+    fn bytes(&self) -> usize {
+        let words =
+            3 * self.clauses.len() + self.starts.len() + 2 * self.negations.len() + self.scanned.len();
+        self.postings.bytes() + 4 * words + self.scan.bytes()
+    }
+}
+
+impl Ranked for Cnf {
+    /// The second rule does not hold here: more clauses may score than need a key.
+    fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
+        let mut scanned = Vec::new();
+        self.scan(event, scratch, &mut scanned);
+        scanned.into_iter().for_each(|slot| visit.visit(slot));
+        let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));
+        let coarse = self.coarse && weights.is_coarse();
+        let threshold = |visit: &dyn Visit, slot: Slot| match pruning {
+            Pruning::None => 0.0,
+            _ => with_slack(visit.threshold(slot), coarse),
+        };
+        self.postings.begin_ranking(event, weights, pruning, &mut scratch.conjunction.postings);
+        for rank in (0..self.postings.sizes()).rev() {
+            let mut least = 0;
+            while let Some(slot) = self.next(rank, least, threshold(visit, least), scratch) {
+                least = slot + 1;
+                let worth = match pruning {
+                    Pruning::Tight => self.worth(scratch) * self.boosts[slot as usize],
+                    _ => f64::INFINITY,
+                };
+                let bar = if self.native { visit.threshold(slot) } else { threshold(visit, slot) };
+                if worth >= bar {
+                    visit.visit(slot);
+                }
+            }
+        }
+    }
+}

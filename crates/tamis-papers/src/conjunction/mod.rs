@@ -1,0 +1,208 @@
+//! Which of many conjunctions of signed predicates does an event satisfy?
+//!
+//! The Conjunction algorithm of Whang et al. 2009 (section 3, Alg. 1), shared by the matchers whose
+//! expressions are made of conjunctions. The size of a conjunction is the number of its *distinct*
+//! predicates that need a key of the event. An id that stands in enough lists is a candidate; it is
+//! satisfied when its entries name all its predicates and none that is negated. Counting entries
+//! instead would be wrong: two values of a list may satisfy one predicate, and one value two.
+
+use std::collections::HashMap;
+
+use crate::postings::{Hit, Kind, LiteralId, PostingScratch, Postings, PostingsBuilder, Role, Sense};
+use tamis::Missing;
+use tamis::event::{Attributes, Event};
+use tamis::expression::NormalForm;
+use tamis::matcher::Counters;
+
+/// The number of a conjunction.
+pub(crate) type ConjunctionId = u32;
+
+/// A literal of a conjunction, and how often it counts towards the score.
+pub(crate) type Factor = (LiteralId, u32);
+
+/// Collects conjunctions.
+#[derive(Debug)]
+pub(crate) struct ConjunctionBuilder<'a> {
+    postings: PostingsBuilder<'a>,
+    ids: Option<HashMap<Box<[Factor]>, ConjunctionId, ahash::RandomState>>,
+    next: ConjunctionId,
+}
+
+impl<'a> ConjunctionBuilder<'a> {
+    /// With `share`, equal conjunctions are one; without, every one that is inserted has a number of
+    /// its own, in the order of insertion.
+    pub fn new(attributes: &'a Attributes, missing: Missing, share: bool) -> ConjunctionBuilder<'a> {
+        let postings = PostingsBuilder::new(attributes, missing);
+        ConjunctionBuilder { postings, ids: share.then(HashMap::default), next: 0 }
+    }
+
+    /// The number of each literal of a form, by its position there.
+    pub fn literals(&mut self, form: &NormalForm) -> Vec<LiteralId> {
+        self.postings.literals(form)
+    }
+
+    /// The number of the conjunction of these literals, each given once, in the order of their normal
+    /// form, which is the same for equal ones. The conjunction of none is always true.
+    pub fn insert(&mut self, factors: Vec<Factor>) -> ConjunctionId {
+        let id = self.next;
+        if let Some(ids) = &mut self.ids {
+            if let Some(&known) = ids.get(&factors[..]) {
+                return known;
+            }
+            ids.insert(factors.clone().into(), id);
+        }
+        self.next += 1;
+        self.enter(id, &factors);
+        id
+    }
+
+    fn enter(&mut self, id: ConjunctionId, factors: &[Factor]) {
+        let postings = &mut self.postings;
+        // Negations that need their attributes to have a value, where nothing else needs it already.
+        let literals = factors.iter().map(|&(literal, _)| postings.literal(literal));
+        let implied: Vec<u32> = literals.clone().filter_map(|literal| literal.implies).collect();
+        let mut guards: Vec<u32> = literals
+            .filter_map(|literal| match literal.sense {
+                Sense::Guarded(attribute) if !implied.contains(&attribute) => Some(attribute),
+                _ => None,
+            })
+            .collect();
+        guards.sort_unstable();
+        guards.dedup();
+        let is_positive = |&&(literal, _): &&Factor| postings.literal(literal).sense == Sense::Positive;
+        let positive = factors.iter().filter(is_positive).count();
+        let size = (positive + guards.len()) as u32;
+        let mut number = 0;
+        for &(literal, times) in factors {
+            let role = match postings.literal(literal).sense {
+                Sense::Positive => {
+                    number += 1;
+                    Role::new(Kind::Positive, number - 1)
+                }
+                _ => Role::new(Kind::Negative, 0),
+            };
+            postings.enter(id, size, literal, role, f64::from(times));
+        }
+        for (guard, number) in guards.into_iter().zip(number..) {
+            postings.enter_value(id, size, guard, Role::new(Kind::Positive, number));
+        }
+        if size == 0 {
+            postings.enter_always(id, size, Role::new(Kind::Positive, 0));
+        }
+    }
+
+    /// Lays the index out; `boost` multiplies all weights of a conjunction.
+    pub fn finish(self, boost: impl Fn(ConjunctionId) -> f64) -> ConjunctionIndex {
+        ConjunctionIndex { postings: self.postings.finish(boost), conjunctions: self.next }
+    }
+}
+
+/// Conjunctions by their keys.
+#[derive(Debug)]
+pub(crate) struct ConjunctionIndex {
+    postings: Postings,
+    conjunctions: u32,
+}
+
+/// Working memory of a search.
+#[derive(Debug, Default)]
+pub(crate) struct ConjunctionScratch {
+    pub postings: PostingScratch,
+    /// By number of a predicate: the last candidate that had it.
+    named: Vec<u32>,
+    stamp: u32,
+    /// By number of a predicate: its best entry.
+    best: Vec<f64>,
+}
+
+impl ConjunctionIndex {
+    /// How many conjunctions there are.
+    pub fn len(&self) -> usize {
+        self.conjunctions as usize
+    }
+
+    pub fn postings(&self) -> &Postings {
+        &self.postings
+    }
+
+    /// Calls `found` with every conjunction that the event satisfies, once: by size from the largest to
+    /// the smallest, and ascending within a size.
+    pub fn find(
+        &self,
+        event: &Event,
+        scratch: &mut ConjunctionScratch,
+        mut found: impl FnMut(ConjunctionId),
+    ) {
+        self.postings.begin(event, &mut scratch.postings);
+        for rank in (0..self.postings.sizes()).rev() {
+            let mut least = 0;
+            while let Some(id) = self.next(rank, least, 0.0, scratch) {
+                found(id);
+                least = id + 1;
+            }
+        }
+    }
+
+    /// The next conjunction of a size that is satisfied, has at least the number `least`, and whose lists
+    /// are worth at least `threshold` together.
+    pub fn next(
+        &self,
+        rank: usize,
+        least: ConjunctionId,
+        threshold: f64,
+        scratch: &mut ConjunctionScratch,
+    ) -> Option<ConjunctionId> {
+        let ConjunctionScratch { postings, named, stamp, .. } = scratch;
+        let PostingScratch { walks, hits, counters, without_skipping, .. } = postings;
+        let walk = &mut walks[rank];
+        let needed = walk.needed();
+        loop {
+            let id = walk.next(&self.postings, least, threshold, hits, counters, !*without_skipping)?;
+            if self.satisfied(needed, hits, named, stamp) {
+                return Some(id);
+            }
+        }
+    }
+
+    /// Whether the entries of a candidate name all its predicates, and none that is negated.
+    fn satisfied(&self, needed: usize, hits: &[Hit], named: &mut Vec<u32>, stamp: &mut u32) -> bool {
+        if named.len() < needed || *stamp == u32::MAX {
+            named.clear();
+            named.resize(needed, 0);
+            *stamp = 0;
+        }
+        *stamp += 1;
+        let mut count = 0;
+        for hit in hits {
+            let role = self.postings.entry(hit.entry).role;
+            if role.kind() == Kind::Negative {
+                return false;
+            }
+            if std::mem::replace(&mut named[role.number()], *stamp) != *stamp {
+                count += 1;
+            }
+        }
+        count == needed
+    }
+}
+
+impl ConjunctionIndex {
+    /// At least the score of the conjunction that was found last: the sum of the best entries of its
+    /// predicates, in the order in which a score is summed.
+    pub fn worth(&self, scratch: &mut ConjunctionScratch) -> f64 {
+        let ConjunctionScratch { postings, best, .. } = scratch;
+        best.clear();
+        for &hit in &postings.hits {
+            let number = self.postings.entry(hit.entry).role.number();
+            best.resize(best.len().max(number + 1), 0.0);
+            best[number] = self.postings.worth(hit).max(best[number]);
+        }
+        best.iter().sum()
+    }
+}
+
+impl ConjunctionScratch {
+    pub fn counters(&mut self) -> &mut Counters {
+        &mut self.postings.counters
+    }
+}

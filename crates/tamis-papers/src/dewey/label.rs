@@ -1,0 +1,88 @@
+//! Which Dewey ID does every leaf of a tree have?
+//!
+//! The edges on the way from the root, numbered from 1 (Fontoura et al. 2010, section 3.1). The root is an
+//! `and`, and `and` and `or` take turns on the way down; where a tree does not, a node with one child stands
+//! between. The last child of an `and` is marked. IDs have any length and any numbers: every part is written
+//! in as many bytes as it needs.
+
+use crate::forest::{Source, TreeNode};
+
+/// One edge of a Dewey ID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub number: u32,
+    /// Whether it leads to the last child of an `and`.
+    pub last: bool,
+}
+
+/// A node whose operands are being labelled.
+struct Open {
+    and: bool,
+    operands: u32,
+    seen: u32,
+    /// The parts of its own ID.
+    depth: usize,
+}
+
+/// Labels the leaves of a tree, from left to right.
+pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) {
+    let only = |and: bool| Part { number: 1, last: and };
+    let mut path: Vec<Part> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    for node in nodes {
+        while open.pop_if(|above| above.seen == above.operands).is_some() {}
+        // What stands above: the root of all trees is an `and`.
+        let above = match open.last_mut() {
+            Some(above) => {
+                path.truncate(above.depth);
+                above.seen += 1;
+                let last = above.and && above.seen == above.operands;
+                path.push(Part { number: above.seen, last });
+                Some(above.and)
+            }
+            None => None,
+        };
+        match *node {
+            TreeNode::Leaf(source) => {
+                if above.is_none() {
+                    path.push(only(true));
+                }
+                found(source, &path);
+            }
+            TreeNode::And(operands) | TreeNode::Or(operands) => {
+                let and = matches!(node, TreeNode::And(_));
+                match above {
+                    // The root of all trees has an `or` as its only child.
+                    None if !and => path.push(only(true)),
+                    Some(above) if above == and => path.push(only(!and)),
+                    _ => {}
+                }
+                open.push(Open { and, operands, seen: 0, depth: path.len() });
+            }
+        }
+    }
+}
+
+/// Writes a part: seven bits per byte, the lowest first, the mark lowest of all.
+pub(super) fn write(part: Part, bytes: &mut Vec<u8>) {
+    let mut rest = u64::from(part.number) << 1 | u64::from(part.last);
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+}
+
+/// Reads the part at a position, which moves behind it.
+pub(super) fn read(bytes: &[u8], position: &mut usize) -> Part {
+    let (mut number, mut shift) = (0u64, 0);
+    loop {
+        let byte = bytes[*position];
+        *position += 1;
+        number |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return Part { number: (number >> 1) as u32, last: number & 1 == 1 };
+        }
+    }
+}

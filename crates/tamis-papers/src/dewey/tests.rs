@@ -1,0 +1,149 @@
+//! The worked example of Fontoura et al. 2010, section 3, and what IDs promise.
+
+use super::*;
+use crate::forest::TreeNode;
+use tamis::matcher::Scan;
+use tamis::{Limits, parse};
+
+fn leaf(letter: char) -> TreeNode {
+    TreeNode::Leaf(Source::Conjunction(letter as u32))
+}
+
+/// The tree of Figure 2: (A and B) or C or (D and E and F).
+fn figure_2() -> Vec<TreeNode> {
+    let [a, b, c, d, e, f] = ['A', 'B', 'C', 'D', 'E', 'F'].map(leaf);
+    vec![TreeNode::Or(3), TreeNode::And(2), a, b, c, TreeNode::And(3), d, e, f]
+}
+
+fn spell(id: &[Part]) -> String {
+    let parts: Vec<_> =
+        id.iter().map(|part| format!("{}{}", part.number, if part.last { "*" } else { "" })).collect();
+    parts.join(".")
+}
+
+fn ids(nodes: &[TreeNode]) -> Vec<(char, Vec<Part>)> {
+    let mut ids = Vec::new();
+    label(nodes, |source, id| match source {
+        Source::Conjunction(letter) => ids.push((char::from_u32(letter).unwrap(), id.to_vec())),
+        Source::Shared(_) => unreachable!(),
+    });
+    ids
+}
+
+fn spelled(nodes: &[TreeNode]) -> Vec<String> {
+    ids(nodes).iter().map(|(letter, id)| format!("{letter} {}", spell(id))).collect()
+}
+
+#[test]
+fn ids_of_figure_2() {
+    let expected = ["A 1*.1.1", "B 1*.1.2*", "C 1*.2", "D 1*.3.1", "E 1*.3.2", "F 1*.3.3*"];
+    assert_eq!(spelled(&figure_2()), expected);
+}
+
+#[test]
+fn roots_of_all_kinds() {
+    assert_eq!(spelled(&[leaf('A')]), ["A 1*"]);
+    assert_eq!(spelled(&[TreeNode::And(2), leaf('A'), leaf('B')]), ["A 1", "B 2*"]);
+    let nested = [TreeNode::And(2), TreeNode::And(2), leaf('A'), leaf('B'), leaf('C')];
+    assert_eq!(spelled(&nested), ["A 1.1.1", "B 1.1.2*", "C 2*"]);
+    let nested = [TreeNode::Or(2), leaf('A'), TreeNode::Or(2), leaf('B'), leaf('C')];
+    assert_eq!(spelled(&nested), ["A 1*.1", "B 1*.2.1*.1", "C 1*.2.1*.2"]);
+}
+
+/// The result, and every node that was decided, as its ID and its result.
+fn evaluate(ids: &[Vec<Part>]) -> (bool, Vec<(String, bool)>) {
+    let mut evaluation = Evaluation::default();
+    let mut decided = Vec::new();
+    let mut before: &[Part] = &[];
+    evaluation.begin();
+    for id in ids {
+        evaluation.leaf(id, |depth, result| decided.push((spell(&before[..depth]), result)));
+        before = id;
+    }
+    let result = evaluation.end(|depth, result| decided.push((spell(&before[..depth]), result)));
+    (result, decided)
+}
+
+#[test]
+fn the_run_of_section_3_3() {
+    let mut leaves = ids(&figure_2());
+    leaves.retain(|(letter, _)| "ADEF".contains(*letter));
+    let leaves: Vec<_> = leaves.into_iter().map(|(_, id)| id).collect();
+    let spelled: Vec<_> = leaves.iter().map(|id| spell(id)).collect();
+    assert_eq!(spelled, ["1*.1.1", "1*.3.1", "1*.3.2", "1*.3.3*"]);
+    let (result, decided) = evaluate(&leaves);
+    assert!(result);
+    // The `and` at 1*.1 never sees its last child; the one at 1*.3 does, then the `or` at 1*, and the root.
+    let decided: Vec<_> = decided.iter().map(|(id, result)| (id.as_str(), *result)).collect();
+    assert_eq!(decided, [("1*.1", false), ("1*.3", true), ("1*", true), ("", true)]);
+}
+
+#[test]
+fn every_set_of_leaves_of_figure_2() {
+    let all = ids(&figure_2());
+    for set in 1..64u32 {
+        let chosen = (0..6).filter(|bit| set >> bit & 1 == 1);
+        let (letters, leaves): (String, Vec<_>) = chosen.map(|bit| all[bit].clone()).unzip();
+        let holds = |wanted: &str| wanted.chars().all(|letter| letters.contains(letter));
+        let expected = holds("AB") || holds("C") || holds("DEF");
+        assert_eq!(evaluate(&leaves).0, expected, "{letters}");
+    }
+}
+
+#[test]
+fn parts_are_as_long_as_they_need() {
+    let parts = [1, 63, 64, 127, 128, 16_384, u32::MAX].map(|number| Part { number, last: number % 2 == 0 });
+    let mut bytes = Vec::new();
+    parts.iter().for_each(|&part| write(part, &mut bytes));
+    let mut position = 0;
+    let read: Vec<Part> = parts.iter().map(|_| read(&bytes, &mut position)).collect();
+    assert_eq!(read, parts);
+    assert_eq!(position, bytes.len());
+}
+
+fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
+    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
+    let attributes = Attributes::default();
+    let scan = Scan::new(&expressions, &attributes, Missing::Unknown);
+    let planting = Planting::new(&attributes, Missing::Unknown, false);
+    let planting = most_leaves.map_or(planting, |most| planting.with_most_leaves(most));
+    let dewey = Dewey::build(planting, &expressions);
+    let mut scratch = Scratch::default();
+    for json in events {
+        let mut event = Event::default();
+        event.decode_json(json.as_bytes(), &attributes, &Limits::none()).unwrap();
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        scan.matches(&event, &mut scratch, &mut expected);
+        dewey.matches(&event, &mut scratch, &mut found);
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn wide_and_deep() {
+    let wide: Vec<_> = (0..66_000).map(|number| format!("(a{number} or b)")).collect();
+    // Nested 2000 deep, in turns `and` and `or`.
+    let mut deep = "x = 0".to_owned();
+    for number in 1..2000 {
+        let word = if number % 2 == 0 { "and" } else { "or" };
+        deep = format!("(x = {number} {word} {deep})");
+    }
+    let pairs: Vec<_> = (0..66_000).map(|n| format!("\"a{n}\":true")).collect();
+    let values: Vec<_> = (0..2000).map(|number| number.to_string()).collect();
+    let events = [
+        format!("{{{}}}", pairs.join(",")),
+        format!("{{{}}}", pairs[1..].join(",")),
+        format!("{{\"x\": [{}]}}", values.join(",")),
+        format!("{{\"x\": [{}]}}", values[..1998].join(",")),
+        r#"{"x": [1999]}"#.to_owned(),
+    ];
+    compare(&[wide.join(" and "), deep], &events, None);
+}
+
+#[test]
+fn what_no_longer_fits_is_evaluated() {
+    let texts: Vec<_> = (0..20).map(|n| format!("(a = {n} or b = 1) and (c = 1 or a = 0)")).collect();
+    let events = [r#"{"a": [3, 18], "c": 1}"#.to_owned(), r#"{"a": 0}"#.to_owned()];
+    compare(&texts, &events, Some(45));
+    compare(&texts, &events, Some(0));
+}

@@ -1,0 +1,165 @@
+//! Where do expressions use the same part?
+//!
+//! Nodes are canonical: an operator and the sorted set of its operands, checked for equality. Those with
+//! several uses become shared trees.
+
+use std::collections::HashMap;
+
+use super::{Owner, Source, Tree, TreeNode};
+use crate::conjunction::{ConjunctionBuilder, ConjunctionId};
+use tamis::expression::{NormalForm, NormalNode};
+use tamis::matcher::Slot;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Node {
+    Leaf(ConjunctionId),
+    And(Box<[u32]>),
+    Or(Box<[u32]>),
+}
+
+/// The nodes of some expressions, operands before those that use them.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+    numbers: HashMap<Node, u32, ahash::RandomState>,
+    /// By node: how many nodes and expressions use it.
+    uses: Vec<u32>,
+    roots: Vec<(Slot, u32)>,
+}
+
+impl Graph {
+    /// At least the number of leaves that a form adds to all trees.
+    pub fn most_leaves(form: &NormalForm) -> usize {
+        let operands = form.nodes().iter().map(|node| match node {
+            NormalNode::And(operands) | NormalNode::Or(operands) => operands.len(),
+            _ => 0,
+        });
+        1 + operands.sum::<usize>()
+    }
+
+    /// Forgets all expressions.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.numbers.clear();
+        self.uses.clear();
+        self.roots.clear();
+    }
+
+    /// Adds an expression, unless it is never true.
+    pub fn add(&mut self, slot: Slot, form: &NormalForm, conjunctions: &mut ConjunctionBuilder<'_>) {
+        let literals = conjunctions.literals(form);
+        let nodes = form.nodes();
+        let is_literal = |operand: &u32| matches!(nodes[*operand as usize], NormalNode::Literal(_));
+        let mut numbers: Vec<u32> = vec![u32::MAX; nodes.len()];
+        for (position, node) in nodes.iter().enumerate() {
+            let is_root = position + 1 == nodes.len();
+            numbers[position] = match node {
+                // Literals become conjunctions where something uses them as such.
+                NormalNode::Literal(_) if !is_root => continue,
+                NormalNode::Constant(false) => return,
+                NormalNode::Constant(true) => self.leaf(conjunctions.insert(Vec::new())),
+                NormalNode::Literal(_) => self.leaf(conjunctions.insert(vec![(literals[position], 1)])),
+                NormalNode::And(operands) => {
+                    let own = operands.iter().filter(|operand| is_literal(operand));
+                    let own: Vec<_> = own.map(|&operand| (literals[operand as usize], 1)).collect();
+                    let others = operands.iter().filter(|operand| !is_literal(operand));
+                    let mut children: Vec<u32> = others.map(|&operand| numbers[operand as usize]).collect();
+                    if !own.is_empty() {
+                        children.push(self.leaf(conjunctions.insert(own)));
+                    }
+                    self.join(true, children)
+                }
+                NormalNode::Or(operands) => {
+                    let mut children = Vec::with_capacity(operands.len());
+                    for &operand in operands {
+                        children.push(match is_literal(&operand) {
+                            true => self.leaf(conjunctions.insert(vec![(literals[operand as usize], 1)])),
+                            false => numbers[operand as usize],
+                        });
+                    }
+                    self.join(false, children)
+                }
+            };
+        }
+        if let Some(&root) = numbers.last() {
+            self.uses[root as usize] += 1;
+            self.roots.push((slot, root));
+        }
+    }
+
+    fn leaf(&mut self, conjunction: ConjunctionId) -> u32 {
+        self.number(Node::Leaf(conjunction))
+    }
+
+    fn join(&mut self, and: bool, mut children: Vec<u32>) -> u32 {
+        children.sort_unstable();
+        children.dedup();
+        match children[..] {
+            [only] => only,
+            _ if and => self.number(Node::And(children.into())),
+            _ => self.number(Node::Or(children.into())),
+        }
+    }
+
+    fn number(&mut self, node: Node) -> u32 {
+        if let Some(&number) = self.numbers.get(&node) {
+            return number;
+        }
+        let number = self.nodes.len() as u32;
+        if let Node::And(children) | Node::Or(children) = &node {
+            children.iter().for_each(|&child| self.uses[child as usize] += 1);
+        }
+        self.nodes.push(node.clone());
+        self.uses.push(0);
+        self.numbers.insert(node, number);
+        number
+    }
+
+    /// Shows the trees of all expressions; shared ones are numbered from `shared` on. Returns the next
+    /// number.
+    pub fn show(&self, shared: u32, label: &mut impl FnMut(Tree<'_>)) -> u32 {
+        let mut next = shared;
+        // Of every shared node: the number and level of its tree.
+        let mut trees: Vec<Option<(u32, u32)>> = vec![None; self.nodes.len()];
+        let mut nodes = Vec::new();
+        for (root, node) in (0..).zip(&self.nodes) {
+            if self.uses[root as usize] > 1 && !matches!(node, Node::Leaf(_)) {
+                let level = self.write(root, &trees, &mut nodes);
+                label(Tree { owner: Owner::Shared(next), level, nodes: &nodes });
+                trees[root as usize] = Some((next, level));
+                next += 1;
+            }
+        }
+        for &(slot, root) in &self.roots {
+            let level = self.write(root, &trees, &mut nodes);
+            label(Tree { owner: Owner::Slot(slot), level, nodes: &nodes });
+        }
+        next
+    }
+
+    /// Writes the tree below a node, down to conjunctions and shared trees, and returns its level.
+    fn write(&self, root: u32, trees: &[Option<(u32, u32)>], nodes: &mut Vec<TreeNode>) -> u32 {
+        nodes.clear();
+        let mut level = 0;
+        let mut open = vec![root];
+        while let Some(number) = open.pop() {
+            if let Some((shared, below)) = trees[number as usize] {
+                level = level.max(below + 1);
+                nodes.push(TreeNode::Leaf(Source::Shared(shared)));
+                continue;
+            }
+            nodes.push(match &self.nodes[number as usize] {
+                Node::Leaf(conjunction) => TreeNode::Leaf(Source::Conjunction(*conjunction)),
+                Node::And(children) => {
+                    open.extend(children.iter().rev());
+                    TreeNode::And(children.len() as u32)
+                }
+                Node::Or(children) => {
+                    open.extend(children.iter().rev());
+                    TreeNode::Or(children.len() as u32)
+                }
+            });
+        }
+        level
+    }
+}

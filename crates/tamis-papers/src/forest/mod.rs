@@ -1,0 +1,247 @@
+//! Which trees of `and` and `or` over conjunctions are the expressions?
+//!
+//! What `dewey` and `interval` label (Fontoura et al. 2010, section 2): the leaves of a tree are
+//! conjunctions, found by the index that `kindex` uses, or other trees. A tree of its own is made of what an
+//! expression uses in several places, as `xor` does, so that trees stay linear in the expressions; and, where
+//! asked for, of what several expressions have in common, so that it is evaluated once (the future work of
+//! section 7). Trees are shown to whoever labels them, and not kept.
+
+mod bits;
+mod graph;
+
+pub(crate) use bits::Bits;
+
+use crate::conjunction::{ConjunctionBuilder, ConjunctionId, ConjunctionIndex};
+use graph::Graph;
+use tamis::Missing;
+use tamis::event::{Attributes, Event};
+use tamis::expression::{Expression, normalise, resolve};
+use tamis::matcher::{Matcher, Scan, Scratch, Slot};
+
+/// The most leaves of all trees together. Beyond it expressions are evaluated instead: the numbers that
+/// labels are made of have 32 bits, and none ever wraps.
+const MOST_LEAVES: usize = 1 << 30;
+
+/// What makes a leaf true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Source {
+    /// A conjunction.
+    Conjunction(ConjunctionId),
+    /// The shared tree of this number.
+    Shared(u32),
+}
+
+/// Whose tree it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The expression in this slot.
+    Slot(Slot),
+    /// No expression alone: the shared tree of this number.
+    Shared(u32),
+}
+
+/// A node of a tree. A tree is a list of them, every node before its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeNode {
+    /// All of so many operands.
+    And(u32),
+    /// Some of so many operands.
+    Or(u32),
+    Leaf(Source),
+}
+
+/// A tree to be labelled.
+#[derive(Debug)]
+pub(crate) struct Tree<'a> {
+    pub owner: Owner,
+    /// One above the highest of the shared trees among its leaves; 0 where there are none.
+    pub level: u32,
+    pub nodes: &'a [TreeNode],
+}
+
+/// What remains of expressions besides the labels of their trees.
+#[derive(Debug)]
+pub(crate) struct Forest {
+    pub conjunctions: ConjunctionIndex,
+    /// How many expressions there are.
+    pub expressions: u32,
+    /// How many shared trees.
+    pub shared: u32,
+    /// The slots of expressions that are evaluated, and a scan over them.
+    scanned: Vec<Slot>,
+    scan: Scan,
+}
+
+/// How a forest is planted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Planting<'a> {
+    pub attributes: &'a Attributes,
+    pub missing: Missing,
+    /// Whether what several expressions have in common is a tree of its own.
+    pub common: bool,
+    most_leaves: usize,
+}
+
+impl<'a> Planting<'a> {
+    pub fn new(attributes: &'a Attributes, missing: Missing, common: bool) -> Planting<'a> {
+        Planting { attributes, missing, common, most_leaves: MOST_LEAVES }
+    }
+
+    #[cfg(test)]
+    pub fn with_most_leaves(self, most_leaves: usize) -> Planting<'a> {
+        Planting { most_leaves, ..self }
+    }
+
+    /// Shows the trees of all expressions, shared ones before those that use them.
+    pub fn plant<'e>(
+        self,
+        expressions: impl IntoIterator<Item = &'e Expression>,
+        mut label: impl FnMut(Tree<'_>),
+    ) -> Forest {
+        let mut conjunctions = ConjunctionBuilder::new(self.attributes, self.missing, true);
+        let mut graph = Graph::default();
+        let (mut slot, mut shared, mut leaves) = (0, 0, 0usize);
+        let (mut scanned, mut refused) = (Vec::new(), Vec::new());
+        for expression in expressions {
+            let form = normalise(&resolve(expression, self.attributes.time_zone()));
+            leaves += Graph::most_leaves(&form);
+            if leaves > self.most_leaves {
+                leaves -= Graph::most_leaves(&form);
+                scanned.push(slot);
+                refused.push(expression);
+            } else {
+                graph.add(slot, &form, &mut conjunctions);
+                if !self.common {
+                    shared = graph.show(shared, &mut label);
+                    graph.clear();
+                }
+            }
+            slot += 1;
+        }
+        shared = graph.show(shared, &mut label);
+        Forest {
+            conjunctions: conjunctions.finish(|_| 1.0),
+            expressions: slot,
+            shared,
+            scanned,
+            scan: Scan::new(refused, self.attributes, self.missing),
+        }
+    }
+}
+
+impl Forest {
+    /// How many things can make a leaf true.
+    pub fn sources(&self) -> usize {
+        self.conjunctions.len() + self.shared as usize
+    }
+
+    /// The number of a source.
+    pub fn number(&self, source: Source) -> u32 {
+        match source {
+            Source::Conjunction(conjunction) => conjunction,
+            Source::Shared(shared) => self.conjunctions.len() as u32 + shared,
+        }
+    }
+
+    /// Adds the expressions that are evaluated and true to those found from `first` on, which ascend.
+    pub fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>, first: usize) {
+        if !self.scanned.is_empty() {
+            let before = found.len();
+            self.scan.matches(event, scratch, found);
+            found[before..].iter_mut().for_each(|position| *position = self.scanned[*position as usize]);
+            tamis::matcher::extend::ascending(found, first);
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.conjunctions.postings().bytes() + 4 * self.scanned.len() + self.scan.bytes()
+    }
+}
+
+/// The number of leaves below every node of a tree.
+pub(crate) fn sizes(nodes: &[TreeNode]) -> Vec<u32> {
+    let mut sizes = vec![1; nodes.len()];
+    let mut open: Vec<u32> = Vec::new();
+    for (position, node) in nodes.iter().enumerate().rev() {
+        if let TreeNode::And(operands) | TreeNode::Or(operands) = *node {
+            let rest = open.len() - operands as usize;
+            sizes[position] = open.drain(rest..).sum();
+        }
+        open.push(sizes[position]);
+    }
+    sizes
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use tamis::{Limits, parse};
+
+    /// The trees of some expressions, written down: `&3` and `|2` before their operands, conjunctions by
+    /// letters in the order in which they are found, shared trees by `#`.
+    pub fn written(texts: &[&str], common: bool) -> Vec<String> {
+        let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
+        let attributes = Attributes::default();
+        let mut trees = Vec::new();
+        Planting::new(&attributes, Missing::Unknown, common).plant(&expressions, |tree| {
+            let nodes = tree.nodes.iter().map(|node| match node {
+                TreeNode::And(operands) => format!("&{operands}"),
+                TreeNode::Or(operands) => format!("|{operands}"),
+                TreeNode::Leaf(Source::Conjunction(number)) => char::from(b'a' + *number as u8).to_string(),
+                TreeNode::Leaf(Source::Shared(number)) => format!("#{number}"),
+            });
+            let nodes: Vec<String> = nodes.collect();
+            trees.push(format!("{:?} {}: {}", tree.owner, tree.level, nodes.join(" ")));
+        });
+        trees
+    }
+
+    #[test]
+    fn literals_of_an_and_are_one_conjunction() {
+        assert_eq!(written(&["a and b"], false), ["Slot(0) 0: a"]);
+        assert_eq!(written(&["a or b"], false), ["Slot(0) 0: |2 a b"]);
+        assert_eq!(written(&["a and b and (c or d and e)"], false), ["Slot(0) 0: &2 |2 a b c"]);
+        assert_eq!(written(&["true", "false", "a"], false), ["Slot(0) 0: a", "Slot(2) 0: b"]);
+    }
+
+    #[test]
+    fn what_an_expression_uses_twice_is_a_tree_of_its_own() {
+        let trees = written(&["(a or b) xor (c or d)"], false);
+        assert!(trees.iter().all(|tree| !tree.contains("Shared")), "{trees:?}");
+        let trees =
+            written(&["((a or b) and c or d) and (((a or b) and c or d) or e or f and (a or b))"], false);
+        assert!(trees[0].starts_with("Shared(0) 0:"), "{trees:?}");
+        assert!(trees[trees.len() - 1].starts_with("Slot(0)"), "{trees:?}");
+    }
+
+    #[test]
+    fn common_subexpressions_are_trees_of_their_own_where_asked_for() {
+        let texts = ["(a or b) and (c or d)", "(b or a) and e", "e and (a or b)"];
+        assert_eq!(written(&texts, false).len(), 3);
+        let trees = written(&texts, true);
+        assert_eq!(trees.iter().filter(|tree| tree.starts_with("Shared")).count(), 2);
+        assert_eq!(trees[2..].len(), 3);
+        assert!(trees[3..].iter().all(|tree| tree.ends_with(": #1")), "{trees:?}");
+    }
+
+    #[test]
+    fn sizes_are_numbers_of_leaves() {
+        let leaf = TreeNode::Leaf(Source::Shared(0));
+        let nodes = [TreeNode::And(2), leaf, TreeNode::Or(3), leaf, TreeNode::And(1), leaf, leaf];
+        assert_eq!(sizes(&nodes), [4, 1, 3, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn many_nested_xors_stay_linear() {
+        let count = |operands: usize| {
+            let text: Vec<_> = (0..operands).map(|number| format!("(a{number} or b{number})")).collect();
+            let expression = parse(&text.join(" xor "), &Limits::none()).unwrap();
+            let attributes = Attributes::default();
+            let mut nodes = 0;
+            Planting::new(&attributes, Missing::False, false)
+                .plant([&expression], |tree| nodes += tree.nodes.len());
+            nodes
+        };
+        assert!(count(400) < 5 * count(100), "{} {}", count(100), count(400));
+    }
+}

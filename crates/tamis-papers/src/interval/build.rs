@@ -1,0 +1,128 @@
+//! How do labels become cells and runs?
+
+use super::label::{Label, label};
+use super::{Interval, Run};
+use crate::forest::{Owner, Planting, Source, Tree, TreeNode};
+use tamis::expression::Expression;
+
+/// Where a line is covered up to, before cells are numbered.
+#[derive(Debug, Clone, Copy)]
+enum Cell {
+    /// Its beginning.
+    Start,
+    /// Its end.
+    End(Owner),
+    /// A position between.
+    Inner(u32),
+}
+
+#[derive(Debug)]
+struct Draft {
+    source: Source,
+    level: u32,
+    /// Its turn within the level.
+    stage: u32,
+    from: Cell,
+    to: Cell,
+}
+
+/// The cells of one tree, while its leaves are labelled.
+#[derive(Debug, Default)]
+struct Line {
+    labels: Vec<(Source, Label)>,
+    /// Where intervals end before the end of the line, ascending, and when all that end there had their turn.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Line {
+    /// Labels a tree and shows every interval with its stage; inner cells are numbered from `inner` on.
+    fn draw(&mut self, tree: &Tree<'_>, inner: u32, mut found: impl FnMut(Draft)) {
+        let Line { labels, ends } = self;
+        let last = leaves(tree.nodes);
+        labels.clear();
+        label(tree.nodes, last, |source, label| labels.push((source, label)));
+        labels.sort_by_key(|(_, label)| label.begin);
+        ends.clear();
+        ends.extend(labels.iter().map(|(_, label)| (label.end, 0)).filter(|(end, _)| *end < last));
+        ends.sort_unstable();
+        ends.dedup();
+        for &(source, Label { begin, end }) in labels.iter() {
+            // Whatever ends before this one begins has begun earlier, and been shown.
+            let before = ends.binary_search_by_key(&(begin - 1), |(end, _)| *end);
+            let (from, stage) = match before {
+                _ if begin == 1 => (Cell::Start, 0),
+                Ok(number) => (Cell::Inner(inner + number as u32), ends[number].1),
+                // Nothing ends there, so the leaf is never reached.
+                Err(_) => continue,
+            };
+            let to = match ends.binary_search_by_key(&end, |(end, _)| *end) {
+                Ok(number) => {
+                    ends[number].1 = ends[number].1.max(stage + 1);
+                    Cell::Inner(inner + number as u32)
+                }
+                Err(_) => Cell::End(tree.owner),
+            };
+            found(Draft { source, level: tree.level, stage, from, to });
+        }
+    }
+}
+
+/// Labels the trees of expressions and lays the labels out.
+pub(super) fn build<'a>(
+    planting: Planting<'_>,
+    expressions: impl IntoIterator<Item = &'a Expression>,
+) -> Interval {
+    let (mut drafts, mut inner) = (Vec::new(), 0);
+    let mut line = Line::default();
+    // By level: how many stages there are.
+    let mut stages: Vec<u32> = Vec::new();
+    let forest = planting.plant(expressions, |tree| {
+        stages.resize(stages.len().max(tree.level as usize + 1), 0);
+        let stages = &mut stages[tree.level as usize];
+        line.draw(&tree, inner, |draft| {
+            *stages = (*stages).max(draft.stage + 1);
+            drafts.push(draft);
+        });
+        inner += line.ends.len() as u32;
+    });
+    let (expressions, finals) = (forest.expressions, forest.expressions + forest.shared);
+    let number = |cell: Cell| match cell {
+        // Nobody asks: what begins a line follows nothing.
+        Cell::Start => u32::MAX,
+        Cell::End(Owner::Slot(slot)) => slot,
+        Cell::End(Owner::Shared(tree)) => expressions + tree,
+        Cell::Inner(cell) => finals + cell,
+    };
+    let mut turns: Vec<bool> = Vec::new();
+    let mut bases: Vec<u32> = Vec::new();
+    for &count in &stages {
+        bases.push(turns.len() as u32);
+        turns.extend((0..count).map(|stage| stage == 0));
+    }
+    let turn = |draft: &Draft| bases[draft.level as usize] + draft.stage;
+    // Within a run cells ascend, so that what is read one after the other stands together.
+    drafts.sort_unstable_by_key(|draft| (forest.number(draft.source), turn(draft), number(draft.to)));
+    let (mut starts, mut runs, mut words) =
+        (Vec::with_capacity(forest.sources() + 1), Vec::new(), Vec::new());
+    for run in drafts.chunk_by(|one, other| one.source == other.source && turn(one) == turn(other)) {
+        let source = forest.number(run[0].source) as usize;
+        starts.resize(starts.len().max(source + 1), runs.len() as u32);
+        runs.push(Run { turn: turn(&run[0]), start: words.len() as u32 });
+        for draft in run {
+            if draft.stage > 0 {
+                words.push(number(draft.from));
+            }
+            words.push(number(draft.to));
+        }
+    }
+    starts.resize(forest.sources() + 1, runs.len() as u32);
+    // Where the last run ends.
+    runs.push(Run { turn: u32::MAX, start: words.len() as u32 });
+    runs.shrink_to_fit();
+    words.shrink_to_fit();
+    Interval { cells: finals + inner, turns, starts, runs, words, forest }
+}
+
+fn leaves(nodes: &[TreeNode]) -> u32 {
+    nodes.iter().filter(|node| matches!(node, TreeNode::Leaf(_))).count() as u32
+}

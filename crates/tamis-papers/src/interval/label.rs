@@ -1,0 +1,66 @@
+//! Which interval does every leaf of a tree have?
+//!
+//! LABEL of Fontoura et al. 2010 (section 4.2, Alg. 4), where `size` is the number of leaves below a node.
+//! The children of an `or` have its interval, those of an `and` divide it, and of those that are not first
+//! no two begin alike. One departure: an only child of an `and` is its first and its last, and has the whole
+//! interval; as printed, it would end too early.
+
+use crate::forest::{Source, TreeNode, sizes};
+
+/// From the first of its positions to the last, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Label {
+    pub begin: u32,
+    pub end: u32,
+}
+
+/// A node whose operands are being labelled.
+struct Open {
+    and: bool,
+    label: Label,
+    /// Leaves before it.
+    left: u32,
+    operands: u32,
+    seen: u32,
+    next: u32,
+}
+
+impl Open {
+    /// The interval of the next operand, which has so many leaves.
+    fn divide(&mut self, size: u32) -> Label {
+        self.seen += 1;
+        if !self.and {
+            return self.label;
+        }
+        let begin = if self.seen == 1 { self.label.begin } else { self.next };
+        let end = match (self.seen == self.operands, self.seen == 1) {
+            (true, _) => self.label.end,
+            (false, true) => self.left + size,
+            (false, false) => begin + size - 1,
+        };
+        self.next = end.saturating_add(1);
+        Label { begin, end }
+    }
+}
+
+/// Labels the leaves of a tree with parts of the interval from 1 to `last`, which is at least the number of
+/// leaves.
+pub(super) fn label(nodes: &[TreeNode], last: u32, mut found: impl FnMut(Source, Label)) {
+    let sizes = sizes(nodes);
+    let mut open: Vec<Open> = Vec::new();
+    let mut left = 0;
+    for (node, &size) in nodes.iter().zip(&sizes) {
+        while open.pop_if(|above| above.seen == above.operands).is_some() {}
+        let label = open.last_mut().map_or(Label { begin: 1, end: last }, |above| above.divide(size));
+        match *node {
+            TreeNode::Leaf(source) => {
+                left += 1;
+                found(source, label);
+            }
+            TreeNode::And(operands) | TreeNode::Or(operands) => {
+                let and = matches!(node, TreeNode::And(_));
+                open.push(Open { and, label, left, operands, seen: 0, next: 0 });
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The worked examples of Fontoura et al. 2010, section 4, and what the layout promises.
+
+use super::label::{Label, label};
+use super::*;
+use crate::forest::{Planting, Source, TreeNode};
+use tamis::matcher::Scan;
+use tamis::{Limits, parse};
+
+fn leaf(letter: char) -> TreeNode {
+    TreeNode::Leaf(Source::Conjunction(letter as u32))
+}
+
+/// The tree of Figures 2, 5 and 6: (A and B) or C or (D and E and F).
+fn figure_5() -> Vec<TreeNode> {
+    let [a, b, c, d, e, f] = ['A', 'B', 'C', 'D', 'E', 'F'].map(leaf);
+    vec![TreeNode::Or(3), TreeNode::And(2), a, b, c, TreeNode::And(3), d, e, f]
+}
+
+fn labels(nodes: &[TreeNode], last: u32) -> Vec<(char, u32, u32)> {
+    let mut labels = Vec::new();
+    label(nodes, last, |source, Label { begin, end }| match source {
+        Source::Conjunction(letter) => labels.push((char::from_u32(letter).unwrap(), begin, end)),
+        Source::Shared(_) => unreachable!(),
+    });
+    labels
+}
+
+#[test]
+fn labels_of_figures_3_to_5() {
+    assert_eq!(labels(&[TreeNode::Or(2), leaf('A'), leaf('B')], 10), [('A', 1, 10), ('B', 1, 10)]);
+    assert_eq!(labels(&[TreeNode::And(2), leaf('A'), leaf('B')], 10), [('A', 1, 1), ('B', 2, 10)]);
+    let expected = [('A', 1, 1), ('B', 2, 10), ('C', 1, 10), ('D', 1, 4), ('E', 5, 5), ('F', 6, 10)];
+    assert_eq!(labels(&figure_5(), 10), expected);
+}
+
+/// MATCH as the paper has it (Alg. 5), and its `matched` after each interval.
+fn matched(intervals: &[(char, u32, u32)], last: u32) -> Vec<String> {
+    let mut matched = vec![false; last as usize + 1];
+    matched[0] = true;
+    let mut rows = Vec::new();
+    for &(_, begin, end) in intervals {
+        if matched[begin as usize - 1] {
+            matched[end as usize] = true;
+        }
+        rows.push(matched.iter().map(|cell| if *cell { '1' } else { '0' }).collect());
+    }
+    rows
+}
+
+#[test]
+fn the_run_of_table_1() {
+    let mut intervals = labels(&figure_5(), 10);
+    intervals.retain(|(letter, ..)| "ADEF".contains(*letter));
+    intervals.sort_by_key(|(_, begin, _)| *begin);
+    assert_eq!(matched(&intervals, 10), ["11000000000", "11001000000", "11001100000", "11001100001"]);
+}
+
+#[test]
+fn the_layout_runs_as_table_1_does() {
+    let attributes = Attributes::default();
+    let expression = parse("a and x or c or d and (e or z) and (f or z)", &Limits::default()).unwrap();
+    let interval = Interval::new([&expression], &attributes, Missing::False, IntervalOptions::default());
+    let run = |json: &str| {
+        let mut event = Event::default();
+        event.decode_json(json.as_bytes(), &attributes, &Limits::default()).unwrap();
+        let (mut scratch, mut found) = (Scratch::default(), Vec::new());
+        interval.matches(&event, &mut scratch, &mut found);
+        (found, scratch.take_counters())
+    };
+    let (found, counters) = run(r#"{"a": true, "d": true, "e": true, "f": true}"#);
+    assert_eq!(found, [0]);
+    assert_eq!(counters.leaves, 3);
+    // The first of its line takes one probe, the two that follow take two.
+    assert_eq!(counters.probes, 5);
+    assert!(run(r#"{"d": true, "f": true}"#).0.is_empty());
+    assert_eq!(run(r#"{"c": true}"#).0, [0]);
+}
+
+/// Whether intervals cover the whole line without overlap.
+fn covered(intervals: &[(char, u32, u32)], last: u32) -> bool {
+    let mut sorted = intervals.to_vec();
+    sorted.sort_by_key(|(_, begin, _)| *begin);
+    matched(&sorted, last).last().is_some_and(|row| row.ends_with('1'))
+}
+
+#[test]
+fn the_invalid_labelling_of_figure_6() {
+    // E begins where B does, against the third invariant: B and D would be enough.
+    let invalid = [('A', 1, 1), ('B', 2, 10), ('C', 1, 10), ('D', 1, 1), ('E', 2, 5), ('F', 6, 10)];
+    let pick = |labels: &[(char, u32, u32)], letters: &str| -> Vec<_> {
+        labels.iter().copied().filter(|(letter, ..)| letters.contains(*letter)).collect()
+    };
+    assert!(covered(&pick(&invalid, "BD"), 10));
+    let valid = labels(&figure_5(), 10);
+    assert!(!covered(&pick(&valid, "BD"), 10));
+    // Over all sets of true leaves, the labels of LABEL give what the expression gives.
+    for set in 0..64u32 {
+        let letters: String = ('A'..='F').filter(|letter| set >> (*letter as u32 - 65) & 1 == 1).collect();
+        let holds = |wanted: &str| wanted.chars().all(|letter| letters.contains(letter));
+        let expected = holds("AB") || holds("C") || holds("DEF");
+        assert_eq!(covered(&pick(&valid, &letters), 10), expected, "{letters}");
+    }
+}
+
+#[test]
+fn invariants_hold() {
+    let nodes = [
+        TreeNode::And(3),
+        TreeNode::Or(2),
+        TreeNode::And(2),
+        leaf('A'),
+        leaf('B'),
+        TreeNode::And(1),
+        leaf('C'),
+        leaf('D'),
+        TreeNode::Or(2),
+        leaf('E'),
+        TreeNode::And(2),
+        leaf('F'),
+        leaf('G'),
+    ];
+    let expected =
+        [('A', 1, 1), ('B', 2, 3), ('C', 1, 3), ('D', 4, 4), ('E', 5, 7), ('F', 5, 6), ('G', 7, 7)];
+    assert_eq!(labels(&nodes, 7), expected);
+}
+
+fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
+    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
+    for common in [false, true] {
+        let attributes = Attributes::default();
+        let scan = Scan::new(&expressions, &attributes, Missing::Unknown);
+        let planting = Planting::new(&attributes, Missing::Unknown, common);
+        let planting = most_leaves.map_or(planting, |most| planting.with_most_leaves(most));
+        let interval = build::build(planting, &expressions);
+        let mut scratch = Scratch::default();
+        for json in events {
+            let mut event = Event::default();
+            event.decode_json(json.as_bytes(), &attributes, &Limits::none()).unwrap();
+            let (mut expected, mut found) = (Vec::new(), Vec::new());
+            scan.matches(&event, &mut scratch, &mut expected);
+            interval.matches(&event, &mut scratch, &mut found);
+            assert_eq!(found, expected, "common {common}");
+            let counters = scratch.take_counters();
+            assert!(counters.probes <= 2 * counters.leaves, "{counters:?}");
+        }
+    }
+}
+
+#[test]
+fn more_leaves_than_sixteen_bits_can_number() {
+    // 132,000 leaves; an `and` of all needs every one of its ors.
+    let ors: Vec<_> = (0..66_000).map(|number| format!("(a{number} or b{})", number % 97)).collect();
+    let all_but = |missing: usize| {
+        let pairs: Vec<_> = (0..66_000).filter(|n| *n != missing).map(|n| format!("\"a{n}\":true")).collect();
+        format!("{{{}}}", pairs.join(","))
+    };
+    compare(&[ors.join(" and ")], &[all_but(66_001), all_but(65_999), all_but(65_536), all_but(0)], None);
+}
+
+#[test]
+fn what_no_longer_fits_is_evaluated() {
+    let texts: Vec<_> = (0..20).map(|n| format!("(a = {n} or b = 1) and (c = 1 or a = 0)")).collect();
+    let events = [
+        r#"{"a": 3, "c": 1}"#.to_owned(),
+        r#"{"a": 0}"#.to_owned(),
+        r#"{"a": [1, 19, 7], "c": 1}"#.to_owned(),
+    ];
+    compare(&texts, &events, Some(45));
+    compare(&texts, &events, Some(0));
+}
+
+#[test]
+fn common_subexpressions_are_evaluated_once() {
+    let texts: Vec<_> = (0..50)
+        .map(|n| format!("((a = 1 or b = 1) and (c = 1 or d = 1) or e = {n}) and f = {}", n % 5))
+        .collect();
+    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
+    let attributes = Attributes::default();
+    let mut counts = Vec::new();
+    for common_subexpressions in [false, true] {
+        let options = IntervalOptions { common_subexpressions };
+        let interval = Interval::new(&expressions, &attributes, Missing::Unknown, options);
+        assert_eq!(interval.shared() > 0, common_subexpressions);
+        let mut event = Event::default();
+        let json = br#"{"a": 1, "b": 1, "c": 1, "d": 1, "f": 2}"#;
+        event.decode_json(json, &attributes, &Limits::none()).unwrap();
+        let (mut scratch, mut found) = (Scratch::default(), Vec::new());
+        interval.matches(&event, &mut scratch, &mut found);
+        assert_eq!(found.len(), 10);
+        counts.push(scratch.take_counters().leaves);
+    }
+    assert!(2 * counts[1] < counts[0], "{counts:?}");
+}

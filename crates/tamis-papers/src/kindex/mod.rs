@@ -1,0 +1,226 @@
+//! The K-index of Whang et al. 2009 (section 3): expressions by the conjunctions of their disjunctive form.
+//!
+//! An expression that is in no such form is brought into it. Where that would take more literals
+//! than [`KIndexOptions::normal_form`] allows, the expression is evaluated on every event instead; an
+//! [`Index`](tamis::Index) refuses it before.
+
+mod cursor;
+
+#[cfg(test)]
+mod tests;
+
+pub use cursor::KIndexCursor;
+
+use crate::conjunction::{ConjunctionBuilder, ConjunctionIndex};
+use crate::scratch::Working;
+use tamis::Limits;
+use tamis::Missing;
+use tamis::event::{Attributes, Event};
+use tamis::expression::distribute::{Outer, distribute, is_in_form};
+use tamis::expression::{Expression, normalise, resolve};
+use tamis::matcher::Pruning;
+use tamis::matcher::extend::{Cursor, Ranked, Visit};
+use tamis::matcher::{Matcher, Scan, Scratch, Slot};
+use tamis::rank::{EventWeights, is_coarse, with_slack};
+
+/// How a [`KIndex`] is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KIndexOptions {
+    /// Equal conjunctions of several expressions are one. Without, conjunctions stand in the order of
+    /// their slots, and a [`KIndexCursor`] skips over what it is not asked for.
+    pub share: bool,
+    /// The most literals that the disjunctive form of an expression may have.
+    pub normal_form: usize,
+}
+
+impl Default for KIndexOptions {
+    fn default() -> Self {
+        KIndexOptions { share: true, normal_form: Limits::default().normal_form }
+    }
+}
+
+/// Expressions by their conjunctions.
+#[derive(Debug)]
+pub struct KIndex {
+    conjunctions: ConjunctionIndex,
+    share: bool,
+    /// Where the slots of each conjunction begin.
+    starts: Vec<u32>,
+    slots: Vec<Slot>,
+    /// By conjunction: the highest boost of its slots; empty where all are 1.
+    boosts: Vec<f64>,
+    /// Whether sums of weights are exact in any order.
+    coarse: bool,
+    /// Whether every expression was in disjunctive form: what a conjunction is worth is then summed as
+    /// its score is, and not lower.
+    native: bool,
+    /// By slot: its first conjunction, where conjunctions are not shared.
+    firsts: Vec<u32>,
+    /// The slots of expressions that are evaluated, and a scan over them.
+    scanned: Vec<Slot>,
+    scan: Scan,
+}
+
+impl KIndex {
+    /// Compiles expressions, whose slots are their positions.
+    pub fn new<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        attributes: &Attributes,
+        missing: Missing,
+        options: KIndexOptions,
+    ) -> KIndex {
+        KIndex::with_boosts(expressions, |_| 1.0, attributes, missing, options)
+    }
+
+    /// The same, for expressions whose scores are multiplied.
+    pub(crate) fn with_boosts<'a>(
+        expressions: impl IntoIterator<Item = &'a Expression>,
+        boost: impl Fn(Slot) -> f64,
+        attributes: &Attributes,
+        missing: Missing,
+        options: KIndexOptions,
+    ) -> KIndex {
+        let mut builder = ConjunctionBuilder::new(attributes, missing, options.share);
+        let (mut pairs, mut firsts) = (Vec::new(), Vec::new());
+        let (mut scanned, mut refused) = (Vec::new(), Vec::new());
+        let (mut conjunctions, mut native) = (0, true);
+        for (slot, expression) in (0..).zip(expressions) {
+            firsts.push(conjunctions);
+            let form = normalise(&resolve(expression, attributes.time_zone()));
+            let Ok(parts) = distribute(&form, Outer::Or, options.normal_form) else {
+                scanned.push(slot);
+                refused.push(expression);
+                continue;
+            };
+            native &= is_in_form(&form, Outer::Or);
+            let literals = builder.literals(&form);
+            for part in parts {
+                let factors = part.iter().map(|term| (literals[term.literal as usize], term.times));
+                let conjunction = builder.insert(factors.collect());
+                conjunctions = conjunctions.max(conjunction + 1);
+                pairs.push((conjunction, slot));
+            }
+        }
+        firsts.push(conjunctions);
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut starts = vec![0u32; conjunctions as usize + 1];
+        pairs.iter().for_each(|(conjunction, _)| starts[*conjunction as usize + 1] += 1);
+        for conjunction in 1..starts.len() {
+            starts[conjunction] += starts[conjunction - 1];
+        }
+        let mut boosts = vec![0.0f64; conjunctions as usize];
+        for &(conjunction, slot) in &pairs {
+            let most = &mut boosts[conjunction as usize];
+            *most = most.max(boost(slot));
+        }
+        let conjunctions = builder.finish(|conjunction| boosts[conjunction as usize]);
+        KIndex {
+            native,
+            coarse: conjunctions.postings().is_coarse() && boosts.iter().copied().all(is_coarse),
+            conjunctions,
+            share: options.share,
+            starts,
+            slots: pairs.into_iter().map(|(_, slot)| slot).collect(),
+            boosts: if boosts.iter().all(|boost| *boost == 1.0) { Vec::new() } else { boosts },
+            firsts: if options.share { Vec::new() } else { firsts },
+            scanned,
+            scan: Scan::new(refused, attributes, missing),
+        }
+    }
+
+    fn slots_of(&self, conjunction: u32) -> &[Slot] {
+        let conjunction = conjunction as usize;
+        &self.slots[self.starts[conjunction] as usize..self.starts[conjunction + 1] as usize]
+    }
+
+    /// How many expressions are evaluated on every event, because their form would be too large.
+    pub fn scanned(&self) -> usize {
+        self.scanned.len()
+    }
+
+    /// Appends the slots of the expressions that are evaluated and true, ascending.
+    fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        if !self.scanned.is_empty() {
+            let first = found.len();
+            self.scan.matches(event, scratch, found);
+            found[first..].iter_mut().for_each(|position| *position = self.scanned[*position as usize]);
+        }
+    }
+
+    /// How many distinct conjunctions there are.
+    pub fn conjunctions(&self) -> usize {
+        self.conjunctions.len()
+    }
+}
+
+impl Matcher for KIndex {
+    fn name(&self) -> &'static str {
+        "kindex"
+    }
+
+    fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        let first = found.len();
+        self.scan(event, scratch, found);
+        self.conjunctions.find(event, &mut Working::of(scratch).conjunction, |conjunction| {
+            found.extend_from_slice(self.slots_of(conjunction));
+        });
+        tamis::matcher::extend::ascending(found, first);
+    }
+
+    fn ranked(&self) -> Option<&dyn Ranked> {
+        Some(self)
+    }
+
+    fn cursor<'a>(&'a self, event: &Event, scratch: &'a mut Scratch) -> Box<dyn Cursor + 'a> {
+        Box::new(KIndex::cursor(self, event, scratch))
+    }
+
+    fn bytes(&self) -> usize {
+        let words = self.starts.len() + self.slots.len() + self.firsts.len() + self.scanned.len();
+        self.conjunctions.postings().bytes() + 4 * words + self.scan.bytes()
+    }
+}
+
+impl Ranked for KIndex {
+    fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
+        let mut scanned = Vec::new();
+        self.scan(event, scratch, &mut scanned);
+        scanned.into_iter().for_each(|slot| visit.visit(slot));
+        let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));
+        let coarse = self.coarse && weights.is_coarse();
+        let threshold = |visit: &dyn Visit, slot: Slot| match pruning {
+            Pruning::None => 0.0,
+            _ => with_slack(visit.threshold(slot), coarse),
+        };
+        let (conjunctions, scratch) = (&self.conjunctions, &mut scratch.conjunction);
+        conjunctions.postings().begin_ranking(event, weights, pruning, &mut scratch.postings);
+        for rank in (0..conjunctions.postings().sizes()).rev() {
+            let (mut least, mut least_score) = (0, threshold(visit, 0));
+            // The second rule: nothing of this size can be among the best.
+            if scratch.postings.walks[rank].bound() < least_score {
+                scratch.counters().sizes_skipped += 1;
+                continue;
+            }
+            while let Some(conjunction) = conjunctions.next(rank, least, least_score, scratch) {
+                least = conjunction + 1;
+                let boost = self.boosts.get(conjunction as usize).copied().unwrap_or(1.0);
+                let worth = match pruning {
+                    Pruning::Tight => conjunctions.worth(scratch) * boost,
+                    _ => f64::INFINITY,
+                };
+                for &slot in self.slots_of(conjunction) {
+                    // What is kept from a slot is kept from those behind it.
+                    let bar = if self.native { visit.threshold(slot) } else { threshold(visit, slot) };
+                    if worth < bar {
+                        break;
+                    }
+                    visit.visit(slot);
+                }
+                // Conjunctions are numbered in the order of their first slots.
+                let next = self.slots.get(self.starts[least as usize] as usize).copied();
+                least_score = threshold(visit, next.unwrap_or(Slot::MAX));
+            }
+        }
+    }
+}

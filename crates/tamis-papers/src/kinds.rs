@@ -1,0 +1,84 @@
+//! Which algorithms can an index use, by name?
+
+use tamis::expression::distribute::{Outer, check_size};
+use tamis::expression::{Expression, normalise, resolve};
+use tamis::index::Algorithm;
+use tamis::matcher::Matcher;
+use tamis::matcher::extend::{CompileRequest, MatcherKind};
+use tamis::value::TimeZone;
+use tamis::{Limits, Result};
+
+use crate::{ATree, ATreeOptions, Cnf, Dewey, Interval, IntervalOptions, KIndex, KIndexOptions};
+
+/// The A-Tree as its paper has it.
+pub const ATREE: Algorithm = Algorithm::Other(&Kind::ATree);
+/// The K-index over the conjunctions of disjunctive normal forms.
+pub const KINDEX: Algorithm = Algorithm::Other(&Kind::KIndex);
+/// Posting lists over the clauses of conjunctive normal forms.
+pub const CNF: Algorithm = Algorithm::Other(&Kind::Cnf);
+/// Expressions from the Dewey IDs of their true conjunctions.
+pub const DEWEY: Algorithm = Algorithm::Other(&Kind::Dewey);
+/// Expressions from intervals of their true conjunctions.
+pub const INTERVAL: Algorithm = Algorithm::Other(&Kind::Interval);
+
+/// All algorithms, those of the engine included.
+pub const ALGORITHMS: [Algorithm; 8] =
+    [Algorithm::Auto, Algorithm::Compiled, ATREE, KINDEX, CNF, DEWEY, INTERVAL, Algorithm::Scan];
+
+/// What the strategies of a graph skip through: a K-index whose conjunctions stand in the order of the nodes.
+pub const SKIPPING: &dyn MatcherKind = &Kind::Skipping;
+
+/// The algorithm of a name.
+pub fn algorithm(name: &str) -> Option<Algorithm> {
+    ALGORITHMS.into_iter().find(|algorithm| algorithm.name() == name)
+}
+
+#[derive(Debug)]
+enum Kind {
+    ATree,
+    KIndex,
+    Skipping,
+    Cnf,
+    Dewey,
+    Interval,
+}
+
+impl MatcherKind for Kind {
+    fn name(&self) -> &'static str {
+        match self {
+            Kind::ATree => "atree",
+            Kind::KIndex | Kind::Skipping => "kindex",
+            Kind::Cnf => "cnf",
+            Kind::Dewey => "dewey",
+            Kind::Interval => "interval",
+        }
+    }
+
+    fn check(&self, expression: &Expression, zone: &TimeZone, limits: &Limits) -> Result<()> {
+        let outer = match self {
+            Kind::KIndex => Outer::Or,
+            Kind::Cnf => Outer::And,
+            _ => return Ok(()),
+        };
+        check_size(&normalise(&resolve(expression, zone)), outer, limits.normal_form)
+    }
+
+    fn compile(&self, request: CompileRequest<'_>) -> Box<dyn Matcher> {
+        let CompileRequest { expressions, boost, attributes, missing, normal_form } = request;
+        let expressions = expressions.iter().copied();
+        match self {
+            Kind::ATree => {
+                Box::new(ATree::compile(expressions, attributes, missing, ATreeOptions::default()))
+            }
+            Kind::KIndex | Kind::Skipping => {
+                let options = KIndexOptions { share: matches!(self, Kind::KIndex), normal_form };
+                Box::new(KIndex::with_boosts(expressions, boost, attributes, missing, options))
+            }
+            Kind::Cnf => Box::new(Cnf::with_boosts(expressions, boost, attributes, missing, normal_form)),
+            Kind::Dewey => Box::new(Dewey::new(expressions, attributes, missing)),
+            Kind::Interval => {
+                Box::new(Interval::new(expressions, attributes, missing, IntervalOptions::default()))
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! How do literals become keys, and entries become lists?
+
+use std::collections::HashMap;
+
+use super::keys::{Key, Keys};
+use super::ladder::{family, is_range};
+use super::{Entry, List, Postings};
+use tamis::Missing;
+use tamis::event::{AttributeId, Attributes};
+use tamis::expression::{Literal, NormalForm, NormalNode, Test};
+
+/// A set of more values is one key: a set that many expressions share would fill a list per value.
+const MOST_VALUES: usize = 32;
+/// From so many distinct ranges on one attribute on, they are parts of a ladder instead of keys.
+const MANY_RANGES: usize = 32;
+
+/// The number of a distinct literal.
+pub(crate) type LiteralId = u32;
+
+/// What an entry says of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Role(u32);
+
+/// What kind of thing it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The predicate or clause of this number is satisfied.
+    Positive,
+    /// The negated predicate of this number is not.
+    Negative,
+    /// The attribute of the negated predicate of this number has a value.
+    Guard,
+    /// Nothing.
+    Always,
+}
+
+impl Role {
+    pub fn new(kind: Kind, number: usize) -> Role {
+        Role((number as u32) << 2 | kind as u32)
+    }
+
+    pub fn kind(self) -> Kind {
+        match self.0 & 3 {
+            0 => Kind::Positive,
+            1 => Kind::Negative,
+            2 => Kind::Guard,
+            _ => Kind::Always,
+        }
+    }
+
+    pub fn number(self) -> usize {
+        (self.0 >> 2) as usize
+    }
+
+    #[cfg(test)]
+    pub fn sign(self) -> String {
+        match self.kind() {
+            Kind::Positive => format!("in, {}", self.number()),
+            Kind::Negative => format!("not in, {}", self.number()),
+            Kind::Guard => format!("guard, {}", self.number()),
+            Kind::Always => "in, -1".to_owned(),
+        }
+    }
+}
+
+/// When is a literal true?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sense {
+    /// Where the event has one of its keys.
+    Positive,
+    /// Where it has none.
+    Negative,
+    /// Where it has none, and this attribute has a value.
+    Guarded(u32),
+}
+
+/// A literal as its keys.
+#[derive(Debug)]
+pub(crate) struct Interned {
+    pub sense: Sense,
+    /// The attribute that has a value wherever the literal is true.
+    pub implies: Option<u32>,
+    keys: Box<[(Place, f64)]>,
+}
+
+/// Where an entry goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Key(Key),
+    /// The keys of a range, once all ranges are known.
+    Range(u32),
+}
+
+#[derive(Debug)]
+struct Draft<P = Place> {
+    key: P,
+    size: u32,
+    id: u32,
+    role: Role,
+    weight: u32,
+}
+
+/// Collects entries.
+#[derive(Debug)]
+pub(crate) struct PostingsBuilder<'a> {
+    attributes: &'a Attributes,
+    missing: Missing,
+    keys: Keys,
+    literals: HashMap<Literal, LiteralId, ahash::RandomState>,
+    interned: Vec<Interned>,
+    drafts: Vec<Draft>,
+    ranges: Vec<(AttributeId, Test)>,
+    range_numbers: HashMap<(AttributeId, Test), u32, ahash::RandomState>,
+    weights: Vec<f64>,
+    weight_numbers: HashMap<u64, u32, ahash::RandomState>,
+}
+
+impl<'a> PostingsBuilder<'a> {
+    pub fn new(attributes: &'a Attributes, missing: Missing) -> PostingsBuilder<'a> {
+        PostingsBuilder {
+            attributes,
+            missing,
+            keys: Keys::default(),
+            literals: HashMap::default(),
+            interned: Vec::new(),
+            drafts: Vec::new(),
+            ranges: Vec::new(),
+            range_numbers: HashMap::default(),
+            weights: Vec::new(),
+            weight_numbers: HashMap::default(),
+        }
+    }
+
+    /// The number of each literal of a form, by its position there; positions of other nodes mean
+    /// nothing.
+    pub fn literals(&mut self, form: &NormalForm) -> Vec<LiteralId> {
+        let number = |node: &NormalNode| match node {
+            NormalNode::Literal(literal) => self.intern(literal),
+            _ => LiteralId::MAX,
+        };
+        form.nodes().iter().map(number).collect()
+    }
+
+    /// The number of a literal, given to it now if it has none.
+    fn intern(&mut self, literal: &Literal) -> LiteralId {
+        if let Some(&id) = self.literals.get(literal) {
+            return id;
+        }
+        let id = self.interned.len() as LiteralId;
+        let interned = self.translate(literal);
+        self.interned.push(interned);
+        self.literals.insert(literal.clone(), id);
+        id
+    }
+
+    pub fn literal(&self, id: LiteralId) -> &Interned {
+        &self.interned[id as usize]
+    }
+
+    fn translate(&mut self, literal: &Literal) -> Interned {
+        let attribute = self.attributes.intern(&literal.attribute);
+        let weight = |position: usize| literal.weights.as_ref().map_or(1.0, |weights| weights[position]);
+        let keys = &mut self.keys;
+        let (sense, keys) = match (&literal.test, literal.negated) {
+            // What is not null has a value; like every negated predicate it scores nothing.
+            (Test::IsNull, true) => (Sense::Positive, [(Place::Key(keys.value(attribute)), 0.0)].into()),
+            (Test::In(values), _) if values.len() <= MOST_VALUES => {
+                let pairs = values.iter().enumerate().map(|(position, value)| {
+                    let key = keys.predicate(attribute, &Test::Equal(value.clone()));
+                    (Place::Key(key), weight(position))
+                });
+                (Sense::Positive, pairs.collect())
+            }
+            (test, _) => {
+                let best = literal.weights.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
+                let best = if best.is_finite() { best } else { 1.0 };
+                let place = match is_range(test) {
+                    false => Place::Key(keys.predicate(attribute, test)),
+                    true => {
+                        let next = self.ranges.len() as u32;
+                        let known = self.range_numbers.entry((attribute, test.clone()));
+                        Place::Range(*known.or_insert_with(|| {
+                            self.ranges.push((attribute, test.clone()));
+                            next
+                        }))
+                    }
+                };
+                (Sense::Positive, [(place, best)].into())
+            }
+        };
+        let presence = matches!(literal.test, Test::Exists | Test::IsNull);
+        let sense = match (literal.negated, &literal.test, self.missing) {
+            (false, ..) | (true, Test::IsNull, _) => sense,
+            (true, Test::Exists, _) | (true, _, Missing::False) => Sense::Negative,
+            (true, _, Missing::Unknown) => Sense::Guarded(attribute),
+        };
+        let implies = (sense == Sense::Positive && (!presence || literal.negated)).then_some(attribute);
+        Interned { sense, implies, keys }
+    }
+
+    /// Enters an id under the keys of a literal; its weight there counts `times`.
+    pub fn enter(&mut self, id: u32, size: u32, literal: LiteralId, role: Role, times: f64) {
+        for position in 0..self.interned[literal as usize].keys.len() {
+            let (key, weight) = self.interned[literal as usize].keys[position];
+            self.push(id, size, key, role, if role.kind() == Kind::Positive { weight * times } else { 0.0 });
+        }
+    }
+
+    /// Enters an id under an attribute's having a value.
+    pub fn enter_value(&mut self, id: u32, size: u32, attribute: u32, role: Role) {
+        let key = self.keys.value(attribute);
+        self.push(id, size, Place::Key(key), role, 0.0);
+    }
+
+    /// Enters an id in the zero list.
+    pub fn enter_always(&mut self, id: u32, size: u32, role: Role) {
+        self.push(id, size, Place::Key(Key::Always), role, 0.0);
+    }
+
+    fn push(&mut self, id: u32, size: u32, key: Place, role: Role, weight: f64) {
+        let next = self.weights.len() as u32;
+        let weight = *self.weight_numbers.entry(weight.to_bits()).or_insert_with(|| {
+            self.weights.push(weight.min(f64::MAX));
+            next
+        });
+        self.drafts.push(Draft { key, size, id, role, weight });
+    }
+
+    /// The keys of every range: many on one attribute are parts of a ladder.
+    fn cover_ranges(&mut self) -> Vec<Box<[Key]>> {
+        let mut covers: Vec<Box<[Key]>> = vec![Box::default(); self.ranges.len()];
+        let mut order: Vec<usize> = (0..self.ranges.len()).collect();
+        let kind = |number: usize| (self.ranges[number].0, family(&self.ranges[number].1));
+        order.sort_by_key(|&number| kind(number));
+        for group in order.chunk_by(|&a, &b| kind(a) == kind(b)) {
+            let attribute = self.ranges[group[0]].0;
+            if group.len() < MANY_RANGES {
+                for &number in group {
+                    covers[number] = [self.keys.predicate(attribute, &self.ranges[number].1)].into();
+                }
+                continue;
+            }
+            let tests: Vec<&Test> = group.iter().map(|&number| &self.ranges[number].1).collect();
+            for (&number, keys) in group.iter().zip(self.keys.ladder(attribute, &tests)) {
+                covers[number] = keys;
+            }
+        }
+        covers
+    }
+
+    /// Lays the lists out; `boost` multiplies all weights of an id.
+    pub fn finish(mut self, boost: impl Fn(u32) -> f64) -> Postings {
+        let covers = self.cover_ranges();
+        let PostingsBuilder { keys, drafts, weights, .. } = self;
+        let mut placed: Vec<Draft<Key>> = Vec::with_capacity(drafts.len());
+        for Draft { key, size, id, role, weight } in drafts {
+            match key {
+                Place::Key(key) => placed.push(Draft { key, size, id, role, weight }),
+                Place::Range(range) => {
+                    let keys = covers[range as usize].iter();
+                    placed.extend(keys.map(|&key| Draft { key, size, id, role, weight }));
+                }
+            }
+        }
+        let mut drafts = placed;
+        let mut sizes: Vec<u32> = drafts.iter().map(|draft| draft.size).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        drafts.sort_unstable_by_key(|draft| (keys.number(draft.key), draft.size, draft.id, draft.role.0));
+        let mut postings = Postings {
+            starts: vec![0; keys.len() + 1],
+            bounds: vec![0.0; keys.len()],
+            lists: Vec::new(),
+            entries: Vec::with_capacity(drafts.len()),
+            keys,
+            weights,
+            sizes,
+        };
+        let mut layers: Vec<Vec<Entry>> = Vec::new();
+        for group in drafts.chunk_by(|a, b| a.key == b.key && a.size == b.size) {
+            let key = postings.keys.number(group[0].key);
+            let rank = postings.sizes.partition_point(|size| *size < group[0].size) as u32;
+            // Further entries of one id go to further lists, so that no list has an id twice.
+            let mut layer = 0;
+            for (position, draft) in group.iter().enumerate() {
+                layer = if position > 0 && group[position - 1].id == draft.id { layer + 1 } else { 0 };
+                if layer == layers.len() {
+                    layers.push(Vec::new());
+                }
+                layers[layer].push(Entry { id: draft.id, role: draft.role, weight: draft.weight });
+            }
+            for layer in layers.iter_mut().take_while(|layer| !layer.is_empty()) {
+                let start = postings.entries.len() as u32;
+                let weights =
+                    layer.iter().map(|entry| postings.weights[entry.weight as usize] * boost(entry.id));
+                let bound = weights.fold(0.0, f64::max).min(f64::MAX);
+                postings.entries.append(layer);
+                let end = postings.entries.len() as u32;
+                postings.lists.push(List { rank, start, end, bound });
+                postings.starts[key as usize + 1] += 1;
+                let most = &mut postings.bounds[key as usize];
+                *most = most.max(bound);
+            }
+        }
+        for key in 1..postings.starts.len() {
+            postings.starts[key] += postings.starts[key - 1];
+        }
+        postings
+    }
+}

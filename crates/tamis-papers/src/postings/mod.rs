@@ -1,0 +1,115 @@
+//! Which ids stand in the posting lists of an event's keys, and in how many?
+//!
+//! The inverted index of Whang et al. 2009, sections 3 and 4: ids are partitioned by their *size*, the
+//! number of keys that an event must at least have for them, and every size has a posting list per
+//! key. What an id means, a conjunction or a whole expression, and what its entries say together,
+//! is left to whoever uses it.
+//!
+//! | file | the question it answers |
+//! |---|---|
+//! | `keys` | which keys does an event have? |
+//! | `ladder` | how do many ranges on one attribute become few keys per event? |
+//! | `build` | how do entries become lists? |
+//! | `walk` | which ids stand in as many lists as they must? |
+//!
+//! Departures from the paper:
+//! - A key is a pair, or any other predicate that the predicate index finds; a set of more than a
+//!   few values is one key. That an attribute has a value is a key too, which stands for the
+//!   default values that the paper asks of events for its strong negation.
+//! - An id that has a key several times has its further entries in further lists, as the paper does
+//!   for its clauses; here conjunctions need it too (`a in (1, 2) and a in (2, 3)`).
+
+mod build;
+mod keys;
+mod ladder;
+mod walk;
+
+pub(crate) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};
+pub(crate) use walk::{Hit, PostingScratch};
+
+use keys::Keys;
+use tamis::rank::{COARSE_SUM, is_coarse};
+
+/// An id in a posting list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub id: u32,
+    pub role: Role,
+    /// The number of its weight among the distinct weights.
+    weight: u32,
+}
+
+/// The entries of one key for ids of one size, at most one per id, ascending.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    /// The position of its size among the distinct sizes.
+    rank: u32,
+    start: u32,
+    end: u32,
+    /// At least the weight of every entry.
+    bound: f64,
+}
+
+/// Posting lists by key and size.
+#[derive(Debug)]
+pub(crate) struct Postings {
+    keys: Keys,
+    /// Where the lists of each key begin.
+    starts: Vec<u32>,
+    lists: Vec<List>,
+    entries: Vec<Entry>,
+    /// The distinct weights.
+    weights: Vec<f64>,
+    /// By key: at least the weight of every entry of any size (the paper's UB).
+    bounds: Vec<f64>,
+    /// The distinct sizes, ascending.
+    sizes: Vec<u32>,
+}
+
+impl Postings {
+    /// The lists of a key.
+    fn lists_of(&self, key: u32) -> std::ops::Range<u32> {
+        self.starts[key as usize]..self.starts[key as usize + 1]
+    }
+
+    /// About how many bytes it takes; operands of predicates not counted.
+    pub fn bytes(&self) -> usize {
+        self.keys.bytes()
+            + 4 * self.starts.len()
+            + size_of::<List>() * self.lists.len()
+            + size_of::<Entry>() * self.entries.len()
+            + 8 * (self.weights.len() + self.bounds.len())
+    }
+
+    /// Every list as its size, its key, the key's bound and its entries with sign and weight.
+    #[cfg(test)]
+    pub fn describe(&self) -> Vec<String> {
+        let mut lists = Vec::new();
+        for key in 0..self.keys.len() as u32 {
+            for list in &self.lists[self.lists_of(key).start as usize..self.lists_of(key).end as usize] {
+                let entries = &self.entries[list.start as usize..list.end as usize];
+                let entries = entries.iter().map(|entry| {
+                    let (sign, weight) = (entry.role.sign(), self.weights[entry.weight as usize]);
+                    format!("({}, {sign}, {weight})", entry.id + 1)
+                });
+                let entries = entries.collect::<Vec<_>>().join(" ");
+                let (size, bound) = (self.sizes[list.rank as usize], self.bounds[key as usize]);
+                lists.push(format!("{size} {} {bound}: {entries}", self.keys.describe(key)));
+            }
+        }
+        lists.sort();
+        lists
+    }
+
+    /// Whether sums of weights are exact.
+    pub fn is_coarse(&self) -> bool {
+        // No weight is above 1024.
+        let low = self.sizes.last().is_none_or(|&size| f64::from(size) * 1024.0 <= COARSE_SUM);
+        low && self.weights.iter().copied().all(is_coarse)
+    }
+
+    /// At least what an entry adds to the score.
+    pub fn worth(&self, hit: Hit) -> f64 {
+        self.weights[self.entries[hit.entry as usize].weight as usize] * hit.weight
+    }
+}

@@ -1,0 +1,256 @@
+//! Which ids stand in as many lists as their size asks for?
+//!
+//! The skipping of Whang et al. 2009 (Alg. 1, after WAND): of the lists in the order of their current
+//! entries the one at position K - 1 says which id is the first that can stand in K of them, and
+//! the lists before it skip there. With a threshold, the lists up to the pivot must also be worth so
+//! much together, which is the first pruning rule of section 5.
+//!
+//! Departures from the paper: the lists stand in a heap instead of being sorted again; the pivot
+//! moves on until the bounds reach the threshold, as in WAND, where the paper goes one id further.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::{Entry, Postings};
+use crate::predicates::PredicateScratch;
+use tamis::event::Event;
+use tamis::matcher::{Counters, Pruning};
+use tamis::rank::EventWeights;
+
+/// Working memory of a walk.
+#[derive(Debug, Default)]
+pub(crate) struct PostingScratch {
+    predicates: PredicateScratch,
+    /// By the rank of their size.
+    pub walks: Vec<Walk>,
+    pub hits: Vec<Hit>,
+    pub counters: Counters,
+    /// Whether lists are read entry by entry, for comparison.
+    pub without_skipping: bool,
+}
+
+/// A list at one of its entries.
+#[derive(Debug, Clone, Copy)]
+struct Current {
+    entry: u32,
+    end: u32,
+    /// At least what an entry of it adds to the score.
+    bound: f64,
+    /// At least the event's weight of the key.
+    weight: f64,
+}
+
+/// An entry of an id that was found. In what order the entries of an id come is left open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hit {
+    /// Its position among all entries.
+    pub entry: u32,
+    /// At least the event's weight of its key.
+    pub weight: f64,
+}
+
+/// The lists of one size, on the way from their first entries to their last.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    /// How many lists an id must stand in.
+    needed: usize,
+    lists: Vec<Current>,
+    /// The ids of current entries with their lists.
+    heap: BinaryHeap<Reverse<(u32, u32)>>,
+    taken: Vec<(u32, u32)>,
+    started: bool,
+}
+
+impl Postings {
+    /// Finds the lists of the keys that the event has.
+    pub fn begin(&self, event: &Event, scratch: &mut PostingScratch) {
+        self.begin_ranking(event, &EventWeights::default(), Pruning::None, scratch);
+    }
+
+    /// The same, with bounds on what the lists add to a score.
+    pub fn begin_ranking(
+        &self,
+        event: &Event,
+        weights: &EventWeights,
+        pruning: Pruning,
+        scratch: &mut PostingScratch,
+    ) {
+        let PostingScratch { predicates, walks, counters, .. } = scratch;
+        if walks.len() < self.sizes.len() {
+            walks.resize_with(self.sizes.len(), Walk::default);
+        }
+        for (walk, &size) in walks.iter_mut().zip(&self.sizes) {
+            walk.needed = size.max(1) as usize;
+            walk.lists.clear();
+            walk.heap.clear();
+            walk.started = false;
+        }
+        self.keys.find(event, predicates, |key| {
+            let lists = self.lists_of(key);
+            counters.lists += lists.len() as u64;
+            if lists.is_empty() {
+                return;
+            }
+            let weight = self.keys.weight(key, weights);
+            for list in &self.lists[lists.start as usize..lists.end as usize] {
+                let bound = match pruning {
+                    // Entries of negated predicates alone are worth nothing, whatever the key.
+                    Pruning::Paper if list.bound > 0.0 => self.bounds[key as usize],
+                    _ => list.bound,
+                };
+                let bound = (bound * weight).min(f64::MAX);
+                walks[list.rank as usize].lists.push(Current {
+                    entry: list.start,
+                    end: list.end,
+                    bound,
+                    weight,
+                });
+            }
+        });
+    }
+
+    /// How many distinct sizes there are.
+    pub fn sizes(&self) -> usize {
+        self.sizes.len()
+    }
+
+    pub fn entry(&self, entry: u32) -> Entry {
+        self.entries[entry as usize]
+    }
+}
+
+impl Walk {
+    /// How many lists an id must stand in.
+    pub fn needed(&self) -> usize {
+        self.needed
+    }
+
+    /// The next id of at least `least` that stands in enough lists, which are worth at least `threshold`
+    /// together, with its entries as hits; the walk goes on behind it.
+    pub fn next(
+        &mut self,
+        postings: &Postings,
+        least: u32,
+        threshold: f64,
+        hits: &mut Vec<Hit>,
+        counters: &mut Counters,
+        skipping: bool,
+    ) -> Option<u32> {
+        if self.lists.len() < self.needed {
+            return None;
+        }
+        if !self.started {
+            self.started = true;
+            counters.entries += self.lists.len() as u64;
+            let first = self.lists.iter().zip(0..);
+            let first =
+                first.map(|(list, number)| Reverse((postings.entries[list.entry as usize].id, number)));
+            self.heap.extend(first);
+        }
+        loop {
+            self.taken.clear();
+            let mut worth = 0.0;
+            while self.taken.len() < self.needed || worth < threshold {
+                let Reverse((id, list)) = self.heap.pop()?;
+                worth += self.lists[list as usize].bound;
+                self.taken.push((id, list));
+            }
+            let pivot = self.taken[self.taken.len() - 1].0.max(least);
+            if self.taken[0].0 == pivot {
+                while let Some(&Reverse((id, list))) = self.heap.peek()
+                    && id == pivot
+                {
+                    self.heap.pop();
+                    self.taken.push((id, list));
+                }
+                hits.clear();
+                for position in 0..self.taken.len() {
+                    let list = self.taken[position].1;
+                    let Current { entry, weight, .. } = self.lists[list as usize];
+                    hits.push(Hit { entry, weight });
+                    self.skip(postings, list, pivot.saturating_add(1), counters, skipping);
+                }
+                counters.candidates += 1;
+                return Some(pivot);
+            }
+            for position in 0..self.taken.len() {
+                let (id, list) = self.taken[position];
+                match id < pivot {
+                    true => self.skip(postings, list, pivot, counters, skipping),
+                    false => self.heap.push(Reverse((id, list))),
+                }
+            }
+        }
+    }
+
+    /// At least the score of every id of this size: the best of as many lists as it needs (the second
+    /// pruning rule of section 5).
+    pub fn bound(&self) -> f64 {
+        let mut bounds: Vec<f64> = self.lists.iter().map(|list| list.bound).collect();
+        bounds.sort_unstable_by(|a, b| b.total_cmp(a));
+        bounds.iter().take(self.needed).sum()
+    }
+
+    /// Moves a list to its first entry of at least `id`, and back among the others.
+    fn skip(&mut self, postings: &Postings, list: u32, id: u32, counters: &mut Counters, skipping: bool) {
+        let current = &mut self.lists[list as usize];
+        let rest = &postings.entries[current.entry as usize + 1..current.end as usize];
+        let (skipped, read) = match skipping {
+            true => gallop(rest, id),
+            false => {
+                let skipped = rest.iter().position(|entry| entry.id >= id).unwrap_or(rest.len());
+                (skipped, rest.len().min(skipped + 1))
+            }
+        };
+        counters.entries += read as u64;
+        current.entry += 1 + skipped as u32;
+        if let Some(entry) = rest.get(skipped) {
+            self.heap.push(Reverse((entry.id, list)));
+        }
+    }
+}
+
+/// The position of the first entry of at least `id`, and how many entries were looked at: steps that
+/// double, then a search in the last step.
+fn gallop(entries: &[Entry], id: u32) -> (usize, usize) {
+    let (mut low, mut step, mut read) = (0, 1, 0);
+    let mut high = entries.len();
+    while low < entries.len() {
+        let probe = (low + step - 1).min(entries.len() - 1);
+        read += 1;
+        if entries[probe].id >= id {
+            high = probe;
+            break;
+        }
+        low = probe + 1;
+        step *= 2;
+    }
+    while low < high {
+        let middle = (low + high) / 2;
+        read += 1;
+        if entries[middle].id >= id { high = middle } else { low = middle + 1 }
+    }
+    (low, read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::build::{Kind, Role};
+    use super::*;
+
+    #[test]
+    fn galloping_finds_what_a_search_finds() {
+        let role = Role::new(Kind::Positive, 0);
+        let entries: Vec<Entry> = (0..200u32)
+            .map(|position| Entry { id: position * position / 3 + position, role, weight: 0 })
+            .collect();
+        for length in 0..entries.len() {
+            let entries = &entries[..length];
+            for id in (0..14_000).step_by(37) {
+                let (found, read) = gallop(entries, id);
+                assert_eq!(found, entries.partition_point(|entry| entry.id < id));
+                assert!(read <= 2 + 2 * (found + 2).ilog2() as usize, "{read} for {found}");
+            }
+        }
+    }
+}

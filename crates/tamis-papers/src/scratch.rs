@@ -1,0 +1,38 @@
+//! Where do these matchers keep their working memory?
+
+use tamis::matcher::extend::ScratchExtension;
+use tamis::matcher::{Counters, Scratch};
+
+use crate::atree::ATreeScratch;
+use crate::cnf::CnfScratch;
+use crate::conjunction::ConjunctionScratch;
+use crate::dewey::DeweyScratch;
+use crate::interval::IntervalScratch;
+
+/// What these matchers keep in a [`Scratch`].
+#[derive(Debug, Default)]
+pub(crate) struct Working {
+    pub atree: ATreeScratch,
+    pub conjunction: ConjunctionScratch,
+    pub dewey: DeweyScratch,
+    pub interval: IntervalScratch,
+    pub cnf: CnfScratch,
+}
+
+impl Working {
+    /// What a scratch keeps, told how it is to be used.
+    pub fn of(scratch: &mut Scratch) -> &mut Working {
+        let skipping = scratch.skipping();
+        let working = scratch.extension::<Working>();
+        working.conjunction.postings.without_skipping = !skipping;
+        working
+    }
+}
+
+impl ScratchExtension for Working {
+    fn take_counters(&mut self) -> Counters {
+        let mut all = std::mem::take(&mut self.atree.counters);
+        all += std::mem::take(self.conjunction.counters());
+        all
+    }
+}
