@@ -26,6 +26,7 @@ WORKLOADS = [
     "whang-cnf",
     "fontoura",
     "exchange",
+    "sigma-like",
 ]
 FIGURES = [
     name

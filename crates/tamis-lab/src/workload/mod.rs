@@ -12,6 +12,7 @@ mod exchange;
 mod fontoura;
 mod parameters;
 mod random;
+mod sigma_like;
 mod statistics;
 mod text;
 mod whang;
@@ -24,6 +25,8 @@ pub use exchange::{Exchange, ExchangeParameters};
 pub use fontoura::{Fontoura, FontouraParameters};
 pub(crate) use parameters::within;
 pub use parameters::{Named, Parameters, named, read};
+pub use random::Random;
+pub use sigma_like::{SigmaLike, SigmaLikeParameters};
 pub use statistics::{Beside, Figure, Level, Statistics, beside, count_matches};
 pub(crate) use text::write_number;
 pub use whang::{Form, Whang, WhangParameters};
@@ -107,8 +110,17 @@ pub trait Workload: Send + Sync {
 pub const XML: &str = "xml";
 
 /// The names of all workloads of expressions and events in JSON.
-pub const NAMES: [&str; 8] =
-    ["conjunctive", "dense", "abe-gen", "ads-like", "whang", "whang-cnf", "fontoura", "exchange"];
+pub const NAMES: [&str; 9] = [
+    "conjunctive",
+    "dense",
+    "abe-gen",
+    "ads-like",
+    "whang",
+    "whang-cnf",
+    "fontoura",
+    "exchange",
+    "sigma-like",
+];
 
 /// The workload of that name, with its defaults for so many expressions.
 pub fn by_name(name: &str, expressions: u64) -> Option<Box<dyn Workload>> {
@@ -133,6 +145,7 @@ pub fn configure(name: &str, expressions: u64, given: &Named) -> Result<Box<dyn 
         "whang-cnf" => with(WhangParameters::conjunctive(), given, Whang::new),
         "fontoura" => with(FontouraParameters::default(), given, Fontoura::new),
         "exchange" => with(ExchangeParameters::default(), given, Exchange::new),
+        "sigma-like" => with(SigmaLikeParameters::sized(expressions), given, SigmaLike::new),
         XML => Ok(Box::new(Xml::new(read("parameter", XmlParameters::default(), given)?, expressions)?)),
         _ => Err(format!("there is no workload {name:?}, but {}, {XML}", NAMES.join(", "))),
     }
@@ -164,6 +177,7 @@ pub fn named_defaults(name: &str, expressions: u64) -> Option<Named> {
         "whang-cnf" => named(&WhangParameters::conjunctive()),
         "fontoura" => named(&FontouraParameters::default()),
         "exchange" => named(&ExchangeParameters::default()),
+        "sigma-like" => named(&SigmaLikeParameters::sized(expressions)),
         XML => named(&XmlParameters::default()),
         _ => return None,
     })
@@ -197,6 +211,7 @@ mod tests {
             "whang-cnf 61cb65d160420bc5",
             "fontoura 4512c240298bd475",
             "exchange 7c0daf80a05a587e",
+            "sigma-like b66ea8b25f283a6f",
             "xml db219a6580658bd1",
         ];
         let found = NAMES.into_iter().chain([XML]).map(|name| {

@@ -37,7 +37,7 @@ def generate(
 
     Args:
         workload: `conjunctive`, `dense`, `abe-gen`, `ads-like`, `whang`, `whang-cnf`, `fontoura`,
-            `exchange` or `xml`.
+            `exchange`, `sigma-like` or `xml`.
         count: How many subscriptions.
         out: The folder to write into.
         events: How many events.
