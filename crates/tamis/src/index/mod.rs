@@ -606,14 +606,18 @@ impl Shared {
         for segment in added {
             all.push(segment.patterns()?);
         }
-        if all.iter().all(|patterns| patterns.is_empty()) {
+        if all.iter().all(|patterns| patterns.list.is_empty()) {
             return Ok(());
         }
         for segment in segments {
             all.push(segment.patterns()?);
         }
         let allowed = self.limits.index_patterns;
-        let bytes = total_size(all.iter().flat_map(|patterns| patterns.iter()), allowed);
+        // Only where the sums exceed the limit does it matter which segments have patterns in common.
+        if all.iter().map(|patterns| patterns.bytes).fold(0, usize::saturating_add) <= allowed {
+            return Ok(());
+        }
+        let bytes = total_size(all.iter().flat_map(|patterns| patterns.list.iter()), allowed);
         limits::check("bytes of an index's regular expressions", "index_patterns", bytes, allowed)
     }
 

@@ -159,7 +159,7 @@ pub(super) struct Segment {
     /// What its expressions score; made when someone asks for a ranking.
     scores: OnceLock<(Scores, bool)>,
     /// The distinct regular expressions of its expressions; of a file, found when someone asks.
-    patterns: OnceLock<Box<[Pattern]>>,
+    patterns: OnceLock<DistinctPatterns>,
     /// What it was compiled with, which holds the names of its attributes.
     names: Arc<Attributes>,
     /// The terms that its expressions ask about.
@@ -234,7 +234,7 @@ impl Segment {
             tiers: OnceLock::new(),
             shape: OnceLock::new(),
             scores: OnceLock::new(),
-            patterns: OnceLock::from(mentioned.patterns.into_boxed_slice()),
+            patterns: OnceLock::from(DistinctPatterns::new(mentioned.patterns)),
             names: settings.attributes.clone(),
             terms,
             departed: Departed::new(settings.attributes),
@@ -464,7 +464,7 @@ impl Segment {
     }
 
     /// The distinct regular expressions of all slots, removed or not.
-    pub fn patterns(&self) -> Result<&[Pattern]> {
+    pub fn patterns(&self) -> Result<&DistinctPatterns> {
         if let Some(patterns) = self.patterns.get() {
             return Ok(patterns);
         }
@@ -475,7 +475,7 @@ impl Segment {
                 mentioned.add(&self.expression(slot)?);
             }
         }
-        Ok(self.patterns.get_or_init(|| mentioned.patterns.into_boxed_slice()))
+        Ok(self.patterns.get_or_init(|| DistinctPatterns::new(mentioned.patterns)))
     }
 
     /// The live slots at a version, ascending.
@@ -616,6 +616,20 @@ impl Segment {
     pub fn damaged(&self) -> Error {
         let path = self.file().map_or(Path::new("a segment in memory"), |(path, _)| path);
         Error::storage(path, "the file is damaged; open the index with verification to learn more")
+    }
+}
+
+/// Regular expressions, each once, and the sum of their sizes.
+#[derive(Debug)]
+pub(super) struct DistinctPatterns {
+    pub list: Box<[Pattern]>,
+    pub bytes: usize,
+}
+
+impl DistinctPatterns {
+    fn new(list: Vec<Pattern>) -> DistinctPatterns {
+        let bytes = list.iter().map(Pattern::size).fold(0, usize::saturating_add);
+        DistinctPatterns { list: list.into(), bytes }
     }
 }
 

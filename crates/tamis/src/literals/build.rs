@@ -4,16 +4,24 @@
 //! has in common with the one before. Failure links are found level by level. Both take time linear in
 //! the length of the literals, apart from sorting them.
 
-use super::{ANCHORS, Anchor, FEW, LEAF, LiteralId, Literals, ONE, OUTPUT, PAYLOAD, ROW, State};
+use super::{
+    Anchor, Classes, FEW, FLAGS, GRAM, KIND, LEAF, LONG, LONGER, LONGER_GRAM, LiteralId, Literals, ONE,
+    OUTPUT, POSITION, RESOLVED, ROW, TRIES, place,
+};
 
-/// States with more children than this have a row of 256 links.
-const MOST_LABELS: usize = 12;
+/// States with fewer children than the first have no row, those with more than the second have one; between, those
+/// whose row would be filled to one part in so many.
+const FEWEST: usize = 4;
+const MOST: usize = 12;
+const FILLED: usize = 6;
+/// Bits per long literal of the filter that tells where one may begin.
+const BITS: usize = 16;
 
 /// Literals to be looked for.
 #[derive(Debug, Default)]
 pub(crate) struct LiteralsBuilder {
-    /// The group, the anchor, and where the bytes end, which are reversed for those at the end.
-    literals: Vec<(u32, Anchor, usize)>,
+    /// The group, the trie, and where the bytes end, which are reversed for those at the end.
+    literals: Vec<(u32, usize, usize)>,
     bytes: Vec<u8>,
 }
 
@@ -25,8 +33,13 @@ impl LiteralsBuilder {
             Anchor::End => self.bytes.extend(literal.iter().rev()),
             _ => self.bytes.extend_from_slice(literal),
         }
-        let anchor = if literal.is_empty() { Anchor::Start } else { anchor };
-        self.literals.push((group, anchor, self.bytes.len()));
+        let trie = match anchor {
+            _ if literal.is_empty() => Anchor::Start as usize,
+            Anchor::Anywhere if literal.len() >= LONGER_GRAM => LONGER,
+            Anchor::Anywhere if literal.len() >= GRAM => LONG,
+            anchor => anchor as usize,
+        };
+        self.literals.push((group, trie, self.bytes.len()));
         self.literals.len() - 1
     }
 
@@ -39,8 +52,8 @@ impl LiteralsBuilder {
     /// added; equal literals of a group have the same number.
     pub fn build(self, groups: usize) -> (Literals, Vec<LiteralId>) {
         let key = |position: usize| {
-            let (group, anchor, _) = self.literals[position];
-            (group, anchor, self.bytes_of(position))
+            let (group, trie, _) = self.literals[position];
+            (group, trie, self.bytes_of(position))
         };
         let mut order: Vec<usize> = (0..self.literals.len()).collect();
         order.sort_unstable_by(|&a, &b| key(a).cmp(&key(b)));
@@ -53,27 +66,38 @@ impl LiteralsBuilder {
             numbers[position] = distinct.len() as LiteralId - 1;
         }
         let mut columns = Columns {
-            roots: vec![0; ANCHORS * groups],
-            states: vec![State::default()],
-            branches: Vec::new(),
+            roots: vec![0; 2 * TRIES * groups],
+            classes: Vec::new(),
+            filters: Vec::new(),
+            bits: Vec::new(),
+            // No reference is 0.
+            words: vec![0; 2],
             next: vec![0; distinct.len()],
         };
         let mut first = 0;
         let trie_of = |position: usize| (self.literals[position].0, self.literals[position].1);
         for run in distinct.chunk_by(|&a, &b| trie_of(a) == trie_of(b)) {
-            let (group, anchor) = trie_of(run[0]);
-            let root = columns.states.len() as u32;
-            columns.roots[ANCHORS * group as usize + anchor as usize] = root;
-            let trie = Trie::new(run.iter().map(|&position| self.bytes_of(position)), first);
-            columns.append(&trie, anchor == Anchor::Anywhere);
+            let (group, which) = trie_of(run[0]);
+            let literals = run.iter().map(|&position| self.bytes_of(position));
+            let trie = Trie::new(literals.clone(), first);
+            let place = 2 * (TRIES * group as usize + which);
+            columns.roots[place + 1] = (columns.classes.len() / 256) as u32;
+            columns.roots[place] = columns.append(&trie, which >= Anchor::Anywhere as usize);
+            match which {
+                LONG => columns.append_filter::<GRAM>(2 * group as usize, literals),
+                LONGER => columns.append_filter::<LONGER_GRAM>(2 * group as usize + 1, literals),
+                _ => {}
+            }
             first += run.len() as u32;
         }
-        let Columns { roots, states, branches, next } = columns;
-        let states = if distinct.is_empty() { Vec::new() } else { states };
+        let Columns { roots, classes, filters, bits, words, next } = columns;
+        let words = if distinct.is_empty() { Vec::new() } else { words };
         let literals = Literals {
             roots: roots.into(),
-            states: states.into(),
-            branches: branches.into(),
+            classes: classes.into(),
+            filters: filters.into(),
+            bits: bits.into(),
+            words: words.into(),
             next: next.into(),
         };
         (literals, numbers)
@@ -185,17 +209,49 @@ impl Trie {
 /// The columns of all tries.
 struct Columns {
     roots: Vec<u32>,
-    states: Vec<State>,
-    branches: Vec<u32>,
+    classes: Vec<u8>,
+    filters: Vec<u32>,
+    bits: Vec<u64>,
+    words: Vec<u32>,
     next: Vec<u32>,
 }
 
+/// What the records of a trie need to know.
+struct Layout<'a> {
+    trie: &'a Trie,
+    /// The references to all states.
+    references: Vec<u32>,
+    /// The states that failure links lead to; the root where there are none.
+    fails: Vec<u32>,
+    /// The literal that ends at each state, or the longest that what leads there ends with, plus one; or 0.
+    outputs: Vec<u32>,
+    /// A byte of each class but the first, which has all bytes that no literal has.
+    bytes: Vec<u8>,
+    classes: Classes,
+}
+
 impl Columns {
-    /// Appends a trie; an automaton also has failure links.
-    fn append(&mut self, trie: &Trie, automaton: bool) {
-        let base = self.states.len() as u32;
+    /// Appends the filter of the first bytes of a group's long literals.
+    fn append_filter<'a, const BYTES: usize>(
+        &mut self,
+        filter: usize,
+        literals: impl ExactSizeIterator<Item = &'a [u8]>,
+    ) {
+        let words = (BITS * literals.len() / 64).clamp(1, 1 << 30).next_power_of_two();
+        let shift = 63 - words.trailing_zeros();
+        let start = self.bits.len();
+        self.bits.resize(start + words, 0);
+        for literal in literals {
+            let (word, mask) = place::<BYTES>(literal, shift);
+            self.bits[start + word] |= mask;
+        }
+        self.filters.resize(self.filters.len().max(2 * filter + 2), 0);
+        self.filters[2 * filter..2 * filter + 2].copy_from_slice(&[start as u32, shift]);
+    }
+
+    /// Appends a trie and returns the reference to its root; an automaton also has failure links.
+    fn append(&mut self, trie: &Trie, automaton: bool) -> u32 {
         let mut fails = vec![0u32; trie.len()];
-        // The literal that ends at each state, or the longest that what leads there ends with.
         let mut outputs = trie.literals.clone();
         let levels = if automaton { trie.levels() } else { Vec::new() };
         for &state in &levels {
@@ -210,63 +266,105 @@ impl Columns {
                 literal => self.next[literal as usize - 1] = inherited,
             }
         }
+        let (classes, bytes) = classes(&trie.labels[1..]);
+        let mut layout = Layout { trie, references: Vec::new(), fails, outputs, bytes, classes };
+        layout.place(self.words.len());
         for state in 0..trie.len() as u32 {
-            let word = self.encode(trie, state, outputs[state as usize], base);
-            let fail = if automaton { base + fails[state as usize] } else { 0 };
-            self.states.push(State { word, fail });
+            layout.write(state, automaton, &mut self.words);
         }
         // Rows are resolved level by level, each from that of its failure link.
         for state in std::iter::once(0).chain(levels).filter(|_| automaton) {
-            let word = self.states[(base + state) as usize].word;
-            if word & super::KIND == ROW {
-                self.resolve(trie, state, &fails, base);
+            if layout.references[state as usize] & KIND == ROW {
+                layout.resolve(state, &mut self.words);
             }
+        }
+        self.classes.extend(layout.classes);
+        layout.references[0]
+    }
+}
+
+/// The class of each byte, and a byte of each class but the first, which is that of all other bytes.
+/// Where all bytes are labels, each is a class of its own.
+fn classes(labels: &[u8]) -> (Classes, Vec<u8>) {
+    let mut is_label = [false; 256];
+    labels.iter().for_each(|&label| is_label[usize::from(label)] = true);
+    let bytes: Vec<u8> = (0..=u8::MAX).filter(|&byte| is_label[usize::from(byte)]).collect();
+    let mut classes = [0; 256];
+    let first = if bytes.len() == 256 { 0 } else { 1 };
+    bytes.iter().zip(first..=u8::MAX).for_each(|(&byte, class)| classes[usize::from(byte)] = class);
+    (classes, bytes)
+}
+
+impl Layout<'_> {
+    /// How many entries a row has.
+    fn row(&self) -> usize {
+        if self.bytes.len() == 256 { 256 } else { self.bytes.len() + 1 }
+    }
+
+    /// Decides where each record stands, from `position` on.
+    fn place(&mut self, mut position: usize) {
+        let row = self.row();
+        for state in 0..self.trie.len() as u32 {
+            let children = self.trie.children(state).len();
+            let output = self.outputs[state as usize] != 0;
+            let (kind, size) = match children {
+                0 => (LEAF, 2),
+                1 if !output => (ONE, 2),
+                FEWEST.. if children > MOST || children * FILLED > row => (ROW, 2 + row),
+                _ => (FEW, 3 + children.div_ceil(4) + children),
+            };
+            let flag = if output { OUTPUT } else { 0 };
+            self.references.push((position as u32) << POSITION | flag | kind);
+            position += size;
         }
     }
 
-    fn encode(&mut self, trie: &Trie, state: u32, output: u32, base: u32) -> u32 {
-        let flag = if output == 0 { 0 } else { OUTPUT };
-        let record = (self.branches.len() as u32) << PAYLOAD;
+    /// Appends the record of a state.
+    fn write(&self, state: u32, automaton: bool, words: &mut Vec<u32>) {
+        let trie = self.trie;
+        let (children, output) = (trie.children(state), self.outputs[state as usize]);
+        let reference = |child: &u32| self.references[*child as usize];
         let label = |child: &u32| trie.labels[*child as usize];
-        match trie.children(state) {
-            [] => LEAF | flag | output << PAYLOAD,
-            [child] if output == 0 => ONE | u32::from(label(child)) << PAYLOAD,
-            children if children.len() <= MOST_LABELS => {
-                self.branches.extend([output, children.len() as u32]);
-                for labels in children.chunks(4) {
-                    let mut bytes = [0; 4];
-                    bytes.iter_mut().zip(labels).for_each(|(byte, child)| *byte = label(child));
-                    self.branches.push(u32::from_ne_bytes(bytes));
+        words.push(if automaton { self.references[self.fails[state as usize] as usize] } else { 0 });
+        match (self.references[state as usize] & KIND, children) {
+            (ONE, [child]) => words.push(u32::from(label(child)) | (reference(child) & FLAGS) << 8),
+            (ROW, _) => {
+                words.push(output);
+                let row = words.len();
+                words.resize(row + self.row(), 0);
+                for child in children {
+                    words[row + usize::from(self.classes[usize::from(label(child))])] = reference(child);
                 }
-                self.branches.extend(children.iter().map(|child| base + child));
-                FEW | flag | record
             }
-            children => {
-                self.branches.push(output);
-                let row = self.branches.len();
-                self.branches.resize(row + 256, 0);
-                children
-                    .iter()
-                    .for_each(|child| self.branches[row + usize::from(label(child))] = base + child);
-                ROW | flag | record
+            (FEW, _) => {
+                words.extend([output, children.len() as u32]);
+                for four in children.chunks(4) {
+                    let mut bytes = [0; 4];
+                    bytes.iter_mut().zip(four).for_each(|(byte, child)| *byte = label(child));
+                    words.push(u32::from_ne_bytes(bytes));
+                }
+                words.extend(children.iter().map(reference));
             }
+            _ => words.push(output),
         }
     }
 
     /// Gives a row of an automaton the states that failure links lead to.
-    fn resolve(&mut self, trie: &Trie, state: u32, fails: &[u32], base: u32) {
-        let row_of = |word: u32| (word >> PAYLOAD) as usize + 1;
-        let row = row_of(self.states[(base + state) as usize].word);
-        let fail = fails[state as usize];
-        let below = self.states[(base + fail) as usize].word;
-        for byte in 0..=u8::MAX {
-            let position = row + usize::from(byte);
-            if self.branches[position] == 0 {
-                self.branches[position] = match below & super::KIND {
-                    _ if state == 0 => base,
-                    ROW => self.branches[row_of(below) + usize::from(byte)],
-                    _ => base + trie.step(fail, byte, fails),
+    fn resolve(&self, state: u32, words: &mut [u32]) {
+        let row_of = |state: u32| (self.references[state as usize] >> POSITION) as usize + 2;
+        let (row, fail) = (row_of(state), self.fails[state as usize]);
+        if self.bytes.len() < 256 {
+            words[row] = self.references[0] | RESOLVED;
+        }
+        for &byte in &self.bytes {
+            let class = usize::from(self.classes[usize::from(byte)]);
+            if words[row + class] == 0 {
+                let resolved = match self.references[fail as usize] & KIND {
+                    _ if state == 0 => self.references[0],
+                    ROW => words[row_of(fail) + class],
+                    _ => self.references[self.trie.step(fail, byte, &self.fails) as usize],
                 };
+                words[row + class] = resolved | RESOLVED;
             }
         }
     }

@@ -1,29 +1,39 @@
 //! Which of many literals begin a text, end it, or stand anywhere in it?
 //!
 //! One pass over the text finds all of them, however many there are: a trie for those at the start, a
-//! trie of reversed literals for those at the end, and an Aho-Corasick automaton for those anywhere.
-//! All tries of a set of literals share one array of states, with a root for each group of literals
-//! (an attribute) and each anchor. Everything is columns of numbers, mapped from a file as it was built.
+//! trie of reversed literals for those at the end, and Aho-Corasick automata for those anywhere.
 //!
-//! A state takes eight bytes, a word and a failure link. States are numbered in preorder, so the only
-//! child of a state is the next state and needs no link; most states of a large set are like that:
+//! Literals anywhere of at least four bytes have automata of their own, which are seldom passed: one for those of
+//! at least eight bytes, one for the shorter. A Bloom filter tells, for as many bytes of text, whether some literal may
+//! begin with them; only there is the trie below the automaton followed. Most places of most texts cost one read of one
+//! word. Where that leads too far too often, as in a text of one letter, the automaton is passed over the text instead, so
+//! the work is always linear.
+//!
+//! All tries of a set of literals share one column of words, with a root for each group of literals
+//! (an attribute) and each anchor. The column is mapped from a file as it was built.
+//!
+//! A reference to a state is the position of its record and the record's kind. Records stand in preorder, so the only
+//! child of a state is the record behind its own and needs no reference; most states of a large set are like that and take
+//! eight bytes:
 //!
 //! ```text
-//! literals "abc", "abd", "bc"      states                      branches
+//! literals "abc", "abd", "bc"      position, kind and what stands there behind the failure link
 //!
-//!         (1)                      1  FEW  record 0            0: output 0, 2 labels "ab", children 2 6
-//!       a/   \b                    2  ONE  label b             5: output 0, 2 labels "cd", children 4 5
-//!      (2)   (6)                   3  FEW  record 5, fail 6
-//!      b|     |c                   4  LEAF literal 1, fail 7   next: abc -> bc
-//!      (3)   (7)                   5  LEAF literal 2
-//!     c/ \d                        6  ONE  label c
-//!    (4) (5)                       7  LEAF literal 3
+//!         (2)                       2  FEW   output 0, 2 labels "ab", children 8 20
+//!       a/   \b                     8  ONE   label b, the child is a FEW
+//!      (8)   (20)                  10  FEW   output 0, 2 labels "cd", children 16 18; fails to 20
+//!      b|     |c                   16  LEAF  output 1; fails to 22       next: abc -> bc
+//!     (10)   (22)                  18  LEAF  output 2
+//!     c/ \d                        20  ONE   label c, the child is a LEAF
+//!   (16) (18)                      22  LEAF  output 3
 //! ```
 //!
-//! States with many children have a row of 256 links instead of labels. In an automaton the rows are
-//! resolved: they also have the states that failure links lead to, so most steps of a pass are one read.
-//! A literal that ends inside of another, like `bc` in `abc`, is reported with it: `next` chains every
+//! States with many children have a row of references instead, one for each class of bytes that the trie can tell
+//! apart. In an automaton the rows are resolved: they also have the states that failure links lead to, so most
+//! steps of a pass are one read. A literal that ends inside of another, like `bc` in `abc`, is reported with it: `next` chains every
 //! literal to the longest other literal that it ends with.
+//!
+//! Reads are checked. In a damaged file wrong literals may be found; nothing panics or loops.
 
 mod build;
 #[cfg(test)]
@@ -46,40 +56,52 @@ pub enum Anchor {
     Anywhere,
 }
 
-const ANCHORS: usize = 3;
+/// The tries of a group: one for each anchor, and one for literals anywhere that have at least so many bytes.
+const TRIES: usize = 5;
+const LONG: usize = 3;
+const LONGER: usize = 4;
+/// The bytes of such a literal that are looked up first.
+const GRAM: usize = 4;
+const LONGER_GRAM: usize = 8;
+/// Following tries may take so many steps per byte of text, and some more, before the automaton is passed.
+const STEPS: usize = 4;
 
 /// The number of a literal.
 pub(crate) type LiteralId = u32;
 
-/// The kind of a state: the low bits of its word.
-const LEAF: u32 = 0; // a literal plus one, or 0
-const ONE: u32 = 1; // a label, whose child is the next state
-const FEW: u32 = 2; // a record: output, count, labels, children
-const ROW: u32 = 3; // a record: output, 256 children
+/// The kind of a record: the low bits of a reference. Every record begins with the failure link.
+const LEAF: u32 = 0; // output
+const ONE: u32 = 1; // the label and, above it, the low bits of the reference to the child
+const FEW: u32 = 2; // output, count, labels, children
+const ROW: u32 = 3; // output, a child for each class
 const KIND: u32 = 3;
-/// Whether some literal ends at a state; its record has the literal plus one.
+/// Whether some literal ends at the state: its record has the literal plus one as output.
 const OUTPUT: u32 = 1 << 2;
-const PAYLOAD: u32 = 3;
-/// The most records, in words, and literals that fit a state's word.
-pub(crate) const MOST_WORDS: usize = 1 << (32 - PAYLOAD);
-
-#[derive(Debug, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct State {
-    word: u32,
-    fail: u32,
-}
+/// Of a row's reference: whether failure links lead there, and not the label of a child.
+const RESOLVED: u32 = 1 << 3;
+const FLAGS: u32 = KIND | OUTPUT;
+const POSITION: u32 = 4;
+/// The most words of records, and literals.
+pub(crate) const MOST_WORDS: usize = 1 << (32 - POSITION);
 
 /// An immutable set of literals in groups.
 #[derive(Debug, Default)]
 pub(crate) struct Literals {
-    /// For every group and anchor the root of its trie, or 0.
+    /// For every trie of every group its root, or 0, and its number.
     roots: Column<u32>,
-    states: Column<State>,
-    branches: Column<u32>,
+    /// For both kinds of long literals of every group where the words of their filter begin, and by how much a hash is
+    /// shifted to be the number of one.
+    filters: Column<u32>,
+    bits: Column<u64>,
+    /// For every trie the class of each byte.
+    classes: Column<u8>,
+    words: Column<u32>,
     /// For every literal the longest other literal that it ends with, plus one; 0 if there is none.
     next: Column<u32>,
 }
+
+/// The classes of bytes that a trie tells apart.
+type Classes = [u8; 256];
 
 impl Literals {
     /// How many literals there are.
@@ -89,155 +111,195 @@ impl Literals {
 
     /// Whether the group has a literal.
     pub fn has(&self, group: u32) -> bool {
-        self.roots_of(group).iter().any(|&root| root != 0)
+        (0..TRIES).any(|trie| self.trie(group, trie).is_some())
     }
 
-    fn roots_of(&self, group: u32) -> &[u32] {
-        let first = ANCHORS * group as usize;
-        self.roots.get(first..first + ANCHORS).unwrap_or_default()
+    /// The root of a trie and its classes.
+    fn trie(&self, group: u32, trie: usize) -> Option<(u32, &Classes)> {
+        let place = 2 * (TRIES * group as usize + trie);
+        let &[root, number] = self.roots.get(place..place + 2)? else { return None };
+        let classes = self.classes.get(256 * number as usize..256 * (number as usize + 1))?;
+        if root == 0 { None } else { Some((root, classes.try_into().ok()?)) }
     }
 
     /// Reports the literals of a group that the text holds where they must stand, each at least once.
     /// `report` tells whether the literal is new for this text: those it ends with are reported only then,
     /// so the work is linear in the text plus the literals found.
     pub fn find(&self, group: u32, text: &[u8], mut report: impl FnMut(LiteralId) -> bool) {
-        let &[start, end, anywhere] = self.roots_of(group) else { return };
-        if start != 0 {
-            self.walk(start, text.iter().copied(), &mut report);
+        if let Some((root, classes)) = self.trie(group, Anchor::Start as usize) {
+            self.walk(root, classes, text.iter(), &mut report);
         }
-        if end != 0 {
-            self.walk(end, text.iter().rev().copied(), &mut report);
+        if let Some((root, classes)) = self.trie(group, Anchor::End as usize) {
+            self.walk(root, classes, text.iter().rev(), &mut report);
         }
-        if anywhere != 0 {
-            self.pass(anywhere, text, &mut report);
+        if let Some((root, classes)) = self.trie(group, Anchor::Anywhere as usize) {
+            self.pass(root, classes, text, &mut report);
+        }
+        if let Some((root, classes)) = self.trie(group, LONG)
+            && !self.probe::<GRAM>(2 * group as usize, root, classes, text, &mut report)
+        {
+            self.pass(root, classes, text, &mut report);
+        }
+        if let Some((root, classes)) = self.trie(group, LONGER)
+            && !self.probe::<LONGER_GRAM>(2 * group as usize + 1, root, classes, text, &mut report)
+        {
+            self.pass(root, classes, text, &mut report);
         }
     }
 
+    /// Follows the trie of long literals from where a filter says that one may begin. Gives up, and returns false, where
+    /// that takes more steps than are linear in the text.
+    fn probe<const BYTES: usize>(
+        &self,
+        filter: usize,
+        root: u32,
+        classes: &Classes,
+        text: &[u8],
+        report: &mut impl FnMut(LiteralId) -> bool,
+    ) -> bool {
+        let Some(&[start, shift]) = self.filters.get(2 * filter..2 * filter + 2) else { return false };
+        let Some(bits) = self.bits.get(start as usize..) else { return false };
+        let mut steps = STEPS * text.len() + 64;
+        for (begin, gram) in text.windows(BYTES).enumerate() {
+            let (word, mask) = place::<BYTES>(gram, shift);
+            if bits.get(word).is_none_or(|word| word & mask != mask) {
+                continue;
+            }
+            let mut state = root;
+            for &byte in &text[begin..] {
+                state = self.child(state, byte, classes);
+                if state == 0 || state & RESOLVED != 0 {
+                    break;
+                }
+                if state & OUTPUT != 0 {
+                    self.report(state, report);
+                }
+                if steps == 0 {
+                    return false;
+                }
+                steps -= 1;
+            }
+        }
+        true
+    }
+
     /// Follows a trie along a text, from its root to where it ends.
-    fn walk(&self, root: u32, text: impl Iterator<Item = u8>, report: &mut impl FnMut(LiteralId) -> bool) {
+    fn walk<'t>(
+        &self,
+        root: u32,
+        classes: &Classes,
+        text: impl Iterator<Item = &'t u8>,
+        report: &mut impl FnMut(LiteralId) -> bool,
+    ) {
         let mut state = root;
-        let mut word = self.states[state as usize].word;
-        self.report(word, report);
-        for byte in text {
-            state = self.child(state, word, byte);
+        self.report(state, report);
+        for &byte in text {
+            state = self.child(state, byte, classes);
             if state == 0 {
                 return;
             }
-            word = self.states[state as usize].word;
-            self.report(word, report);
+            self.report(state, report);
         }
     }
 
     /// Passes an automaton over a text.
-    fn pass(&self, root: u32, text: &[u8], report: &mut impl FnMut(LiteralId) -> bool) {
-        let states = &self.states[..];
+    fn pass(&self, root: u32, classes: &Classes, text: &[u8], report: &mut impl FnMut(LiteralId) -> bool) {
         let mut state = root;
-        let mut word = states[state as usize].word;
         // A failure link leads to a state that is less deep. A damaged file must not lead in circles.
         let mut depth = 0usize;
         for &byte in text {
             loop {
-                let child = self.child(state, word, byte);
+                let child = self.child(state, byte, classes);
                 if child != 0 {
-                    state = child;
+                    state = child & !RESOLVED;
                     depth += 1;
                     break;
                 }
                 if state == root {
                     break;
                 }
-                state = if depth > 0 { states[state as usize].fail } else { root };
+                state = if depth > 0 { self.word((state >> POSITION) as usize) } else { root };
                 depth = depth.saturating_sub(1);
-                word = states[state as usize].word;
             }
-            word = states[state as usize].word;
-            self.report(word, report);
+            self.report(state, report);
         }
+    }
+
+    #[inline(always)]
+    fn word(&self, position: usize) -> u32 {
+        self.words.get(position).copied().unwrap_or(0)
     }
 
     /// The state that a byte leads to, 0 if there is none.
     #[inline(always)]
-    fn child(&self, state: u32, word: u32, byte: u8) -> u32 {
-        let payload = (word >> PAYLOAD) as usize;
-        match word & KIND {
-            ONE if payload as u8 == byte => state + 1,
-            ROW => self.branches[payload + 1 + usize::from(byte)],
+    fn child(&self, state: u32, byte: u8, classes: &Classes) -> u32 {
+        let position = (state >> POSITION) as usize;
+        match state & KIND {
+            ROW => self.word(position + 2 + usize::from(classes[usize::from(byte)])),
+            ONE => {
+                let word = self.word(position + 1);
+                let child = (position as u32 + 2) << POSITION | (word >> 8 & FLAGS);
+                if word as u8 == byte { child } else { 0 }
+            }
             FEW => {
-                let record = &self.branches[payload + 1..];
-                let count = record[0] as usize;
-                let words = count.div_ceil(4);
-                let labels: &[u8] = bytemuck::cast_slice(&record[1..1 + words]);
-                match labels[..count].iter().position(|&label| label == byte) {
-                    Some(position) => record[1 + words + position],
-                    None => 0,
-                }
+                let Some([count, record @ ..]) = self.words.get(position + 2..) else { return 0 };
+                let count = *count as usize;
+                let Some((labels, children)) = record.split_at_checked(count.div_ceil(4)) else { return 0 };
+                let labels: &[u8] = bytemuck::cast_slice(labels);
+                let place = labels.iter().take(count).position(|&label| label == byte);
+                place.and_then(|place| children.get(place)).copied().unwrap_or(0)
             }
             _ => 0,
         }
     }
 
     #[inline(always)]
-    fn report(&self, word: u32, report: &mut impl FnMut(LiteralId) -> bool) {
-        if word & OUTPUT == 0 {
+    fn report(&self, state: u32, report: &mut impl FnMut(LiteralId) -> bool) {
+        if state & OUTPUT == 0 {
             return;
         }
-        let payload = word >> PAYLOAD;
-        let mut literal = if word & KIND == LEAF { payload } else { self.branches[payload as usize] };
-        while literal != 0 && report(literal - 1) {
+        let mut literal = self.word((state >> POSITION) as usize + 1);
+        while literal != 0 && literal as usize <= self.next.len() && report(literal - 1) {
             literal = self.next[literal as usize - 1];
         }
     }
 
     pub fn bytes(&self) -> usize {
-        4 * (self.roots.len() + self.branches.len() + self.next.len())
-            + size_of::<State>() * self.states.len()
+        4 * (self.roots.len() + self.filters.len() + self.words.len() + self.next.len())
+            + 8 * self.bits.len()
+            + self.classes.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.roots);
-        sections.push(&self.states);
-        sections.push(&self.branches);
+        sections.push(&self.classes);
+        sections.push(&self.filters);
+        sections.push(&self.bits);
+        sections.push(&self.words);
         sections.push(&self.next);
     }
 
-    /// Finds literals in a file.
     pub fn read(reader: &mut SectionReader) -> Result<Literals> {
         Ok(Literals {
             roots: reader.next()?,
-            states: reader.next()?,
-            branches: reader.next()?,
+            classes: reader.next()?,
+            filters: reader.next()?,
+            bits: reader.next()?,
+            words: reader.next()?,
             next: reader.next()?,
         })
     }
+}
 
-    /// Whether every link leads to something.
-    pub fn is_sound(&self) -> bool {
-        let (states, literals) = (self.states.len() as u32, self.next.len() as u32);
-        let are_states = |links: &[u32]| links.iter().all(|&link| link < states.max(1));
-        let is_whole = |(position, state): (usize, &State)| {
-            let payload = state.word >> PAYLOAD;
-            let record = payload as usize;
-            let whole = match state.word & KIND {
-                LEAF => payload <= literals,
-                ONE => position + 1 < self.states.len() && state.word & OUTPUT == 0,
-                FEW => self.branches.get(record..).is_some_and(|record| match record {
-                    [output, count, rest @ ..] => {
-                        let (count, words) = (*count as usize, count.div_ceil(4) as usize);
-                        let children = rest.get(words..words.saturating_add(count));
-                        *output <= literals && children.is_some_and(are_states)
-                    }
-                    _ => false,
-                }),
-                _ => self
-                    .branches
-                    .get(record..record + 257)
-                    .is_some_and(|record| record[0] <= literals && are_states(&record[1..])),
-            };
-            whole && state.fail < states
-        };
-        self.roots.len().is_multiple_of(ANCHORS)
-            && are_states(&self.roots)
-            && self.next.iter().all(|&next| next <= literals)
-            && self.states.iter().enumerate().all(is_whole)
+/// The word of a filter that the first bytes of a literal belong to, and their bits in it.
+#[inline(always)]
+fn place<const BYTES: usize>(gram: &[u8], shift: u32) -> (usize, u64) {
+    let mut bytes = [0; 8];
+    if let Some(gram) = gram.get(..BYTES) {
+        bytes[..BYTES].copy_from_slice(gram);
     }
+    let hash = u64::from_le_bytes(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let bits = hash ^ hash >> 29;
+    // A shift of 64 or more is no number: a filter of one word has a shift of 63, and the top bit is dropped.
+    ((hash >> 1 >> (shift & 63)) as usize, 1 << (bits & 63) | 1 << (bits >> 6 & 63))
 }

@@ -13,7 +13,6 @@ fn build(literals: &[(u32, Anchor, Vec<u8>)]) -> (Literals, Vec<LiteralId>) {
         builder.push(*group, *anchor, literal);
     }
     let (literals, numbers) = builder.build(GROUPS as usize);
-    assert!(literals.is_sound());
     (literals, numbers)
 }
 
@@ -42,7 +41,7 @@ fn anchors() -> impl Strategy<Value = Anchor> {
 proptest! {
     #[test]
     fn equals_a_search_for_each(
-        few in vec((0..GROUPS, anchors(), vec(97u8..100, 0..7)), 0..40),
+        few in vec((0..GROUPS, anchors(), vec(97u8..100, 0..12)), 0..60),
         many in vec((0..GROUPS, anchors(), vec(any::<u8>(), 0..3)), 0..200),
         texts in vec(prop_oneof![vec(97u8..100, 0..40), vec(any::<u8>(), 0..40)], 1..6),
     ) {
@@ -68,20 +67,29 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_noticed_or_harmless(
+    fn damage_is_harmless(
         literals in vec((0..GROUPS, anchors(), vec(97u8..115, 0..6)), 1..60),
-        word in any::<prop::sample::Index>(),
-        value in any::<u32>(),
+        column in 0..4usize,
+        damage in vec((any::<prop::sample::Index>(), any::<u32>()), 1..20),
         text in vec(97u8..115, 0..40),
     ) {
         let (mut literals, _) = build(&literals);
-        let mut states: Vec<u32> = bytemuck::cast_slice(&literals.states[..]).to_vec();
-        let word = word.index(states.len());
-        states[word] = value;
-        literals.states = bytemuck::cast_slice::<u32, State>(&states).to_vec().into();
-        if literals.is_sound() {
-            find(&literals, 0, &text);
+        let column = match column {
+            0 => &mut literals.words,
+            1 => &mut literals.next,
+            2 => &mut literals.filters,
+            _ => &mut literals.roots,
+        };
+        let clean = column.to_vec();
+        let mut words = clean.clone();
+        for (place, value) in damage.iter().filter(|_| !clean.is_empty()) {
+            let place = place.index(words.len());
+            words[place] = if value % 2 == 0 { words[place] ^ 1 << (value % 32) } else { *value };
         }
+        *column = words.into();
+        let (found, reports) = find(&literals, 0, &text);
+        prop_assert!(found.iter().all(|&literal| (literal as usize) < literals.len()));
+        prop_assert!(reports <= found.len() + 16 * (text.len() + 16));
     }
 }
 
@@ -93,7 +101,9 @@ fn an_automaton_is_passed_in_steps_linear_in_the_text_and_the_answers() {
     let text = vec![b'a'; 1 << 20];
     let (found, reports) = find(&literals, 0, &text);
     assert_eq!(found.len(), 1000);
-    assert!(reports <= 1000 + text.len(), "{reports} reports");
+    // The short ones by their automaton; the others by following their tries, and then by their automata.
+    let most = 1000 + (1 + 2 * (STEPS + 1)) * text.len() + 128;
+    assert!(reports <= most, "{reports} reports");
 
     // A hundred thousand literals with one prefix, and a text that leaves it at the last byte.
     let prefix = "a".repeat(64);
@@ -104,7 +114,7 @@ fn an_automaton_is_passed_in_steps_linear_in_the_text_and_the_answers() {
     let text = format!("{prefix}b4{prefix}b42424");
     assert_eq!(find(&literals, 0, text.as_bytes()).0.len(), 1);
     // A shared prefix is kept once.
-    assert!(literals.bytes() < 100 * 100_000, "{} bytes", literals.bytes());
+    assert!(literals.bytes() < 40 * 100_000, "{} bytes", literals.bytes());
 }
 
 #[test]

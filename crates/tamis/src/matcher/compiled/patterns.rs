@@ -158,7 +158,8 @@ impl Patterns {
 
     /// Whether a pattern needs no literal.
     pub fn is_unfiltered(&self, pattern: u32) -> bool {
-        self.unfiltered_of(self.attributes[pattern as usize]).binary_search(&pattern).is_ok()
+        !self.unfiltered.items.is_empty()
+            && self.unfiltered_of(self.attributes[pattern as usize]).binary_search(&pattern).is_ok()
     }
 
     /// Whether literals do not decide a pattern.
@@ -274,7 +275,6 @@ impl Patterns {
             |pattern: u32| self.tried.get(pattern as usize).is_some_and(|&check| check != NO_CHECK);
         let is_user = |user: u32| (user >> 1) < self.len() as u32 && (user & 1 == 0 || is_tried(user >> 1));
         self.attributes.iter().all(|&attribute| attribute as usize <= attributes)
-            && self.literals.is_sound()
             && self.users.are_whole(is_user)
             && self.unfiltered.are_whole(is_tried)
             // Each under its attribute, and once.
