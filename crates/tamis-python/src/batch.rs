@@ -280,7 +280,6 @@ impl Index {
         refusals: &mut Refusals<'py>,
     ) -> PyResult<()> {
         let Asked { snapshot, ask, selection, .. } = asked;
-        let Working { events, scratch } = working;
         let first = results.len();
         let mut unreadable = vec![false; rows.len()];
         let mut decoded = rows.iter_mut().zip(&mut unreadable).peekable();
@@ -296,6 +295,13 @@ impl Index {
                 }
             }
         }
+        if let Ask::All { .. } = ask
+            && rows.iter().all(|row| row.document.is_none())
+            && !unreadable.contains(&true)
+        {
+            return match_together(py, asked, working, &rows, count, results);
+        }
+        let Working { events, scratch } = working;
         let mut answers = vec![None; count];
         let mut next = 0;
         while next < rows.len() {
@@ -334,4 +340,51 @@ impl Index {
         }
         Ok(())
     }
+}
+
+/// Matches decoded events together, without the interpreter's lock, and appends a list of ids for each of the
+/// `count` events that they are of.
+fn match_together<'py>(
+    py: Python<'py>,
+    asked: &Asked<'_>,
+    working: &mut Working,
+    rows: &[Row],
+    count: usize,
+    results: &Bound<'py, PyList>,
+) -> PyResult<()> {
+    let Asked { snapshot, selection, .. } = asked;
+    let Working { events, scratch } = working;
+    let (mut next, mut written) = (0, 0);
+    let mut write = |position: usize, ids: Bound<'py, PyList>| {
+        // What was not decoded matches nothing.
+        for _ in written..position {
+            results.append(PyList::empty(py))?;
+        }
+        written = position + 1;
+        results.append(ids)
+    };
+    let mut length = rows.len();
+    while next < rows.len() {
+        length = length.min(rows.len() - next);
+        let matched = py.detach(|| {
+            let started = Instant::now();
+            let stopped = || length > 1 && started.elapsed() > PATIENCE;
+            snapshot.match_many(&events[next..next + length], *selection, scratch, &stopped)
+        });
+        let matched = matched.map_err(|error| error::raise(py, &error))?;
+        if matched < length {
+            // Of several segments the last may have had no time left: fewer events at a time.
+            length = (length / 4).max(1);
+        }
+        for (event, row) in rows[next..next + matched].iter().enumerate() {
+            let ids = snapshot.many_ids(event, scratch).collect::<tamis::Result<Vec<_>>>();
+            write(row.position, id::write_all(py, ids.map_err(|error| error::raise(py, &error))?)?)?;
+        }
+        next += matched;
+        py.check_signals()?;
+    }
+    for _ in written..count {
+        results.append(PyList::empty(py))?;
+    }
+    Ok(())
 }

@@ -184,6 +184,25 @@ impl Snapshot {
         stopped: &dyn Fn() -> bool,
         mut found: impl FnMut(usize, usize, &[Slot]) -> Result<()>,
     ) -> Result<()> {
+        for event in 0..self.match_many(events, selection, scratch, stopped)? {
+            for (position, slots) in self.many_slots(event, scratch) {
+                if !slots.is_empty() {
+                    found(event, position, slots)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Matches events together, of what a condition selects, if there is one; [`Snapshot::many_ids`] then tells what
+    /// each matches. Returns how many events were matched: once `stopped` says so, the last may be left out.
+    pub fn match_many(
+        &self,
+        events: &[Event],
+        selection: Option<&Selection>,
+        scratch: &mut MatchScratch,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<usize> {
         let MatchScratch { scratch, many, events: seen, condition, .. } = scratch;
         events.iter().for_each(|event| self.sample.observe(event, seen));
         many.resize_with(many.len().max(self.segments.len()), Default::default);
@@ -194,15 +213,31 @@ impl Snapshot {
             self.find_many(position, events, selection, scratch, condition, slots, ends, stopped)?;
             whole = whole.min(ends.len());
         }
-        for event in 0..whole {
-            for (position, (slots, ends)) in (0..self.segments.len()).zip(&*many) {
-                let slots = &slots[event.checked_sub(1).map_or(0, |before| ends[before])..ends[event]];
-                if !slots.is_empty() {
-                    found(event, position, slots)?;
-                }
-            }
-        }
-        Ok(())
+        Ok(whole)
+    }
+
+    /// The ids of the subscriptions that an event matches, by its position among those that were last given to
+    /// [`Snapshot::match_many`], in insertion order.
+    pub fn many_ids<'s>(
+        &'s self,
+        event: usize,
+        scratch: &'s MatchScratch,
+    ) -> impl Iterator<Item = Result<IdRef<'s>>> {
+        self.many_slots(event, scratch).flat_map(|(position, slots)| {
+            let segment = &self.segments[position];
+            slots.iter().map(|&slot| segment.id(slot))
+        })
+    }
+
+    /// The positions of the segments, and the slots of each that an event was found to match.
+    fn many_slots<'m>(
+        &self,
+        event: usize,
+        scratch: &'m MatchScratch,
+    ) -> impl Iterator<Item = (usize, &'m [Slot])> + use<'m> {
+        (0..self.segments.len()).zip(&scratch.many).map(move |(position, (slots, ends))| {
+            (position, &slots[event.checked_sub(1).map_or(0, |before| ends[before])..ends[event]])
+        })
     }
 
     /// Finds the slots of a segment that each event matches and that count, and where those of each end.
