@@ -39,7 +39,7 @@ impl Quantifier {
     }
 
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Quantifier::Any => "any",
             Quantifier::All => "all",

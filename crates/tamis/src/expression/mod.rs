@@ -16,6 +16,7 @@ mod resolve;
 mod term;
 mod tree;
 mod weights;
+mod words;
 mod xpath;
 
 pub use elements::{Elements, Quantifier};

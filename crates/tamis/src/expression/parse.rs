@@ -10,6 +10,7 @@ use super::lex::{Kind, Lexer, Token};
 use super::predicate::{Operand, Operator, Predicate};
 use super::term::{Comparison, Function, Term, Type};
 use super::tree::{Assembler, Connective, Expression, TruthTest};
+use super::words::may_mean;
 use crate::error::{Error, Result, SyntaxError};
 use crate::limits::{self, Limits};
 use crate::truth::Truth;
@@ -19,8 +20,11 @@ use crate::value::{LiteralKind, Value, ValueRef, read_number};
 pub(super) const RESERVED: [&str; 12] =
     ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false"];
 /// Words that are keywords only where the grammar asks for them.
-const CONTEXTUAL: [&str; 9] =
+pub(super) const CONTEXTUAL: [&str; 9] =
     ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath", "it"];
+
+/// Predicates that are written as functions of a term and what to look for in it.
+pub(super) const TWO_ARGUMENTS: [&str; 4] = ["startswith", "endswith", "contains", "array_contains"];
 
 /// Whether a name must be quoted to be read as an attribute everywhere.
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -292,6 +296,7 @@ impl Parser<'_> {
         limits::check("operators and predicates", "nodes", self.assembler.len() + 1, self.limits.nodes)?;
         let start = self.token;
         match start.kind {
+            Kind::Word if !may_mean(self.word()) => {}
             Kind::Word => {
                 let word = self.word();
                 for (name, value) in [("true", true), ("false", false)] {
@@ -336,15 +341,11 @@ impl Parser<'_> {
 
     /// Reads a predicate that is written as a function, if one stands here.
     fn question(&mut self, start: Token) -> Result<bool> {
-        const TWO: [(&str, Operator); 4] = [
-            ("startswith", Operator::StartsWith),
-            ("endswith", Operator::EndsWith),
-            ("contains", Operator::Contains),
-            ("array_contains", Operator::Equal),
-        ];
+        const OPERATORS: [Operator; 4] =
+            [Operator::StartsWith, Operator::EndsWith, Operator::Contains, Operator::Equal];
         let word = &self.text[start.range()];
         let is = |name: &str| word.eq_ignore_ascii_case(name);
-        let two = TWO.iter().find(|(name, _)| is(name));
+        let two = TWO_ARGUMENTS.into_iter().zip(OPERATORS).find(|(name, _)| is(name));
         let quantifier = Quantifier::from_name(word);
         if two.is_none()
             && quantifier.is_none()
@@ -372,7 +373,7 @@ impl Parser<'_> {
             self.expect(Kind::Comma, "`,` and what to look for")?;
             let right = self.term()?;
             self.expect(Kind::Close, "an operator or `)`")?;
-            self.compare(start, left, *operator, false, right)?;
+            self.compare(start, left, operator, false, right)?;
         } else {
             self.advance()?;
             let place = self.token;

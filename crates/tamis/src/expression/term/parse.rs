@@ -10,6 +10,7 @@ use super::{DEEPEST, IT, Term};
 use crate::error::{Error, Result};
 use crate::expression::lex::{Kind, Lexer, Token};
 use crate::expression::parse::{Parser, RESERVED};
+use crate::expression::words::may_mean;
 use crate::limits::{self, Limits};
 
 /// Reads the text behind the mark of a term's name.
@@ -171,18 +172,10 @@ impl Parser<'_> {
                 Ok(Term::Attribute(name))
             }
             Kind::Word => {
-                let word = self.word();
-                let constant = ["true", "false", "null"].iter().any(|name| word.eq_ignore_ascii_case(name));
-                if constant {
-                    return self.value().map(Term::Constant);
-                }
-                if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
-                    return Err(self.unexpected(
-                        "a value, an attribute or a function (an attribute named like a keyword takes double quotes)",
-                    ));
-                }
-                if let Some(value) = self.literal()? {
-                    return Ok(Term::Constant(value));
+                if may_mean(self.word())
+                    && let Some(term) = self.worded_constant()?
+                {
+                    return Ok(term);
                 }
                 self.advance()?;
                 if self.token.kind == Kind::Open {
@@ -196,6 +189,21 @@ impl Parser<'_> {
             }
             _ => self.value().map(Term::Constant),
         }
+    }
+
+    /// Reads a constant that begins with a word, if one stands here.
+    fn worded_constant(&mut self) -> Result<Option<Term>> {
+        let word = self.word();
+        let constant = ["true", "false", "null"].iter().any(|name| word.eq_ignore_ascii_case(name));
+        if constant {
+            return self.value().map(|value| Some(Term::Constant(value)));
+        }
+        if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
+            return Err(self.unexpected(
+                "a value, an attribute or a function (an attribute named like a keyword takes double quotes)",
+            ));
+        }
+        Ok(self.literal()?.map(Term::Constant))
     }
 
     /// Reads the arguments of the function whose name was just read.
