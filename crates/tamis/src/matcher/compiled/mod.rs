@@ -310,8 +310,7 @@ impl Compiled {
                             self.bits.with_key(attribute, key, |word, bit| working.set(word, bit));
                             working.sources.push(key);
                             for &set in self.sets_of(key) {
-                                if working.recall(working.sets[set as usize]).is_none() {
-                                    working.sets[set as usize] = working.remember(true);
+                                if working.find_set(set) {
                                     working.sources.push(sets + set);
                                 }
                             }
@@ -361,6 +360,11 @@ impl Compiled {
         stages.begin(ranges, &self.runs, &working.bits, &mut working.counters);
         while stages.pass(&self.runs, &working.bits, &mut working.counters) {
             touch(&self.program, stages.candidates().iter().map(|candidate| candidate.block));
+            let targets = stages.candidates().iter().map(|candidate| candidate.target);
+            touch(
+                &working.nodes,
+                targets.filter(|target| target & TARGET_NODE != 0).map(|node| node & !TARGET_NODE),
+            );
             let matching = Matching { compiled: self, event };
             for &Candidate { block, target } in stages.candidates() {
                 if block == NO_BLOCK || block_holds(&matching, &self.program, block as usize, working) {
@@ -383,14 +387,9 @@ impl Compiled {
             return;
         }
         let node = target & !TARGET_NODE;
-        if working.recall(working.fired[node as usize]).is_some() {
+        if !working.reach(node) {
             return;
         }
-        working.fired[node as usize] = working.remember(true);
-        // Whether it was evaluated before, and counted then.
-        let known = working.recall(working.nodes[node as usize]).is_some();
-        working.counters.nodes += u64::from(!known);
-        working.nodes[node as usize] = working.remember(true);
         for &slot in group(&self.node_slot_starts, &self.node_slots, node) {
             working.emit(slot);
         }
@@ -414,13 +413,13 @@ impl Context for Matching<'_> {
     }
 
     fn node(&self, node: u32, working: &mut Working) -> bool {
-        if let Some(truth) = working.recall(working.nodes[node as usize]) {
+        if let Some(truth) = working.truth(node) {
             return truth;
         }
         let body = self.compiled.bodies[node as usize] as usize;
         let truth = holds(self, &self.compiled.program, body, working);
         working.counters.nodes += 1;
-        working.nodes[node as usize] = working.remember(truth);
+        working.set_truth(node, truth);
         truth
     }
 

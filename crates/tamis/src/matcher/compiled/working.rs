@@ -10,6 +10,10 @@ use super::run::Stages;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
 
+/// What is known of a node: that it is true, and that what waits for it was looked at.
+const TRUE: u32 = 1;
+const REACHED: u32 = 2;
+
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Field {
@@ -62,10 +66,10 @@ pub(crate) struct Working {
     pub(super) texts: TextScratch,
     /// What is known of patterns: four times the stamp, plus a [`Guess`].
     patterns: Vec<u32>,
-    /// Truths of nodes: twice the stamp, plus one where true.
+    /// What is known of nodes: four times the stamp, plus [`TRUE`] and [`REACHED`].
     pub(super) nodes: Vec<u32>,
-    pub(super) fired: Vec<u32>,
-    pub(super) sets: Vec<u32>,
+    /// The sets that were found: the stamp.
+    sets: Vec<u32>,
     pub(in crate::matcher) counters: Counters,
     stamp: u32,
     found: Bitmap,
@@ -83,7 +87,7 @@ impl Working {
         slots: usize,
     ) {
         if self.stamp >= u32::MAX / 4 - 1 {
-            for truths in [&mut self.patterns, &mut self.nodes, &mut self.fired, &mut self.sets] {
+            for truths in [&mut self.patterns, &mut self.nodes, &mut self.sets] {
                 truths.clear();
             }
             self.stamp = 0;
@@ -94,7 +98,6 @@ impl Working {
         grow(&mut self.fields, attributes + 1, Field::default());
         grow(&mut self.patterns, patterns, 0);
         grow(&mut self.nodes, nodes, 0);
-        grow(&mut self.fired, nodes, 0);
         grow(&mut self.sets, sets, 0);
         self.found.grow(slots);
     }
@@ -155,14 +158,32 @@ impl Working {
         values.get(position).is_some_and(|value| value.rank <= last)
     }
 
-    /// What is remembered of an entry of `truths`, one of the three lists above.
-    pub(super) fn recall(&self, remembered: u32) -> Option<bool> {
-        (remembered >> 1 == self.stamp).then_some(remembered & 1 == 1)
+    /// The truth of a node on this event, if it is known.
+    pub(super) fn truth(&self, node: u32) -> Option<bool> {
+        let known = self.nodes[node as usize];
+        (known >> 2 == self.stamp).then_some(known & TRUE != 0)
     }
 
-    /// What to write into a list of truths.
-    pub(super) fn remember(&self, truth: bool) -> u32 {
-        self.stamp << 1 | u32::from(truth)
+    pub(super) fn set_truth(&mut self, node: u32, truth: bool) {
+        self.nodes[node as usize] = self.stamp << 2 | if truth { TRUE } else { 0 };
+    }
+
+    /// Notes that a node is true and what waits for it follows; false where that was noted before.
+    pub(super) fn reach(&mut self, node: u32) -> bool {
+        let known = &mut self.nodes[node as usize];
+        let is_of_event = *known >> 2 == self.stamp;
+        if is_of_event && *known & REACHED != 0 {
+            return false;
+        }
+        // What was evaluated before was counted then.
+        self.counters.nodes += u64::from(!is_of_event);
+        *known = self.stamp << 2 | TRUE | REACHED;
+        true
+    }
+
+    /// Notes that the event has one of a set's values; false where that was noted before.
+    pub(super) fn find_set(&mut self, set: u32) -> bool {
+        std::mem::replace(&mut self.sets[set as usize], self.stamp) != self.stamp
     }
 
     pub(super) fn emit(&mut self, slot: u32) {
