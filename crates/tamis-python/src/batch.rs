@@ -27,6 +27,9 @@ use crate::xml::Source;
 /// Events decoded before they are matched together, without the interpreter's lock.
 const CHUNK: usize = 256;
 
+/// Events that are matched first, to see how long they take.
+const FIRST: usize = 16;
+
 /// The longest that matching keeps the interpreter from noticing an interrupt.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -363,19 +366,23 @@ fn match_together<'py>(
         written = position + 1;
         results.append(ids)
     };
-    let mut length = rows.len();
+    let mut length = FIRST;
     while next < rows.len() {
         length = length.min(rows.len() - next);
-        let matched = py.detach(|| {
+        let (matched, took) = py.detach(|| {
             let started = Instant::now();
             let stopped = || length > 1 && started.elapsed() > PATIENCE;
-            snapshot.match_many(&events[next..next + length], *selection, scratch, &stopped)
+            let matched = snapshot.match_many(&events[next..next + length], *selection, scratch, &stopped);
+            (matched, started.elapsed())
         });
         let matched = matched.map_err(|error| error::raise(py, &error))?;
-        if matched < length {
-            // Of several segments the last may have had no time left: fewer events at a time.
-            length = (length / 4).max(1);
-        }
+        // As many as are likely to be matched in time. Where none was, because a segment took it all, fewer.
+        length = match u32::try_from(matched) {
+            Ok(0) | Err(_) => (length / 4).max(1),
+            Ok(count) => {
+                (PATIENCE.as_nanos() / (took / count).as_nanos().max(1)).clamp(1, CHUNK as u128) as usize
+            }
+        };
         for (event, row) in rows[next..next + matched].iter().enumerate() {
             let ids = snapshot.many_ids(event, scratch).collect::<tamis::Result<Vec<_>>>();
             write(row.position, id::write_all(py, ids.map_err(|error| error::raise(py, &error))?)?)?;

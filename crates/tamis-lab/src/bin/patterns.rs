@@ -16,10 +16,11 @@ use std::time::Instant;
 use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, MatchKind};
-use tamis::{
-    Algorithm, Attributes, Event, Expression, IdRef, Index, Limits, MatchScratch, Matcher, Missing,
-    OpenOptions, Scan, Scratch, Snapshot, WrittenSubscription, parse,
-};
+use tamis::event::Attributes;
+use tamis::index::{Algorithm, MatchScratch, Snapshot, WrittenSubscription};
+use tamis::matcher::{Matcher, Scan, Scratch};
+use tamis::storage::OpenOptions;
+use tamis::{Event, Expression, IdRef, Index, Limits, Missing, parse};
 use tamis_lab::workload::Random;
 
 const SEED: u64 = 16;
