@@ -1,20 +1,21 @@
 """Tamis finds, for every event, which of many standing Boolean expressions it satisfies.
 
->>> import tamis
->>> from tamis import attr
->>> index = tamis.Index()
->>> index.add("young-west", "age between 18 and 25 and state in ('CA', 'OR', 'WA')")
->>> index.add("no-espn", (attr.category == "sports") & ~attr.source.isin(["espn"]))
->>> index.match({"age": 21, "state": "CA"})
-['young-west']
->>> print(index.explain("young-west", {"age": 30, "state": "CA"}))
-false    and
-false      age between 18 and 25    -- age is 30
-true       state in ('CA', 'OR', 'WA')    -- state is 'CA'
-
 An `Index` holds subscriptions: an id with an `Expression`, written as text, put together with
 `attr`, or read from JSON. Events are mappings, or JSON as text or bytes. A `Graph` connects
 them. What goes wrong is a `TamisError`.
+
+Examples:
+    >>> import tamis
+    >>> from tamis import attr
+    >>> index = tamis.Index()
+    >>> index.add("young-west", "age between 18 and 25 and state in ('CA', 'OR', 'WA')")
+    >>> index.add("no-espn", (attr.category == "sports") & ~attr.source.isin(["espn"]))
+    >>> index.match({"age": 21, "state": "CA"})
+    ['young-west']
+    >>> print(index.explain("young-west", {"age": 30, "state": "CA"}))
+    false    and
+    false      age between 18 and 25    -- age is 30
+    true       state in ('CA', 'OR', 'WA')    -- state is 'CA'
 """
 
 from typing import TYPE_CHECKING

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 from tamis.lab.cells import Metric
 from tamis.lab.experiments import Series
@@ -43,6 +42,9 @@ _STYLES = {
     "dewey": ("orange", "v"),
     "interval": ("green", "^"),
     "scan": ("grey", "x"),
+    "tamis:Index": ("black", "o"),
+    "tamis:Graph": ("black", "o"),
+    "tamis.xml:Filter": ("black", "o"),
     # the papers' comparators
     "pscan": ("orange", "P"),
     "sift": ("green", "s"),
@@ -78,7 +80,7 @@ def style(series: Series, beside: Sequence[Series]) -> tuple[str, str, str]:
     """
     same = [each.name for each in beside if each.matcher == series.matcher]
     variant = same.index(series.name)
-    colour, marker = _STYLES.get(series.matcher) or _spare(series.matcher)
+    colour, marker = _STYLES.get(series.matcher) or _spare(series.matcher, beside)
     several = {one.matcher for one in beside if _ways(one, beside) > 1}
     if several == {series.matcher}:
         others = {_STYLES[each.matcher][0] for each in beside if each.matcher in _STYLES}
@@ -92,10 +94,13 @@ def _ways(series: Series, beside: Sequence[Series]) -> int:
     return sum(each.matcher == series.matcher for each in beside)
 
 
-def _spare(matcher: str) -> tuple[str, str]:
-    """For a matcher from elsewhere, by its name."""
-    chosen = crc32(matcher.encode())
-    return list(_COLOURS)[chosen % len(_COLOURS)], "<>hp8"[chosen % 5]
+def _spare(matcher: str, beside: Sequence[Series]) -> tuple[str, str]:
+    """For a matcher from elsewhere: a colour that none of the others has, by its place."""
+    names = dict.fromkeys(each.matcher for each in beside)
+    used = {_STYLES[name][0] for name in names if name in _STYLES}
+    free = [colour for colour in _COLOURS if colour not in used] or list(_COLOURS)
+    place = [name for name in names if name not in _STYLES].index(matcher)
+    return free[place % len(free)], "<>hp8"[place % 5]
 
 
 _SETTINGS: dict[Any, Any] = {
@@ -197,7 +202,11 @@ def _scale(axis: "Axis", logarithmic: bool, few: bool = False) -> None:
         wide = few or high > low * 100
         axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
         axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.6g}"
 
 
 def _lines(axes: "Axes", results: Results) -> None:
