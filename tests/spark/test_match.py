@@ -1,5 +1,6 @@
 """Matches on Spark are the matches of a local index, in both placements and all forms of events."""
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -204,6 +205,32 @@ def test_now_is_that_of_the_query_and_values_are_all(
     found = ts.match(events, tmp_path, keep=["id"], placement=placement).collect()
     expected = [(0, "now"), (1, "now"), (2, "now"), (3, "now"), (3, "values")]
     assert sorted((row["id"], row["subscription"]) for row in found) == expected
+
+
+def test_now_may_be_given(spark: SparkSession, tmp_path: Path) -> None:
+    rules = [("now", "at = now()"), ("then", "at < now()")]
+    frame = spark.createDataFrame(rules, "id string, expression string")
+    ts.compile(frame, tmp_path / "index")
+    noon = datetime(2026, 1, 1, 13, tzinfo=timezone(timedelta(hours=1)))
+    events = spark.sql("select timestamp '2026-01-01 12:00:00Z' as at")
+    index, graph = tmp_path / "index", tamis.Graph()
+    graph.add_node("n", "at = now()")
+    graph.add_edge("s", "n")
+    graph.save(tmp_path / "graph")
+    for moment in (noon, sf.lit("2026-01-01T12:00:00Z")):
+        found = [
+            ts.match(events, index, keep=[], now=moment).collect(),
+            ts.top(events, index, keep=[], now=moment).select("subscription").collect(),
+            ts.first(events, index, keep=[], now=moment).select("subscription").collect(),
+            ts.count(events, index, now=moment).select("subscription").collect(),
+        ]
+        assert found == [[("now",)]] * 4
+    (row,) = ts.match_graph(events, tmp_path / "graph", "s", keep=[], now=noon).collect()
+    assert row["node"] == "n"
+    (row,) = ts.explain(events, index, subscription="then", now=noon).collect()
+    assert row["explanation"].startswith("false")
+    with pytest.raises(ValueError, match="now is a datetime with a time zone"):
+        ts.match(events, index, now=datetime(2026, 1, 1))
 
 
 def test_names_with_dots_and_quotes(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.streaming.query import StreamingQuery
 
 import tamis
 from longer import long_test
@@ -178,6 +179,14 @@ def check(rows: list[Any], count: int) -> None:
     assert matched == {(n, id) for n in range(count) if n % 10 for id in (n % 10, 10)}
 
 
+def counted(query: StreamingQuery, path: Path) -> Counter[str]:
+    """What the query's progress says of all its micro-batches."""
+    total = Counter[str]()
+    for progress in query.recentProgress:
+        total.update(progress.observedMetrics[f"tamis-{path.name}"].asDict())
+    return total
+
+
 @pytest.mark.parametrize("placement", ["replicated", "sharded"])
 def test_a_stream_goes_on(spark: SparkSession, path: Path, tmp_path: Path, placement: Any) -> None:
     incoming = tmp_path / "in"
@@ -190,7 +199,9 @@ def test_a_stream_goes_on(spark: SparkSession, path: Path, tmp_path: Path, place
     for round in range(2):  # stopped, and started again
         write_lines(incoming, 2 * round, 50)
         write_lines(incoming, 2 * round + 1, 50)
-        writer.trigger(availableNow=True).start().awaitTermination()
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        assert counted(query, path) == {"matches": 180, "refused": 10}
     check(spark.read.parquet(str(tmp_path / "out")).collect(), 200)
 
 

@@ -1,8 +1,10 @@
 """Which columns of a DataFrame are looked at, and are they of the right types?"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from difflib import get_close_matches
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
@@ -26,7 +28,11 @@ from pyspark.sql.types import (
 )
 
 from tamis.errors import EventError, SubscriptionError, TamisError
+from tamis.spark.asking import ask
 from tamis.spark.worker import mentioning
+
+Moment = datetime | Column
+"""What `now()` is: a moment, or a column that gives all events of a query the same."""
 
 INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
@@ -35,6 +41,17 @@ def column(name: str) -> Column:
     """The column of exactly that name, dots and all."""
     quoted = name.replace("`", "``")
     return sf.col(f"`{quoted}`")
+
+
+def moment(now: Moment | None) -> Column:
+    """The moment that `now()` is, as a column; by default the query's own."""
+    if now is None:
+        return sf.current_timestamp()
+    if isinstance(now, Column):
+        return now.cast("timestamp")
+    if now.tzinfo is None:
+        raise ValueError(f"now is a datetime with a time zone, not {now!r}")
+    return sf.lit(now.astimezone(UTC).isoformat()).cast("timestamp")
 
 
 def require(frame: DataFrame, name: str, error: type[TamisError], what: str) -> DataType:
@@ -196,22 +213,37 @@ class Events:
             selected[_EVENT] = sf.lit(None).cast("string")
             self.attributes = [_EVENT]
         self.frame = frame.select(*(value.alias(name) for name, value in selected.items()))
-        self._check(mentioned)
+        self._check(mentioned, event)
 
-    def _check(self, mentioned: set[str] | None) -> None:
-        """Ask the engine whether it can read columns of these types."""
+    def _check(self, mentioned: set[str] | None, event: str | None) -> None:
+        """Ask the engine whether it can read columns of these types.
+
+        Args:
+            mentioned: The attributes that the index mentions; None for all.
+            event: What the caller calls the column of events, if there is one.
+        """
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        if mentioned is None:
-            return
-        names = [self.column] if self.column is not None else self.attributes
-        refuse_types(
-            (name, self.frame.schema[name].dataType)
-            for name in names
-            if self.column is not None or _is_mentioned(name, mentioned)
-        )
-        schema = to_arrow_schema(self.frame.select(*map(column, names)).schema, timezone="UTC")
-        mentioning(mentioned).match_batch(schema.empty_table(), column=self.column, threads=1)
+        schema = self.frame.schema
+        if self.column is not None:
+            refused = _refused("", schema[self.column].dataType, mentioned, event or "")
+            looked_at = [self.column]
+        else:
+            looked_at = [name for name in self.attributes if _is_mentioned(name, mentioned)]
+            each = (_refused(name, schema[name].dataType, mentioned, name) for name in looked_at)
+            refused = [found for column in each for found in column]
+        refused += [
+            found
+            for name in self.keep
+            if name not in (*looked_at, event)
+            for found in _refused(name, schema[name].dataType, set(), name)
+        ]
+        raise_refused(refused)
+        if mentioned is not None:
+            kinds = self.frame.select(*map(column, looked_at)).schema
+            arrow = to_arrow_schema(kinds, timezone="UTC")
+            batch = pa.RecordBatch.from_pylist([], arrow)
+            ask(mentioning(mentioned), "match_batch", batch, column=self.column, threads=1)
 
 
 _EVENT = "_tamis_event"
@@ -230,35 +262,58 @@ def _whole(name: str, kind: DataType) -> Column:
     )
 
 
-def refuse_types(columns: Iterable[tuple[str, DataType]]) -> None:
-    """Fail where columns are of types that have no meaning in expressions.
+def refuse_types(kind: DataType) -> None:
+    """Fail where events of a type have members that cannot be sent to a worker.
 
     Raises:
         EventError: It names all of them.
     """
-    refused = [
-        f"`{path}` ({kind.simpleString()})"
-        for name, whole in columns
-        for path, kind in _meaningless(name, whole)
-    ]
-    if refused:
+    raise_refused(_refused("", kind, set(), "event"))
+
+
+def raise_refused(refused: Iterable[tuple[str, DataType]]) -> None:
+    """Fail where there are columns of types that have no meaning in expressions.
+
+    Raises:
+        EventError: It names all of them.
+    """
+    named = [f"`{path}` ({kind.simpleString()})" for path, kind in refused]
+    if named:
         raise EventError(
-            f"columns of types that no attribute has: {', '.join(refused)}; months have no "
-            "fixed length, and a variant is an event (`event=`) or is cast to another type"
+            f"columns of types that no attribute has: {', '.join(named)}; cast them, or leave them "
+            "out of the events and of `keep`"
         )
 
 
-def _meaningless(name: str, kind: DataType) -> Iterator[tuple[str, DataType]]:
-    """The columns in a column whose types have no meaning in expressions."""
-    if isinstance(kind, (YearMonthIntervalType, CalendarIntervalType, VariantType)):
-        yield name, kind
-    elif isinstance(kind, StructType):
-        for field in kind.fields:
-            yield from _meaningless(f"{name}.{field.name}", field.dataType)
+def _refused(
+    path: str, kind: DataType, mentioned: set[str] | None, label: str
+) -> list[tuple[str, DataType]]:
+    """The columns in a column that have no meaning in expressions.
+
+    Months cannot be sent to Python at all; others matter only where an expression asks for them.
+
+    Args:
+        path: What expressions call the column; nothing for a column of events.
+        kind: Its type.
+        mentioned: The attributes that the index mentions; None for all.
+        label: What the caller calls it.
+    """
+    if isinstance(kind, (YearMonthIntervalType, CalendarIntervalType)):
+        return [(label, kind)]
+    below = list[tuple[str, DataType]]()
+    if isinstance(kind, StructType):
+        below = [(field.name, field.dataType) for field in kind.fields]
     elif isinstance(kind, ArrayType):
-        yield from _meaningless(name, kind.elementType)
-    elif isinstance(kind, MapType):
-        yield from _meaningless(name, kind.valueType)
+        return _refused(path, kind.elementType, mentioned, label)
+    elif isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
+        return _refused(path, kind.valueType, mentioned, label)
+    elif isinstance(kind, MapType) or kind.typeName().partition("(")[0] in _MEANINGLESS:
+        return [(label, kind)] if _is_mentioned(path, mentioned) else []
+    joined = ((f"{path}.{name}" if path else name, f"{label}.{name}", one) for name, one in below)
+    return [found for one in joined for found in _refused(one[0], one[2], mentioned, one[1])]
+
+
+_MEANINGLESS = ("time", "geometry", "geography")
 
 
 def _is_mentioned(name: str, mentioned: set[str] | None) -> bool:

@@ -5,7 +5,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from tamis.errors import EventError
-from tamis.spark.columns import column, require
+from tamis.spark.columns import Moment, column, moment, require
 from tamis.spark.shipping import on_worker
 from tamis.spark.tables import Rules, index_of
 from tamis.spark.worker import NOW, REFUSED
@@ -22,6 +22,7 @@ def explain(
     event: str | None = None,
     limit: int = 20,
     version: int | None = None,
+    now: Moment | None = None,
 ) -> DataFrame:
     """Say which predicates of a subscription held, failed or were unknown for an event.
 
@@ -34,6 +35,7 @@ def explain(
         event: The column that holds the events; without, every column is an attribute.
         limit: How many rows are explained.
         version: The version of the index; the current one by default.
+        now: The moment that `now()` is, as in `match`.
 
     Returns:
         The rows, with the column `explanation`.
@@ -57,7 +59,7 @@ def explain(
         text = column(event).cast("string")
     else:
         text = sf.to_json(column(event), {"ignoreNullFields": "false"})
-    rows = events.limit(limit).withColumns({_EVENT: text, _ID: id, NOW: sf.current_timestamp()})
+    rows = events.limit(limit).withColumns({_EVENT: text, _ID: id, NOW: moment(now)})
     task = on_worker(
         "explain_batches", uri=index.folder.uri, manifest=index.key, names=rows.columns
     )

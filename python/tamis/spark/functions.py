@@ -25,8 +25,10 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from tamis.spark.columns import Moment, moment
 from tamis.spark.evaluating import ARGUMENTS, Function, Pinned
 from tamis.spark.matching import what_it_says
+from tamis.spark.session import use_this_python
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
 from tamis.storage.manifest import Manifest
@@ -106,7 +108,7 @@ def match_column(
     *,
     where: str | None = None,
     version: int | None = None,
-    now: Column | datetime | None = None,
+    now: Moment | None = None,
 ) -> Column:
     """The ids of the subscriptions that each event matches, as a column.
 
@@ -150,18 +152,16 @@ def _column(
     event: Column | str | None,
     where: str | None,
     version: int | None,
-    now: Column | datetime | None,
+    now: Moment | None,
 ) -> Column:
     index = _read(path if version is None else (path, version))
     ids = _ids(index)
     pinned = Pinned({"": (index.folder.uri, index.key)}, ids, None)
     if event is None:
         event = sf.struct("*")
-    if not isinstance(now, Column):
-        now = sf.current_timestamp() if now is None else sf.lit(now)
     constants = {"index": "", "where": where} if function == "match" else {"index": ""}
     task = _task(function, pinned, **constants)
-    answered: Column = _function(task, _result(function, ids))(event, now=now)
+    answered: Column = _function(task, _result(function, ids))(event, now=moment(now))
     return answered
 
 
@@ -176,6 +176,7 @@ def _task(function: Function, pinned: Pinned, **constants: Any) -> Callable[...,
         pinned: What the driver has decided.
         constants: Arguments that are the same for all events.
     """
+    use_this_python()
     decided = tuple(pinned)
 
     def run(*arguments, **named):  # type: ignore[no-untyped-def]

@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 from tamis._tamis import Index
 from tamis.batches import OnError
 from tamis.errors import StorageError
-from tamis.spark.columns import Events, column
+from tamis.spark.columns import Events, Moment, column, moment
 from tamis.spark.shipping import on_worker
 from tamis.spark.tables import Rules, index_of
 from tamis.spark.worker import NOW, REFUSED, SHARD, VERSION
@@ -55,6 +55,7 @@ def match(
     version: int | None = None,
     add_version: bool = False,
     on_error: OnError | None = None,
+    now: Moment | None = None,
 ) -> DataFrame:
     """The subscriptions that each event matches.
 
@@ -82,6 +83,9 @@ def match(
             the job fails, and the error names the event. `"collect"`, the default for a stream:
             the column `event_error` is added, and the event comes out once, with the reason in it
             and without a subscription. `"skip"`: the event is left out.
+        now: The moment that `now()` is: a `datetime`, or a column that gives all events the same.
+            By default the query's `current_timestamp()`, which for a stream is that of the
+            micro-batch.
 
     Raises:
         EventError: A column is missing, or of a type that no attribute has.
@@ -101,6 +105,7 @@ def match(
         slices=slices,
         add_version=add_version,
         on_error=on_error,
+        now=now,
     )
 
 
@@ -119,6 +124,7 @@ def top(
     version: int | None = None,
     add_version: bool = False,
     on_error: OnError | None = None,
+    now: Moment | None = None,
 ) -> DataFrame:
     """The subscriptions that each event matches best.
 
@@ -139,6 +145,7 @@ def top(
         version: The version of the index.
         add_version: Whether to add the column `version`.
         on_error: As in `match`.
+        now: As in `match`.
 
     Returns:
         A row per match: the kept columns, `subscription`, `score` and `rank`, from 1.
@@ -152,6 +159,7 @@ def top(
         slices=slices,
         add_version=add_version,
         on_error=on_error,
+        now=now,
         where=where,
         most=n,
         by="score",
@@ -173,6 +181,7 @@ def first(
     version: int | None = None,
     add_version: bool = False,
     on_error: OnError | None = None,
+    now: Moment | None = None,
 ) -> DataFrame:
     """The subscriptions of the highest priorities that each event matches.
 
@@ -191,6 +200,7 @@ def first(
         version: The version of the index.
         add_version: Whether to add the column `version`.
         on_error: As in `match`.
+        now: As in `match`.
 
     Returns:
         A row per match: the kept columns, `subscription`, `priority` and `rank`, from 1.
@@ -204,6 +214,7 @@ def first(
         slices=slices,
         add_version=add_version,
         on_error=on_error,
+        now=now,
         where=where,
         most=n,
         by="priority",
@@ -221,6 +232,7 @@ def count(
     slices: int = 1,
     version: int | None = None,
     on_error: Literal["raise", "skip"] = "raise",
+    now: Moment | None = None,
 ) -> DataFrame:
     """How many events each subscription matches, without a row per match.
 
@@ -237,6 +249,7 @@ def count(
         version: The version of the index.
         on_error: What becomes of events that cannot be read: the job fails, or they count for
             nothing.
+        now: As in `match`.
 
     Returns:
         The columns `subscription` and `count`; subscriptions without a match are not in it.
@@ -252,7 +265,7 @@ def count(
     prepared = Events(
         events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
     )
-    frame = prepared.frame.withColumn(NOW, sf.current_timestamp())
+    frame = prepared.frame.withColumn(NOW, moment(now))
     if sharded:
         if on_error == "skip":
             frame = _check(frame, prepared, index, index.name)
@@ -283,6 +296,7 @@ def match_xml(
     output: Output = "pairs",
     version: int | None = None,
     on_error: OnError | None = None,
+    now: Moment | None = None,
 ) -> DataFrame:
     """The subscriptions that each XML document matches: `match` with documents for events.
 
@@ -294,6 +308,7 @@ def match_xml(
         output: `"pairs"` or `"lists"`.
         version: The version of the index.
         on_error: What becomes of documents that cannot be read, as in `match`.
+        now: As in `match`.
     """
     return match(
         documents,
@@ -303,6 +318,7 @@ def match_xml(
         output=output,
         version=version,
         on_error=on_error,
+        now=now,
     )
 
 
@@ -316,6 +332,7 @@ def _answer(
     slices: int,
     add_version: bool,
     on_error: OnError | None,
+    now: Moment | None,
     lists: bool = False,
     metadata: bool = False,
     where: str | None = None,
@@ -338,7 +355,7 @@ def _answer(
     taken = [*names, *(field.name for field in (*versioned, *errors))]
     # A later version may mention other attributes.
     prepared = Events(events, **columns, mentioned=mentioned, prune=not follows, taken=taken)
-    frame, keys = prepared.frame.withColumn(NOW, sf.current_timestamp()), list[str]()
+    frame, keys = prepared.frame.withColumn(NOW, moment(now)), list[str]()
     if follows:
         frame = frame.crossJoin(sf.broadcast(_current(events.sparkSession, index)))
     if sharded:
@@ -379,7 +396,7 @@ def _answer(
     elif keys:
         beside = [field.name for field in (*errors, *versioned)]
         found = _gather(found, [*prepared.keep, *beside], names)
-    return with_errors(found, on_error)
+    return with_errors(found, on_error, names[0], metrics_of(events, str(index.folder)))
 
 
 def what_on_error(events: DataFrame, on_error: OnError | None) -> OnError:
@@ -390,14 +407,34 @@ def what_on_error(events: DataFrame, on_error: OnError | None) -> OnError:
     return on_error or ("collect" if events.isStreaming else "raise")
 
 
-def with_errors(found: DataFrame, on_error: OnError) -> DataFrame:
-    """What was found, with the column of errors last, or without the events that have one."""
+def with_errors(
+    found: DataFrame, on_error: OnError, results: str, metrics: str | None = None
+) -> DataFrame:
+    """What was found, with the column of errors last, or without the events that have one.
+
+    Args:
+        found: What a task gives.
+        on_error: What becomes of events that cannot be read.
+        results: The column of what was found: one result in each row, or a list.
+        metrics: The name that results and refused events are counted under, if they are.
+    """
     if on_error == "raise":
         return found
+    if metrics is not None:
+        lists = isinstance(found.schema[results].dataType, ArrayType)
+        counted = sf.sum(sf.size(results)) if lists else sf.count(column(results))
+        refused = sf.count(column(REFUSED))
+        found = found.observe(metrics, counted.alias("matches"), refused.alias("refused"))
     others = [column(name) for name in found.columns if name != REFUSED]
     if on_error == "skip":
         return found.where(column(REFUSED).isNull()).select(*others)
     return found.select(*others, column(REFUSED))
+
+
+def metrics_of(events: DataFrame, folder: str) -> str | None:
+    """The name under which a stream counts matches and refused events in its progress."""
+    name = folder.rstrip("/").rpartition("/")[2]
+    return f"tamis-{name}" if events.isStreaming else None
 
 
 def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | None) -> DataFrame:

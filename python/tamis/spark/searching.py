@@ -20,8 +20,8 @@ from tamis._tamis import read_manifest
 from tamis.batches import OnError
 from tamis.errors import StorageError, UnknownIdError
 from tamis.graph import Graph, Strategy
-from tamis.spark.columns import Events
-from tamis.spark.matching import Output, what_on_error, with_errors
+from tamis.spark.columns import Events, Moment, moment
+from tamis.spark.matching import Output, metrics_of, what_on_error, with_errors
 from tamis.spark.shipping import on_worker
 from tamis.spark.worker import NOW, REFUSED, VERSION
 from tamis.storage import manifest as manifests
@@ -92,6 +92,7 @@ def match_graph(
     strategy: Strategy = "auto",
     version: int | None = None,
     on_error: OnError | None = None,
+    now: Moment | None = None,
 ) -> DataFrame:
     """The nodes of a graph that each event reaches.
 
@@ -111,6 +112,7 @@ def match_graph(
         version: The version of a graph that `save_graph` wrote; the current one by default.
         on_error: What becomes of events that cannot be read, or whose source is no node, as in
             `match`.
+        now: The moment that `now()` is, as in `match`.
 
     Raises:
         EventError: A column is missing, or of a type that it cannot have.
@@ -142,11 +144,11 @@ def match_graph(
         taken=[added, *(field.name for field in errors)],
         source=sources,
     )
-    frame, ids = prepared.frame.withColumn(NOW, sf.current_timestamp()), ids_of(graph)
+    frame, ids = prepared.frame.withColumn(NOW, moment(now)), ids_of(graph)
     if follows:
         task = on_worker("current_graph", uri=folder.uri, ids=ids)
-        now = events.sparkSession.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
-        frame = frame.crossJoin(sf.broadcast(now))
+        current = events.sparkSession.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
+        frame = frame.crossJoin(sf.broadcast(current))
     task = on_worker(
         "search_batches",
         uri=folder.uri,
@@ -169,4 +171,5 @@ def match_graph(
     found = StructField(added, ArrayType(kind) if output == "lists" else kind)
     # mapInArrow takes the names of columns for expressions.
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
-    return with_errors(plain.mapInArrow(task, StructType([*kept, *errors, found])), on_error)
+    searched = plain.mapInArrow(task, StructType([*kept, *errors, found]))
+    return with_errors(searched, on_error, added, metrics_of(events, str(folder)))

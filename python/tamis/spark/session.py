@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,21 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
 }
 """What any session should have that runs `tamis.spark`."""
+
+
+def use_this_python() -> None:
+    """Have workers on this machine run the interpreter that runs now.
+
+    Otherwise Spark looks for a `python3`, which need not have pyarrow and Tamis. What
+    `PYSPARK_PYTHON` or `spark.pyspark.python` say stays, and so do clusters and Spark Connect,
+    whose workers are elsewhere.
+    """
+    context = getattr(SparkSession.getActiveSession(), "_sc", None)
+    if context is None or context.pythonExec == sys.executable or "PYSPARK_PYTHON" in os.environ:
+        return
+    local = re.match(r"local(\[|$)", context.master)
+    if local and not context.getConf().get("spark.pyspark.python"):
+        context.pythonExec = sys.executable
 
 
 def local_session(

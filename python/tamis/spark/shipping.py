@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from tamis.spark.session import use_this_python
+
 
 def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
     """What `mapInArrow` runs: a function of `worker`, found by its name over there.
@@ -13,6 +15,7 @@ def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
         function: The function's name.
         arguments: What it takes besides batches.
     """
+    use_this_python()
 
     def run(batches: Any) -> Any:
         try:

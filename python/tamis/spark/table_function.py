@@ -72,7 +72,7 @@ def analyze(
     fields = list(event.dataType) if event.isTable else []  # type: ignore[call-overload]
     if any(field.name == "subscription" for field in fields):
         raise EventError("the table has a column `subscription`, which the result needs for itself")
-    refuse_types([("event", event.dataType)])
+    refuse_types(event.dataType)
     moment = now.value if now is not None else datetime.now(UTC)
     return Analyzed(
         StructType([*fields, StructField("subscription", ids)]),

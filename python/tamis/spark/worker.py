@@ -24,7 +24,7 @@ from tamis._tamis import Builder, Index, Limits, Workload, read_manifest
 from tamis.batches import Refused
 from tamis.builder import any_of, attr, values
 from tamis.errors import StorageError, TamisError
-from tamis.spark import shapes
+from tamis.spark import asking, shapes
 from tamis.spark.shapes import Batches
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import ids_of, load_index, open_graph, open_index
@@ -239,10 +239,10 @@ def match_batches(
 
     def answer(index: Index, events: pa.RecordBatch, **how: Any) -> Any:
         if most is None:
-            return index.match_batch(events, metadata=metadata, **given, **how)
+            return asking.ask(index, "match_batch", events, metadata=metadata, **given, **how)
         if by == "priority":
-            return index.first_batch(events, most, **given, **how)
-        return index.top_batch(events, most, weights=weights, **given, **how)
+            return asking.ask(index, "first_batch", events, most, **given, **how)
+        return asking.ask(index, "top_batch", events, most, weights=weights, **given, **how)
 
     for batch in batches:
         for name, shard, part in _parts(batch.rename_columns(list(names)), manifest):
@@ -295,7 +295,9 @@ def count_batches(
                 reasons = part.column(REFUSED)
                 events = events.take(pa.array(np.flatnonzero(reasons.is_null()), pa.uint64()))
             with _naming_rows(part):
-                found: Any = index.match_batch(
+                found: Any = asking.ask(
+                    index,
+                    "match_batch",
                     events,
                     count=True,
                     where=where,
@@ -341,7 +343,9 @@ def check_batches(
         looked_at.append(document)
     for batch in batches:
         for name, _, part in _parts(batch.rename_columns(list(names)), manifest):
-            found = _checker(uri, name).match_batch(
+            found = asking.ask(
+                _checker(uri, name),
+                "match_batch",
                 part.select(looked_at),
                 documents=document,
                 column=column,
@@ -443,7 +447,7 @@ def search_batches(
         for key, _, part in _parts(batch.rename_columns(list(names)), manifest):
             graph = open_graph(uri, key)
             how = {"column": column, "now": _now(part), **searched}
-            ask = functools.partial(graph.match_batch, **how)
+            ask = functools.partial(asking.ask, graph, "match_batch", **how)
             yield from _answer(part, looked_at, keep, ask, ["nodes"] if lists else None, collect)
 
 

@@ -11,6 +11,7 @@ else can write to it.
 
 import contextlib
 import functools
+import getpass
 import hashlib
 import os
 import stat
@@ -170,7 +171,12 @@ def cache_folder() -> Path:
     chosen = os.environ.get("TAMIS_CACHE")
     if chosen:
         return Path(chosen).resolve()
-    return Path(tempfile.gettempdir()) / f"tamis-cache-{os.getuid()}"
+    return Path(tempfile.gettempdir()) / f"tamis-cache-{_user()}"
+
+
+def _user() -> int | str:
+    """The user of this process; Windows knows no number, but a name."""
+    return os.getuid() if hasattr(os, "getuid") else getpass.getuser()
 
 
 def own_folder() -> Path:
@@ -184,8 +190,10 @@ def own_folder() -> Path:
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     status = os.lstat(folder)
+    if not hasattr(os, "getuid") and stat.S_ISDIR(status.st_mode):
+        return folder  # Windows: a user's temporary files are closed to others, modes say nothing
     others = stat.S_IMODE(status.st_mode) & 0o077
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or others & 0o022:
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != _user() or others & 0o022:
         message = (
             f"{folder}: the cache must be a folder that belongs to you and that nobody else can "
             "write to; remove it, or set TAMIS_CACHE to another"

@@ -32,6 +32,7 @@ _SPELLINGS = {"s3a": "s3", "s3n": "s3"}  # as Hadoop calls what Arrow opens
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 _BLOCK = 1 << 22
 _WORKPLACE = ".building-"
+_WINDOWS = os.name == "nt"
 
 
 @dataclass(frozen=True)
@@ -222,12 +223,19 @@ class Folder:
 
 def _move(source: Path, target: Path) -> None:
     _sync(source)
-    source.replace(target)
+    try:
+        source.replace(target)
+    except PermissionError:
+        # Windows does not replace a file that is mapped. Its name says that it is the same.
+        if not _WINDOWS or target.stat().st_size != source.stat().st_size:
+            raise
 
 
 def _sync(path: Path) -> None:
     """Make sure that a file, or the names in a folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    if _WINDOWS and path.is_dir():
+        return  # folders cannot be opened there
+    descriptor = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -260,8 +268,11 @@ def _list_locally(folder: Path) -> list[File]:
 
 
 def _read_locally(path: Path) -> bytes:
-    # Without blocking, so that a pipe is refused instead of waited for.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    # Without blocking, so that a pipe is refused instead of waited for. Windows has neither flag.
+    if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
+        raise OSError(errno.ELOOP, "this is a link")
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, os.O_RDONLY | flags)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "this is not a regular file")
