@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytemuck::{AnyBitPattern, NoUninit};
 use memmap2::MmapMut;
 
-use crate::folder::files;
+use crate::files;
 
 const HUGE_PAGE: usize = 2 << 20;
 

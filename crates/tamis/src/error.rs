@@ -112,6 +112,27 @@ impl Error {
     }
 }
 
+/// Fails when `found` exceeds `allowed`; `name` is the field of [`Limits`](crate::Limits) to raise.
+pub(crate) fn check_limit(
+    what: &'static str,
+    name: &'static str,
+    found: usize,
+    allowed: usize,
+) -> Result<()> {
+    if found > allowed {
+        return Err(Error::Limit { what, name, found, allowed });
+    }
+    Ok(())
+}
+
+/// At most 60 characters of `text`, for messages.
+pub(crate) fn shorten(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

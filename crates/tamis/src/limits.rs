@@ -2,10 +2,10 @@
 //!
 //! Every bound has a default that protects a service and can be raised by whoever trusts the input.
 
-use crate::error::{Error, Result};
+pub(crate) use crate::error::check_limit as check;
 use crate::xml;
 
-/// Bounds on expressions and events; exceeding one is an [`Error::Limit`] with both numbers.
+/// Bounds on expressions and events; exceeding one is an [`Error::Limit`](crate::Error::Limit) with both numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of an expression's text or JSON form.
@@ -107,12 +107,4 @@ impl Limits {
             xml: xml::Limits::none(),
         }
     }
-}
-
-/// Fails when `found` exceeds `allowed`; `name` is the field of [`Limits`] to raise.
-pub(crate) fn check(what: &'static str, name: &'static str, found: usize, allowed: usize) -> Result<()> {
-    if found > allowed {
-        return Err(Error::Limit { what, name, found, allowed });
-    }
-    Ok(())
 }

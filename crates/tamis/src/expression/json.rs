@@ -16,10 +16,11 @@ use jiter::{Jiter, JiterError, Peek};
 
 use super::elements::{Elements, Quantifier, read_inner};
 use super::parse::number;
-use super::predicate::{Operand, Operator, Predicate, Test, shorten};
+use super::predicate::{Operand, Operator, Predicate, Test};
 use super::term::{Comparison, DEEPEST, Function, IT, Term, check_name, is_hidden};
 use super::tree::{Assembler, Connective, Expression, Node, TruthTest};
 use super::xpath::XPathKey;
+use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::value::{LITERAL_WORDS, LiteralKind, Value, ValueRef};

@@ -83,7 +83,7 @@ impl Token {
 
     /// The token as a message names it.
     pub fn describe(self, text: &str) -> String {
-        let shown = super::predicate::shorten(&text[self.range()]);
+        let shown = crate::error::shorten(&text[self.range()]);
         match self.kind {
             Kind::End => "the end of the text".into(),
             Kind::String => format!("the string {shown}"),
@@ -242,7 +242,7 @@ impl<'a> Lexer<'a> {
             .sum();
         if count == 0 || tail > 0 {
             let range = self.position..self.position + length + tail;
-            let found = format!("`{}`", super::predicate::shorten(&self.text[range.clone()]));
+            let found = format!("`{}`", crate::error::shorten(&self.text[range.clone()]));
             let expected = "a number such as `12`, `-3.5` or `1e-9`".into();
             return Err(Error::syntax(self.text, range, found, expected, None));
         }

@@ -31,11 +31,11 @@ pub use tree::{Connective, Expression, Node, TruthTest};
 pub use weights::Weight;
 pub use xpath::XPathKey;
 
+pub(crate) use crate::error::shorten;
 pub(crate) use elements::{EMPTY, list_of, read_inner};
 pub(crate) use json::{write_string, write_value};
 pub(crate) use normalise::{Normaliser, Parts, Shape, simplest};
 pub(crate) use pattern::total_size;
-pub(crate) use predicate::shorten;
 pub(crate) use resolve::resolve_predicate;
 pub(crate) use term::{Context, IT, check_name, is_hidden, text_of};
 pub(crate) use xpath::is_satisfied;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::pattern::Pattern;
 use super::term::{Comparison, Function, Term, check_name, is_hidden};
 use super::xpath::is_satisfied;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shorten};
 use crate::limits::{self, Limits};
 use crate::value::{Value, ValueRef};
 
@@ -514,14 +514,6 @@ pub(super) fn check_like(pattern: &str, limits: &Limits) -> Result<()> {
         }
     }
     limits::check("characters of a part of a `like` pattern with `_` inside", "like", longest, limits.like)
-}
-
-/// At most 60 characters of `text`, for messages.
-pub(crate) fn shorten(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}...", &text[..end]),
-    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use jiter::JsonValue;
 
-use super::predicate::{Predicate, Test, shorten};
+use super::predicate::{Predicate, Test};
 use super::tree::{Expression, Node};
+use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::value::Value;
 

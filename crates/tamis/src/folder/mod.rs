@@ -14,7 +14,6 @@
 //! A folder may hold versions instead, written by others: manifests such as `index-1.json` and
 //! `index-2.json`, of which the highest counts.
 
-pub(crate) mod files;
 pub(crate) mod manifest;
 
 use std::collections::HashSet;
@@ -24,6 +23,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::sections::Sections;
 use manifest::{Manifest, ManifestKind, file_name};
 

@@ -30,6 +30,7 @@
 mod arrow;
 mod batch;
 mod change;
+mod costs;
 mod cursor;
 mod draft;
 mod evaluate;

@@ -5,9 +5,9 @@
 //! that the search ends where no node can be worth enough any more: at most the highest score that any
 //! expression can have, less the cost reached.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::cmp::Reverse;
 
+use super::costs::{Costs, Offer};
 use super::snapshot::{Constraint, GraphSnapshot, NodeNumber, damaged};
 use super::working::{REACHABLE, RESULT, VALID, Working};
 use crate::error::Result;
@@ -39,35 +39,6 @@ pub struct Ranking {
     pub max_cost: f64,
     /// Whether only nodes that no edge leads on from are wanted.
     pub sinks_only: bool,
-}
-
-/// A node that can be reached at a cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Offer {
-    cost: f64,
-    node: u32,
-}
-
-impl Eq for Offer {}
-
-impl Ord for Offer {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.cost.total_cmp(&other.cost).then(self.node.cmp(&other.node))
-    }
-}
-
-impl PartialOrd for Offer {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// What a ranked search remembers of a node that it has seen, and which offers stand.
-#[derive(Debug, Default)]
-pub(super) struct Costs {
-    /// By node: the least cost so far, and the node before it; of nodes that are marked reachable.
-    best: Vec<(f64, u32)>,
-    offers: BinaryHeap<Reverse<Offer>>,
 }
 
 impl GraphSnapshot {

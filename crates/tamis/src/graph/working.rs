@@ -7,8 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Mutex;
 
+use super::costs::Costs;
 use super::programs::Memo;
-use super::top::Costs;
 use crate::deadline::Deadline;
 use crate::matcher::{Scratch, Slot};
 use crate::rank::ScoreScratch;

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::builder::StringBuilder;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::arrow_ids::{FULL, Ids, wrong};
 use super::counts::Counts;
 use super::segment::Segment;
 use super::selection::Selection;
@@ -282,9 +282,6 @@ impl Snapshot {
     }
 }
 
-/// Bytes of ids or metadata after which a batch is complete: its offsets are 32-bit numbers.
-pub(super) const FULL: usize = 1 << 30;
-
 /// Pairs on their way into a batch.
 struct Found<'a> {
     schema: &'a SchemaRef,
@@ -298,54 +295,6 @@ struct Found<'a> {
     scores: Vec<f64>,
     priorities: Vec<i64>,
     ranks: Vec<u32>,
-}
-
-/// Ids on their way into a column.
-pub(super) enum Ids {
-    /// Their bytes, and where each of them ends.
-    Strings(Vec<u8>, Vec<i32>),
-    Integers(Vec<i64>),
-}
-
-impl Ids {
-    pub fn new(strings: bool) -> Ids {
-        match strings {
-            true => Ids::Strings(Vec::new(), vec![0]),
-            false => Ids::Integers(Vec::new()),
-        }
-    }
-
-    pub fn push(&mut self, id: IdRef<'_>) -> Result<()> {
-        match (self, id) {
-            (Ids::Strings(bytes, ends), IdRef::String(id)) => {
-                bytes.extend_from_slice(id.as_bytes());
-                ends.push(bytes.len() as i32);
-            }
-            (Ids::Integers(ids), IdRef::Integer(id)) => ids.push(id),
-            _ => {
-                return Err(Error::event(
-                    "an id is of another kind than its segment says: a file is damaged",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// The column of those that were pushed since the last.
-    pub fn take(&mut self) -> Result<ArrayRef> {
-        Ok(match self {
-            Ids::Strings(bytes, ends) => {
-                let ends = ScalarBuffer::from(std::mem::replace(ends, vec![0]));
-                let bytes = Buffer::from_vec(std::mem::take(bytes));
-                Arc::new(StringArray::try_new(OffsetBuffer::new(ends), bytes, None).map_err(wrong)?)
-            }
-            Ids::Integers(ids) => Arc::new(Int64Array::from(std::mem::take(ids))),
-        })
-    }
-}
-
-pub(super) fn wrong(error: arrow_schema::ArrowError) -> Error {
-    Error::event(error.to_string())
 }
 
 impl<'a> Found<'a> {

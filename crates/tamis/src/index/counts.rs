@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::batch::{FULL, Ids, wrong};
+use super::arrow_ids::{FULL, Ids, wrong};
 use super::selection::Selection;
 use super::snapshot::{MatchScratch, Snapshot};
 use crate::error::Result;

@@ -63,10 +63,11 @@ impl Documents {
         let mut uses = self.uses();
         let new = counts.keys().filter(|key| !uses.contains_key(**key));
         let new = new.map(|key| filter_subscription(XPathKey::new(key))).collect::<Result<_>>()?;
+        self.filter.add_many(new)?;
         for (key, count) in counts {
             *uses.entry(key.into()).or_default() += count;
         }
-        self.filter.add_many(new)
+        Ok(())
     }
 
     /// Whether no subscription asks for any.

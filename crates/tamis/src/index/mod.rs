@@ -6,6 +6,7 @@
 //! the logarithm of their number: small ones at once, larger ones by a thread in the background,
 //! whose result replaces them when it is ready.
 
+mod arrow_ids;
 mod batch;
 mod builder;
 mod columns;

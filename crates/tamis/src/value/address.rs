@@ -66,7 +66,7 @@ impl From<Address> for IpAddr {
 impl Network {
     /// Reads a text such as `10.0.0.0/8`, or an address alone; or says why it is no network.
     pub fn read(text: &str) -> Result<Network, String> {
-        let shown = crate::expression::shorten(text);
+        let shown = crate::error::shorten(text);
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
             None => (text, None),

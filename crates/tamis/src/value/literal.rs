@@ -38,7 +38,7 @@ impl LiteralKind {
 
     /// The value that the text behind the word says, or why it says none.
     pub fn read(self, text: &str) -> Result<Value, String> {
-        let shown = || ValueRef::String(&crate::expression::shorten(text)).to_string();
+        let shown = || ValueRef::String(&crate::error::shorten(text)).to_string();
         match self {
             LiteralKind::Timestamp => match Written::read(text) {
                 Some(Written::Date(date)) => Ok(Value::Local(date.midnight())),

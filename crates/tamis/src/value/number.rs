@@ -312,7 +312,7 @@ impl Write for Text {
 /// The number that a text of digits, with a point and an exponent where it has them, says; or why it
 /// cannot be kept. Of numbers with a fraction and more than 38 digits, the nearest float is kept.
 pub fn read_number(text: &str) -> Result<ValueRef<'static>, String> {
-    let refused = |reason: String| format!("the number {} {reason}", crate::expression::shorten(text));
+    let refused = |reason: String| format!("the number {} {reason}", crate::error::shorten(text));
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.len() <= 18
         && let Ok(integer) = text.parse()

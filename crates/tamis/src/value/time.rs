@@ -326,7 +326,7 @@ pub fn read_interval(text: &str) -> Result<Duration, String> {
             _ => {
                 return Err(format!(
                     "`{}` is no unit of time; there are week, day, hour, minute, second, millisecond, microsecond and nanosecond",
-                    crate::expression::shorten(unit)
+                    crate::error::shorten(unit)
                 ));
             }
         };
@@ -352,7 +352,7 @@ pub fn read_interval(text: &str) -> Result<Duration, String> {
         };
         total = part.and_then(|part| total.unwrap_or(0).checked_add(part));
         if total.and_then(Duration::from_nanoseconds).is_none() {
-            return Err(format!("an interval of {} {unit}s is too long", crate::expression::shorten(number)));
+            return Err(format!("an interval of {} {unit}s is too long", crate::error::shorten(number)));
         }
     }
     total.and_then(Duration::from_nanoseconds).ok_or_else(|| EXAMPLE.to_owned())

@@ -37,7 +37,7 @@ impl TimeZone {
         let rules = rules.ok_or_else(|| {
             Error::expression(format!(
                 "there is no time zone `{}`; they have names such as `UTC`, `Europe/Paris` or `+02:00`",
-                crate::expression::shorten(name)
+                crate::error::shorten(name)
             ))
         })?;
         let name = rules.iana_name().unwrap_or(name).to_owned();

@@ -6,6 +6,7 @@
 //! leaves the memory of the large segments as it is.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +20,6 @@ use super::limits::Limits;
 use super::meter::Meter;
 use super::segment::{Segment, Work};
 use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription, Part};
-use super::storage::OpenedPart;
 use super::xpath::XPath;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -57,6 +57,9 @@ struct Writer {
     subscriptions: HashMap<Id, Arc<FilterSubscription>, ahash::RandomState>,
     segments: u64,
 }
+
+/// The subscriptions of a part that are live, and the file where nothing of it is removed.
+pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
 
 impl Filter {
     /// An empty filter.

@@ -5,18 +5,19 @@
 //! kept: they are compiled again when a filter is opened, which takes about as long as adding its
 //! filters did.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::filter::Filter;
+use super::filter::{Filter, OpenedPart};
 use super::limits::Limits;
 use super::snapshot::{FilterSubscription, Part};
 use super::xpath::{Variable, XPath};
 use crate::column::Column;
 use crate::error::Result;
+use crate::files;
 use crate::folder::manifest::{self, Entry, ManifestKind};
-use crate::folder::{Folder, files, open_manifest};
+use crate::folder::{Folder, open_manifest};
 use crate::id::IdRef;
 use crate::sections::{OpenOptions, SectionReader, Sections};
 use crate::strings::Strings;
@@ -88,9 +89,6 @@ fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
     part.set_file(folder.path().join(&file), checksum.clone());
     Ok(Entry { file, checksum, ..Entry::default() })
 }
-
-/// The subscriptions of a part that are live, and the file where nothing of it is removed.
-pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
 
 fn open_part(path: &Path, entry: &Entry, options: OpenOptions) -> Result<OpenedPart> {
     let mut reader = SectionReader::open(path, &entry.checksum, options)?;

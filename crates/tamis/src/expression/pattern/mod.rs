@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::predicate::shorten;
+use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::value::ValueRef;

@@ -4,20 +4,10 @@
 
 use std::cmp::Ordering;
 
+use super::context::Context;
 use super::function::{Comparison, Function, Reading, Type};
 use super::{number, time};
-use crate::value::{Duration, Family, TimeZone, Timestamp, Value, ValueRef};
-
-/// What functions depend on besides their arguments.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Context<'a> {
-    /// Where times without an offset are at home; what needs to know has no result without it.
-    pub zone: Option<&'a TimeZone>,
-    /// The moment that `now()` is.
-    pub now: Option<Timestamp>,
-    /// Whether an argument is a float, so that arithmetic is IEEE's.
-    pub floating: bool,
-}
+use crate::value::{Duration, Family, Value, ValueRef};
 
 impl Function {
     /// The result on one value per argument; `None` where there is none.

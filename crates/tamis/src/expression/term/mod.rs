@@ -5,6 +5,7 @@
 //! files, interning and every matcher stay as they are, and reading the name gives the term again.
 
 mod apply;
+mod context;
 mod function;
 mod number;
 mod parse;
@@ -13,13 +14,13 @@ mod time;
 
 use std::sync::Arc;
 
-pub(crate) use apply::Context;
 pub use apply::lower;
 pub(crate) use apply::text_of;
+pub(crate) use context::Context;
 pub use function::{Comparison, Function, Reading, Type};
 pub use print::shown;
 
-use super::predicate::shorten;
+use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::value::Value;

@@ -1,6 +1,6 @@
 //! What do functions of times give, and what is a value read as?
 
-use super::apply::Context;
+use super::context::Context;
 use super::function::{Function, Reading};
 use crate::value::{Address, Duration, Family, Timestamp, Value, ValueRef, read_version};
 

@@ -10,7 +10,7 @@ use super::names::{
 use super::read::{Open, Session};
 use super::{NodeIndex, NodeKind};
 use crate::error::Result;
-use crate::limits::check;
+use crate::error::check_limit as check;
 use crate::xml::characters::is_ncname;
 
 /// An attribute that identifies its element, whatever is declared (xml:id Version 1.0, 4).

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::lex::{Spanned, Token, lex};
 use super::{Comparison, Function, Kind, Node, NodeId, Operation, Type, Variable, XPath};
+use crate::error::check_limit as check;
 use crate::error::{Error, Result};
-use crate::limits::check;
 use crate::xml::Limits;
 use crate::xml::characters::is_ncname;
 
