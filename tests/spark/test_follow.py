@@ -248,3 +248,17 @@ def test_rules_that_change_while_they_are_compiled(
         (tmp_path / "rules").iterdir(), key=lambda path: len(ts.versions(path))
     )
     assert (ts.versions(unfinished), ts.versions(done)) == ([], [1])
+
+
+def test_a_name_is_read_again_in_every_round(spark: SparkSession, tmp_path: Path) -> None:
+    """A table of files whose list Spark keeps; a session without Delta has no `DESCRIBE DETAIL`."""
+    spark.sql("create table followed_rules (id long, expression string) using parquet")
+    try:
+        spark.sql("insert into followed_rules values (1, 'a = 1')")
+        follower = ts.follow(spark, "followed_rules", tmp_path)
+        spark.newSession().sql("insert into followed_rules values (2, 'a = 2')")
+        assert follower.refresh() is not None
+        assert sorted(tamis.open(tmp_path)) == [1, 2]
+        assert follower.refresh() is None
+    finally:
+        spark.sql("drop table followed_rules")

@@ -49,6 +49,26 @@ def progress(source: Source, doing: str, *, writes: bool) -> Iterator[Callable[[
 
 
 @contextmanager
+def steps(doing: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show on standard error how many of some steps are done; gives None where nobody looks."""
+    if not _is_terminal(sys.stderr):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
 def counting(doing: str) -> Iterator[Callable[[int], None]]:
     """Show on standard error how many items were read, of which nobody knows the number."""
     if not _is_terminal(sys.stderr):

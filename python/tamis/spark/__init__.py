@@ -16,7 +16,9 @@ try:
     from tamis.spark.following import Follower, follow
     from tamis.spark.functions import error_column, match_column, register
     from tamis.spark.generating import generate_events, generate_subscriptions
+    from tamis.spark.health import slowest, subscriptions, unmatched
     from tamis.spark.matching import count, first, match, match_xml, top
+    from tamis.spark.metrics import Metrics
     from tamis.spark.searching import match_graph, save_graph
     from tamis.spark.versions import vacuum, versions
 except ModuleNotFoundError as error:
@@ -28,6 +30,7 @@ except ModuleNotFoundError as error:
 __all__ = [
     "Compiled",
     "Follower",
+    "Metrics",
     "compile",
     "count",
     "error_column",
@@ -42,7 +45,10 @@ __all__ = [
     "match_xml",
     "register",
     "save_graph",
+    "slowest",
+    "subscriptions",
     "top",
+    "unmatched",
     "update",
     "vacuum",
     "versions",

@@ -12,7 +12,9 @@ built from is what it was built from, also when the table changes meanwhile.
 import json
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,13 +29,17 @@ from tamis import errors as tamis_errors
 from tamis._tamis import Index, read_manifest
 from tamis.errors import StorageError, SubscriptionError, TamisError
 from tamis.spark.columns import column
+from tamis.spark.metrics import Metrics
 from tamis.spark.shipping import on_worker
 from tamis.spark.worker import BUILT, DIGEST, DIGEST_LENGTH, ERRORS, SHARD
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
 from tamis.storage.manifest import Manifest
 
+Progress = Callable[[int, int], None]
+
 _SHOWN = 5  # errors in a message
+_INTERVAL = 0.2  # seconds between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ def build(
     previous: str | None = None,
     only: Collection[int] | None = None,
     drop_refused: bool = False,
+    progress: Progress | None = None,
 ) -> list[Any]:
     """Build shards from rows, and return what each task reports.
 
@@ -126,6 +133,7 @@ def build(
         previous: The key of the manifest whose subscriptions stay where rows do not change them.
         only: The shards to build; all that have rows by default.
         drop_refused: Whether a refused row also removes the subscription of `previous`.
+        progress: Called now and then with the number of shards that are built, and of all.
     """
     folder.make()
     shards, part = settings["shards"], column(SHARD)
@@ -134,18 +142,53 @@ def build(
         chosen = sorted(only)
         parts = parts.where(part.isin(*chosen))
         shards, part = len(chosen), sf.array_position(sf.lit(chosen), part).cast("int") - 1
-    task = on_worker(
-        "build_shards",
-        uri=folder.uri,
-        previous=previous,
-        missing=settings["missing"],
-        time_zone=settings["time_zone"],
-        metadata_columns=settings["metadata_columns"],
-        limits=dict(limits) if limits else None,
-        drop_refused=drop_refused,
-    )
+    with _shown(parts.sparkSession, progress, shards) as counting:
+        with counting:
+            task = on_worker(
+                "build_shards",
+                uri=folder.uri,
+                previous=previous,
+                missing=settings["missing"],
+                time_zone=settings["time_zone"],
+                metadata_columns=settings["metadata_columns"],
+                limits=dict(limits) if limits else None,
+                drop_refused=drop_refused,
+            )
+        return _collect(parts.repartitionById(shards, part).mapInArrow(task, BUILT))
+
+
+@contextmanager
+def _shown(
+    spark: SparkSession, progress: Progress | None, shards: int
+) -> Iterator[AbstractContextManager[object]]:
+    """Say how many shards are built; gives the block that their tasks are made in."""
+    if progress is None:
+        yield nullcontext()
+        return
     try:
-        return parts.repartitionById(shards, part).mapInArrow(task, BUILT).collect()
+        metrics = Metrics(spark)
+    except ValueError:  # Spark Connect shows a bar of its own
+        yield nullcontext()
+        return
+    done = threading.Event()
+
+    def show() -> None:
+        while not done.wait(_INTERVAL):
+            progress(min(metrics.rows, shards), shards)  # a task reports its shard in one row
+
+    thread = threading.Thread(target=show, name="tamis-progress", daemon=True)
+    thread.start()
+    try:
+        yield metrics
+    finally:
+        done.set()
+        thread.join()
+    progress(shards, shards)
+
+
+def _collect(built: DataFrame) -> list[Any]:
+    try:
+        return built.collect()
     except PySparkException as error:
         raise _reveal(error) from error
 

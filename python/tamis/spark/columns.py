@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -222,8 +223,6 @@ class Events:
             mentioned: The attributes that the index mentions; None for all.
             event: What the caller calls the column of events, if there is one.
         """
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         schema = self.frame.schema
         if self.column is not None:
             refused = _refused("", schema[self.column].dataType, mentioned, event or "")
@@ -241,9 +240,18 @@ class Events:
         raise_refused(refused)
         if mentioned is not None:
             kinds = self.frame.select(*map(column, looked_at)).schema
-            arrow = to_arrow_schema(kinds, timezone="UTC")
-            batch = pa.RecordBatch.from_pylist([], arrow)
+            batch = pa.RecordBatch.from_pylist([], arrow_schema(kinds))
             ask(mentioning(mentioned), "match_batch", batch, column=self.column, threads=1)
+
+
+def arrow_schema(schema: StructType) -> Any:
+    """The columns as they reach a worker, with timestamps in UTC."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    try:
+        return to_arrow_schema(schema, timezone="UTC")
+    except TypeError:  # before PySpark 4.2 it is UTC, and cannot be said
+        return to_arrow_schema(schema)
 
 
 _EVENT = "_tamis_event"

@@ -4,7 +4,7 @@
 they share is in `building`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -34,6 +34,7 @@ def compile(
     metadata_columns: Iterable[str] = (),
     hierarchies: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Compiled:
     """Compile subscriptions into a new version of an index.
 
@@ -60,6 +61,8 @@ def compile(
         hierarchies: What lies above the values of attributes, by their names, as `Index.hierarchy`
             takes it. Updates leave it as it is.
         limits: Bounds on expressions, as `tamis.Limits` takes them.
+        progress: Called now and then, in another thread, with the number of shards that are built
+            and the number of all. Not with Spark Connect, which shows a bar of its own.
 
     Raises:
         SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is refused.
@@ -68,7 +71,7 @@ def compile(
     """
     wanted = settings_of(shards, missing, time_zone, metadata_columns, hierarchies)
     rows, wanted["ids"] = rows_of(as_frame(subscriptions))
-    return compile_rows(rows, Folder(path), wanted, strict, limits)
+    return compile_rows(rows, Folder(path), wanted, strict, limits, progress=progress)
 
 
 def settings_of(
@@ -107,6 +110,7 @@ def compile_rows(
     strict: bool,
     limits: Mapping[str, Any] | None,
     expected: Mapping[str, str] | None = None,
+    progress: building.Progress | None = None,
 ) -> Compiled:
     """Build all shards from rows, and commit them; see `building.commit`."""
     if any(file.name == "index.json" for file in folder.files()):
@@ -115,7 +119,7 @@ def compile_rows(
     there = manifests.versions(folder)
     if settings["shards"] is None:
         settings = {**settings, "shards": shards_for(rows)}
-    built = building.build(rows, folder, settings, limits)
+    built = building.build(rows, folder, settings, limits, progress=progress)
     version = max(there, default=0) + 1
     return building.commit(
         rows.sparkSession, folder, version, settings, built, strict=strict, expected=expected

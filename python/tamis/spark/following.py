@@ -1,7 +1,8 @@
 """How does an index keep up with a table of rules?
 
-A round compares the table with the version that is current, and builds the shards that differ. Each
-version says what it was built from, so a round needs no state of its own: it may be killed, started
+A round compares the table with the version that is current, and builds the shards that differ. A
+Delta table says by itself which version it has, and what changed since another. Each version of the
+index says what it was built from, so a round needs no state of its own: it may be killed, started
 again, or run by two drivers at once.
 """
 
@@ -16,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tamis.spark import building, compiling
 from tamis.spark.building import Compiled
+from tamis.spark.delta import DeltaTable, look
 from tamis.spark.tables import as_frame
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
@@ -48,6 +50,8 @@ class Follower:
         self.error: Exception | None = None
         self._spark, self._rules, self._folder = spark, rules, folder
         self._settings, self._strict, self._limits = settings, strict, limits
+        # A version of the index, and one of a Delta table that has the same rows.
+        self._same: tuple[str, DeltaTable] | None = None
         self._one_at_a_time = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -76,13 +80,50 @@ class Follower:
             return done
 
     def _round(self) -> Compiled | None:
-        given = self._rules
-        frame = given() if callable(given) else as_frame(given, self._spark)
+        given, delta = self._rules, None
+        if isinstance(given, str):
+            delta = look(self._spark, given)
+        if delta is not None:
+            frame = delta.read(self._spark)
+        else:
+            frame = given() if callable(given) else as_frame(given, self._spark)
+        before = manifests.read(self._folder) if manifests.versions(self._folder) else None
         rows, ids = compiling.rows_of(frame)
         wanted = self._settings | {"ids": ids}
-        before = manifests.read(self._folder) if manifests.versions(self._folder) else None
+        source = {} if delta is None else {"source": delta.source}
         if before is None or not _is_like(before, wanted):
-            return compiling.compile_rows(rows, self._folder, wanted, self._strict, self._limits)
+            return compiling.compile_rows(
+                rows, self._folder, wanted | source, self._strict, self._limits
+            )
+        if delta is not None:
+            if before.content.get("source") == delta.source or self._same == (before.key, delta):
+                return None
+            changes = _changes(self._spark, before, delta)
+            if changes is not None:
+                return self._apply(before, delta, changes)
+        done = self._compare(before, rows, source)
+        if done is None and delta is not None:
+            self._same = before.key, delta
+        return done
+
+    def _apply(self, before: Manifest, delta: DeltaTable, changes: DataFrame) -> Compiled | None:
+        """Build the shards that a change feed touches."""
+        if changes.isEmpty():  # versions that only move data, for example
+            self._same = before.key, delta
+            return None
+        return compiling.apply_changes(
+            self._folder,
+            changes,
+            strict=self._strict,
+            limits=self._limits,
+            drop_refused=True,
+            source=delta.source,
+        )
+
+    def _compare(
+        self, before: Manifest, rows: DataFrame, source: Mapping[str, Any]
+    ) -> Compiled | None:
+        """Build the shards whose fingerprints are not those of the rows."""
         shards = before.shards
         assert shards is not None
         now = building.fingerprints(rows, shards)
@@ -102,7 +143,7 @@ class Follower:
             self._spark,
             self._folder,
             before.version + 1,
-            settings,
+            {**settings, **source},
             built,
             before=before,
             dropped={int(shard) for shard in touched | gone},
@@ -155,6 +196,14 @@ class Follower:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+
+def _changes(spark: SparkSession, before: Manifest, delta: DeltaTable) -> DataFrame | None:
+    """What a Delta table says has changed since a version of the index, if it can."""
+    source = before.content.get("source")
+    if not isinstance(source, dict) or source.get("delta") != delta.identity:
+        return None
+    return delta.changes(spark, source["version"])
 
 
 def _is_like(before: Manifest, wanted: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from tamis.spark import metrics
 from tamis.spark.session import use_this_python
 
 
@@ -16,6 +17,7 @@ def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
         arguments: What it takes besides batches.
     """
     use_this_python()
+    counters = metrics.current()
 
     def run(batches: Any) -> Any:
         try:
@@ -27,6 +29,6 @@ def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
                 f"a Spark worker cannot import {error.name}: its Python, {sys.executable}, needs "
                 "the wheel of Tamis with the extra `spark`, installed or shipped with --archives"
             ) from error
-        return worker.run(function, batches, arguments)
+        return worker.run(function, batches, arguments, counters)
 
     return run

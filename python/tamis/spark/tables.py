@@ -8,6 +8,7 @@ reach it.
 
 import hashlib
 import os
+import re
 import shutil
 import time
 from os import PathLike
@@ -28,6 +29,7 @@ CACHE = "spark.tamis.cache"
 Rules = DataFrame | str | PathLike[str]
 """The folder of an index, or the rules themselves: a DataFrame, or the name of a table."""
 
+_FILES = re.compile(r"\w+\.`[^`]+`")  # such as delta.`s3://bucket/rules`, a table without a name
 _ATTEMPTS = 5  # where rules change while they are compiled
 _KEPT = 32  # compiled rules that the cache of this machine keeps in any case
 _UNUSED = 24 * 3600.0  # seconds after which it forgets others
@@ -38,7 +40,8 @@ def as_frame(rules: DataFrame | str, spark: SparkSession | None = None) -> DataF
     if isinstance(rules, DataFrame):
         return rules
     spark = spark or SparkSession.active()
-    spark.catalog.refreshTable(rules)  # Spark keeps the list of a table's files
+    if _FILES.fullmatch(rules) is None:
+        spark.catalog.refreshTable(rules)  # Spark keeps the list of a table's files
     return spark.table(rules)
 
 
@@ -69,7 +72,11 @@ def index_of(events: DataFrame, rules: Rules, version: int | None = None) -> Man
 
 def _is_table(spark: SparkSession, name: str | PathLike[str]) -> bool:
     """Whether a text names a table; a folder with an index comes first."""
-    if not isinstance(name, str) or "/" in name or "\\" in name:
+    if not isinstance(name, str):
+        return False
+    if _FILES.fullmatch(name) is not None:
+        return True
+    if "/" in name or "\\" in name:
         return False
     there = {file.name for file in Folder(name).files()}
     if "index.json" in there or manifests.versions(Folder(name)):

@@ -25,6 +25,11 @@ from tamis.batches import Refused
 from tamis.builder import any_of, attr, values
 from tamis.errors import StorageError, TamisError
 from tamis.spark import asking, shapes
+from tamis.spark.health_tasks import (  # noqa: F401 - found by their names
+    list_subscriptions,
+    time_subscriptions,
+)
+from tamis.spark.metrics import Counters, Watch
 from tamis.spark.shapes import Batches
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import ids_of, load_index, open_graph, open_index
@@ -40,15 +45,25 @@ _SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
 
 
-def run(function: str, batches: Batches, arguments: Mapping[str, Any]) -> Batches:
+def run(
+    function: str,
+    batches: Batches,
+    arguments: Mapping[str, Any],
+    counters: Counters | None = None,
+) -> Batches:
     """Run a function of this module: what a task does.
 
     Args:
         function: Its name.
         batches: The rows of the task's partition.
         arguments: What it takes besides.
+        counters: Where to count what the task reads, writes and costs.
     """
-    yield from globals()[function](batches, **arguments)
+    if counters is None:
+        yield from globals()[function](batches, **arguments)
+    else:
+        watch = Watch(counters)
+        yield from watch.write(globals()[function](watch.read(batches), **arguments))
     freeze()
 
 

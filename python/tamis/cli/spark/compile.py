@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from tamis.cli.arguments import Json, Missing
 from tamis.cli.output import INVALID, CommandError
+from tamis.cli.progress import steps
 from tamis.cli.rules.languages import From
 from tamis.cli.spark.committing import tell
 from tamis.cli.spark.session import read_foreign_rules, read_subscriptions, session
@@ -58,13 +59,15 @@ def compile(
             rows, refused = read_foreign_rules(spark, subscriptions, language)
             if refused and strict:
                 raise CommandError(f"{refused} rules refused, nothing was committed", INVALID)
-        done = compile_index(
-            rows,
-            index,
-            shards=shards,
-            strict=strict,
-            missing=missing,
-            metadata_columns=metadata_columns or (),
-        )
+        with steps(f"building the shards of {index}") as show:
+            done = compile_index(
+                rows,
+                index,
+                shards=shards,
+                strict=strict,
+                missing=missing,
+                metadata_columns=metadata_columns or (),
+                progress=show,
+            )
         code = tell(done, started, as_json)
     return INVALID if refused else code

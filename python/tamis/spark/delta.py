@@ -1,0 +1,90 @@
+"""What has changed in a Delta table since the version that an index follows?
+
+Delta numbers the versions of a table and, where `delta.enableChangeDataFeed` is set, tells the rows
+that changed between two of them. Only the ids are taken from that feed: the rows are those that the
+table has now. So it does not matter how often a row changed, in what order, or whether an id stands
+in several rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from tamis.spark.columns import column
+
+_FEED = "delta.enableChangeDataFeed"
+_COLUMNS = (  # of a subscription; others may have names that mean something in a change feed
+    "id",
+    "expression",
+    "metadata",
+    "weights",
+    "boost",
+    "priority",
+    "active_from",
+    "active_until",
+)
+
+
+@dataclass(frozen=True)
+class DeltaTable:
+    """A version of a Delta table.
+
+    Attributes:
+        name: What SQL calls the table.
+        identity: What Delta calls it; another table of that name has another identity.
+        version: The version.
+        has_feed: Whether the table records what changes.
+    """
+
+    name: str
+    identity: str
+    version: int
+    has_feed: bool
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {"delta": self.identity, "version": self.version}
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The table as it is in this version."""
+        return spark.read.option("versionAsOf", self.version).table(self.name)
+
+    def changes(self, spark: SparkSession, since: int) -> DataFrame | None:
+        """The changes after another version, as `update` takes them.
+
+        Returns:
+            The current rows of all ids that changed, as `upsert`, and ids that are gone, as
+            `delete`; None where Delta cannot tell what changed.
+        """
+        if not self.has_feed or not 0 <= since < self.version:
+            return None
+        feed = spark.read.option("readChangeFeed", "true").option("startingVersion", since + 1)
+        try:
+            told = feed.option("endingVersion", self.version).table(self.name)
+            # Now, so that files of the feed that are gone are noticed here.
+            ids = told.select("id").where("id is not null").distinct().localCheckpoint()
+        except PySparkException:
+            return None
+        now = self.read(spark)
+        now = now.select(*(column(name) for name in now.columns if name in _COLUMNS))
+        present = now.join(ids, "id", "left_semi").withColumn("operation", sf.lit("upsert"))
+        gone = ids.join(now.select("id"), "id", "left_anti")
+        gone = gone.withColumn("operation", sf.lit("delete"))
+        return present.unionByName(gone, allowMissingColumns=True)
+
+
+def look(spark: SparkSession, name: str) -> DeltaTable | None:
+    """The current version of a Delta table; None where a name is that of something else."""
+    try:
+        detail = spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
+    except PySparkException:  # a view, or a session without Delta
+        return None
+    if detail["format"] != "delta":
+        return None
+    latest = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").select("version").collect()[0]
+    has_feed = (detail["properties"] or {}).get(_FEED, "").lower() == "true"
+    return DeltaTable(name, detail["id"], latest["version"], has_feed)

@@ -1,0 +1,258 @@
+"""An index follows a Delta table, by its versions and its change feed, with the real package.
+
+Delta is published for Spark 4.1, so the test makes an environment of its own in build/delta:
+PySpark 4.1 from PyPI and Delta's jars from Maven. `JOB` runs in it. It reads commands, one a line:
+SQL for the table of rules, or what to do with the stream of events that follows it.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longer import long_test
+
+ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "build" / "delta"
+PYSPARK = "4.1.*"
+DELTA = ("delta-spark_4.1_2.13", "4.4.0")
+POM = """
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>tamis</groupId><artifactId>delta</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies><dependency>
+    <groupId>io.delta</groupId><artifactId>{}</artifactId><version>{}</version>
+  </dependency></dependencies>
+</project>
+"""
+OURS = ("delta-", "RoaringBitmap", "shims", "unitycatalog", "jts")  # what PySpark does not ship
+JOB = """
+import json, sys
+from pathlib import Path
+import tamis
+from tamis import spark as ts
+from tamis.spark.session import local_session
+from tamis.storage import manifest
+from tamis.storage.folder import Folder
+
+folder, jars = Path(sys.argv[1]), sys.argv[2]
+index = folder / "index"
+spark = local_session(cores=2, log=folder / "log", options={
+    "spark.jars": jars,
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",
+})
+rules = f"delta.`{folder}/rules`"
+spark.sql(f"create table if not exists {rules} (id bigint, expression string, priority int, "
+          "operation string) using delta tblproperties (delta.enableChangeDataFeed = true)")
+follower = ts.follow(spark, rules, index, shards=4)
+rounds = []
+
+def write(events, number):
+    done = follower.refresh()
+    rounds.append(None if done is None else done.built)
+    found = ts.match(events, index, add_version=True)
+    found.write.mode("overwrite").parquet(str(folder / "out" / f"batch={number}"))
+
+events = spark.readStream.schema("number long, a long").json(str(folder / "in"))
+query = events.writeStream.foreachBatch(write)
+query = query.option("checkpointLocation", str(folder / "checkpoint")).start()
+print("ready", flush=True)
+for line in sys.stdin:
+    command, _, rest = line.strip().partition(" ")
+    answer = None
+    if command == "sql":
+        spark.sql(rest.replace("rules", rules))
+    elif command == "wait":
+        query.processAllAvailable()
+        answer, rounds[:] = list(rounds), []
+    elif command == "refresh":
+        done = follower.refresh()
+        answer = None if done is None else [done.built, done.error_count]
+    elif command == "same":
+        # What the index holds, beside what compiling the table makes of it.
+        ts.compile(rules, folder / rest, shards=4)
+        one, other = tamis.open(index), tamis.open(folder / rest)
+        texts = [{id: (str(i[id].expression), i[id].priority) for id in i} for i in (one, other)]
+        answer = [texts[0] == texts[1], len(texts[0])]
+    elif command == "match":
+        # With the table itself, instead of the index.
+        found = ts.match(spark.sql(f"select {rest} as a"), rules)
+        answer = sorted(row["subscription"] for row in found.collect())
+    elif command == "source":
+        answer = manifest.read(Folder(index)).content["source"]["version"]
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def environment() -> tuple[Path, str]:
+    """A Python with PySpark 4.1, and Delta's jars, kept in build/delta."""
+    if shutil.which("mvn") is None:
+        pytest.skip("Delta needs Maven (mvn) to fetch its jars")
+    python = PLACE / "env" / "bin" / "python"
+    if not (PLACE / "complete").exists():
+        PLACE.mkdir(parents=True, exist_ok=True)
+        (PLACE / "pom.xml").write_text(POM.format(*DELTA))
+        copy = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars"]
+        done = subprocess.run(copy, cwd=PLACE, capture_output=True, text=True, check=False)
+        if done.returncode:
+            failure = next((line for line in done.stdout.splitlines() if "ERROR" in line), "")
+            pytest.skip(f"Maven cannot fetch the jars of Delta: {failure}")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", PLACE / "env"], check=True)
+        wanted = [f"pyspark=={PYSPARK}", "pandas>=2.2,<3", "pyarrow>=18"]
+        subprocess.run([python, "-m", "pip", "install", "-q", *wanted], check=True)
+        (PLACE / "complete").touch()
+    jars = [jar for jar in (PLACE / "jars").glob("*.jar") if jar.name.startswith(OURS)]
+    return python, ",".join(map(str, sorted(jars)))
+
+
+class Job:
+    """A process that follows a table of rules while events flow."""
+
+    def __init__(self, folder: Path) -> None:
+        python, jars = environment()
+        self.folder = folder
+        variables = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+        variables.pop("PYSPARK_PYTHON", None)
+        self._process = subprocess.Popen(
+            [python, "-c", JOB, folder, jars],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=variables,
+        )
+        assert self._read() == "ready\n"
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            pytest.fail((self.folder / "log").read_text()[-3000:])
+        return line
+
+    def send(self, command: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+
+    def do(self, command: str) -> Any:
+        self.send(command)
+        return json.loads(self._read())
+
+    def events(self, first: int) -> None:
+        """Events first ... first + 99, of which number n has a = n % 10."""
+        lines = [json.dumps({"number": n, "a": n % 10}) for n in range(first, first + 100)]
+        temporary = self.folder / "in" / f".{first}"
+        temporary.write_text("\n".join(lines))
+        temporary.rename(self.folder / "in" / f"{first}.json")
+
+    def kill(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()
+
+
+def found(folder: Path) -> dict[int, set[int]]:
+    """By the hundred of an event: which rules were found, each as often as it should be."""
+    import pyarrow.parquet
+
+    rows = list[dict[str, Any]]()
+    for batch in (folder / "out").iterdir():
+        if (batch / "_SUCCESS").exists():
+            rows += pyarrow.parquet.read_table(batch, partitioning=None).to_pylist()
+    pairs = [(row["number"], row["subscription"]) for row in rows]
+    assert len(pairs) == len(set(pairs))
+    hundreds: dict[int, set[int]] = {}
+    for number, rule in pairs:
+        hundreds.setdefault(number // 100, set()).add(rule)
+    return hundreds
+
+
+@long_test
+def test_a_stream_follows_a_delta_table(tmp_path: Path) -> None:
+    """Rules are added, changed and removed while events flow and the job is killed.
+
+    Events that come after a change meet it in their own micro-batch. Every match is written once.
+    """
+    (tmp_path / "in").mkdir()
+    job = Job(tmp_path)
+    try:
+        job.do("sql insert into rules select id, concat('a = ', id), 1, 'delete' from range(10)")
+        job.events(0)
+        assert job.do("wait") == [4]  # all four shards are new
+        job.do("sql insert into rules values (10, 'a = 0', 1, 'x')")
+        job.events(100)
+        assert job.do("wait") == [1]  # the shard of the new rule
+        job.do("sql delete from rules where id = 1")
+        job.do("sql update rules set expression = 'a = 99' where id = 2")
+        job.events(200)
+        assert job.do("wait")[0] in (1, 2)
+        # Killed in the middle: the rule is there before the events, and the job may be anywhere.
+        job.do("sql insert into rules values (11, 'a = 5', 1, 'x')")
+        job.events(300)
+    finally:
+        job.kill()
+    job = Job(tmp_path)
+    try:
+        job.do("wait")
+        job.do("sql delete from rules where id = 11")
+        job.events(400)
+        job.do("wait")
+        assert found(tmp_path) == {
+            0: set(range(10)),
+            1: set(range(11)),
+            2: {0, 3, 4, 5, 6, 7, 8, 9, 10},
+            3: {0, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+            4: {0, 3, 4, 5, 6, 7, 8, 9, 10},
+        }
+        assert job.do("same compiled") == [True, 9]
+        assert job.do("match 0") == [0, 10]
+    finally:
+        job.kill()
+
+
+@long_test
+def test_the_index_is_what_compiling_the_table_makes(tmp_path: Path) -> None:
+    """Whatever is done to the table: rows that contradict, are refused, repeated, overwritten."""
+    (tmp_path / "in").mkdir()
+    job = Job(tmp_path)
+    try:
+        for number, (change, size) in enumerate(
+            [
+                ("insert into rules select id, 'a = 1', 1, 'x' from range(20)", 20),
+                # Equal rows are one; of two that contradict, neither is taken.
+                ("insert into rules values (1, 'a = 1', 1, 'x'), (2, 'a = 2', 1, 'x')", 19),
+                # One of the two goes, and the other counts.
+                ("delete from rules where id = 2 and expression = 'a = 2'", 20),
+                ("update rules set expression = 'a = =' where id < 3", 17),
+                ("insert overwrite rules select id, 'a = 3', 2, 'y' from range(5, 12)", 7),
+                ("alter table rules set tblproperties (delta.enableChangeDataFeed = false)", 7),
+                ("insert into rules values (50, 'a = 1', 1, 'x')", 8),
+                ("alter table rules set tblproperties (delta.enableChangeDataFeed = true)", 8),
+                ("insert into rules values (51, 'a = 1', 1, 'x')", 9),
+                ("restore table rules to version as of 2", 19),
+                ("delete from rules", 0),
+            ]
+        ):
+            job.do(f"sql {change}")
+            job.do("refresh")
+            assert job.do(f"same compiled-{number}") == [True, size], change
+            assert job.do("refresh") is None
+        assert job.do("source") == 11
+        # Nothing changes where data is only moved.
+        job.do("sql insert into rules values (1, 'a = 1', 1, 'x')")
+        assert job.do("refresh") == [1, 0]
+        job.do("sql optimize rules")
+        assert job.do("refresh") is None
+    finally:
+        job.kill()
