@@ -16,7 +16,7 @@ use tamis_lab::workload::{self, Beside, Statistics, XmlStatistics, beside};
 ///
 /// Args:
 ///     name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"`,
-///         `"fontoura"`, `"exchange"` or `"xml"`.
+///         `"fontoura"`, `"exchange"`, `"sigma-like"` or `"xml"`.
 ///     size: How many expressions it is meant for, by which its defaults are chosen.
 ///     seed: Decides everything that chance decides.
 ///     parameters: A JSON object of parameters that are not as usual; `measurable` names them.
