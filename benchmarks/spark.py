@@ -198,13 +198,22 @@ def timed(do: Callable[[], Any], times: int = 7) -> tuple[Any, float]:
     return result, best
 
 
+def prepared(
+    spark: SparkSession, folder: Path, count: int, mixed: bool
+) -> tuple[Rules, DataFrame, Path]:
+    """Rules, events, and the index of the rules, made once."""
+    rules, kind = Rules(count, mixed), "mixed" if mixed else "equalities"
+    events, index = folder / f"events-{count}-{kind}", folder / f"index-{count}-{kind}"
+    if not events.exists():
+        write_events(spark, events, rules.values)
+        rows = [(rule, rules.text(rule)) for rule in range(count)]
+        ts.compile(spark.createDataFrame(rows, "id long, expression string"), index, shards=1)
+    return rules, spark.read.parquet(str(events)), index
+
+
 def compare(spark: SparkSession, folder: Path, count: int, mixed: bool) -> None:
-    rules = Rules(count, mixed)
     kind = "mixed" if mixed else "equalities"
-    events = write_events(spark, folder / f"events-{count}-{kind}", rules.values)
-    rows = [(rule, rules.text(rule)) for rule in range(count)]
-    index = folder / f"index-{count}-{kind}"
-    ts.compile(spark.createDataFrame(rows, "id long, expression string"), index, shards=1)
+    rules, events, index = prepared(spark, folder, count, mixed)
     timed(lambda: read_only(events), 1)
     _, floor = timed(lambda: read_only(events))
     matches = ts.match(events, index, keep=["number"])
@@ -239,16 +248,51 @@ def report(name: str, events: int, seconds: float, more: str = "") -> None:
     print(f"  {name:30}{events / seconds:12,.0f} events/s  {seconds:7.2f} s  {more}")
 
 
+def measure_functions(spark: SparkSession, folder: Path) -> None:
+    """Measure `tamis_match` in SQL beside `match`, both with a list of ids for every event.
+
+    Rounds alternate, so that what else the machine does slows both.
+    """
+    _, frame, index = prepared(spark, folder, 10_000, mixed=True)
+    frame.createOrReplaceTempView("events")
+    ts.register(spark, {"rules": index})
+    columns = ", ".join(name for name in frame.columns if name != "number")
+    query = f"select number, tamis_match(struct({columns}), 'rules') as ids from events"
+    lists = ts.match(frame, index, output="lists", keep=["number"]).toDF("number", "ids")
+    column = frame.select(
+        "number", ts.match_column(index, sf.expr(f"struct({columns})")).alias("ids")
+    )
+    ways = {"match, lists": lists, "tamis_match in SQL": spark.sql(query), "match_column": column}
+    best, found = dict.fromkeys(ways, float("inf")), dict[str, Any]()
+    for _ in range(8):
+        for name, way in ways.items():
+            asked = way.selectExpr("sum(size(ids))")
+            result, seconds = timed(asked.first, 1)
+            best[name], found[name] = min(best[name], seconds), result
+    assert len(set(found.values())) == 1, found
+    print(f"\n10,000 rules (mixed), a list for each of {EVENTS:,} events")
+    for name, seconds in best.items():
+        report(name, EVENTS, seconds, f"{seconds / best['match, lists']:.2f}x")
+
+
 def measure_partitions(spark: SparkSession, folder: Path) -> None:
-    index = folder / "index-10000-equalities"
+    _, _, index = prepared(spark, folder, 10_000, mixed=False)
     few = spark.range(0, 4000, 1, 4).selectExpr("id as a0", "id as a1")
     many = spark.range(0, 4000, 1, 204).selectExpr("id as a0", "id as a1")
     for frame in (few, many):
         ts.match(frame, index).count()
-    _, short = timed(ts.match(few, index).count)
-    _, long = timed(ts.match(many, index).count)
-    cost = (long - short) / 200 * CORES * 1000
-    print(f"\nan extra partition costs {cost:.1f} ms of one core")
+    ts.register(spark, {"rules": index})
+    hits = "sum(size(tamis_match(struct(*), 'rules')))"
+    ways = {
+        "match": [ts.match(frame, index).count for frame in (few, many)],
+        "tamis_match": [frame.selectExpr(hits).first for frame in (few, many)],
+    }
+    print()
+    for name, (ask_few, ask_many) in ways.items():
+        _, short = timed(ask_few)
+        _, long = timed(ask_many)
+        cost = (long - short) / 200 * CORES * 1000
+        print(f"an extra partition costs {name} {cost:.1f} ms of one core")
 
 
 def measure_compile(spark: SparkSession, folder: Path) -> None:
@@ -333,11 +377,13 @@ def main() -> None:
         folder = Path(place)
         spark = local_session(cores=CORES, log=LOG, options={"spark.driver.memory": "3g"})
         spark.range(1000).mapInArrow(lambda batches: batches, "id long").count()
-        wanted = sys.argv[1:] or ["10000", "100000", "partitions", "compile", "follow"]
+        wanted = sys.argv[1:] or ["10000", "100000", "functions", "partitions", "compile", "follow"]
         for count in (10_000, 100_000):
             if str(count) in wanted:
                 compare(spark, folder, count, mixed=False)
                 compare(spark, folder, count, mixed=True)
+        if "functions" in wanted:
+            measure_functions(spark, folder)
         if "partitions" in wanted:
             measure_partitions(spark, folder)
         if "compile" in wanted:

@@ -4,8 +4,8 @@ Conditions are the same text for both, but for two types that Spark spells its o
 are texts here, and what a variant holds.
 
 Left out is what the two mean differently: NaN, which is null here; nulls in arrays, which make
-Spark's `array_contains` unknown; a path through an empty list, which has no values here. And so are
-hours that a clock skips: Spark answers differently with and without its optimizer.
+Spark's `array_contains` unknown; empty arrays, which have no value here, so that it is unknown. And
+so are hours that a clock skips: Spark answers differently with and without its optimizer.
 """
 
 import json
@@ -64,7 +64,7 @@ def row(draw: Random, number: int) -> dict[str, Any]:
         return maybe(draw.choice(pool))
 
     def several(pool: list[Any]) -> Any:
-        return maybe([draw.choice(pool) for _ in range(draw.randint(0, 3))])
+        return maybe([draw.choice(pool) for _ in range(draw.randint(1, 3))])
 
     def moment() -> Any:
         return maybe(draw.choice(HOURS).replace(tzinfo=UTC))

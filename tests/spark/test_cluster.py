@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import pyarrow.parquet
 import pyspark
 import pytest
 
@@ -43,12 +44,51 @@ for placement in ("replicated", "sharded"):
         assert sorted(ids) == list(range(1, 50, 5)), found
 (row,) = ts.explain(ts.match(events, path), path, limit=1).collect()
 assert row["explanation"].startswith("true")
+ts.register(spark, {"rules": path})
+events.createOrReplaceTempView("events")
+query = (
+    "select tamis_match(struct(*), 'rules') as hits, tamis_error('{', 'rules') as error, "
+    "tamis_top(struct(*), 'rules', 1)[0].subscription as best from events where a = 1"
+)
+(row,) = spark.sql(query).collect()
+assert sorted(row["hits"]) == list(range(1, 50, 5)), row
+assert row["best"] in row["hits"]
+assert "no JSON" in row["error"]
+(row,) = events.where("a = 1").select(ts.match_column(path).alias("hits")).collect()
+assert sorted(row["hits"]) == list(range(1, 50, 5)), row
+listed = spark.sql("select * from tamis_matches(table(events), 'rules')")
+assert listed.columns == ["a", "name", "subscription"]
+assert listed.where("a = 1").count() == 10
 assert ts.generate_events(spark, "dense", 10, size=100).count() == 10
 schema = "id long, expression string, operation string"
 changes = spark.createDataFrame([(1, None, "delete")], schema)
 assert ts.update(path, changes).subscriptions == 49
 print("done")
 spark.stop()
+"""
+
+
+DEFINITIONS = """
+from pyspark import pipelines
+from pyspark.sql import SparkSession
+from tamis import spark as ts
+
+
+@pipelines.materialized_view
+def matched():
+    events = SparkSession.active().range(5).selectExpr("id as a")
+    return events.select("a", ts.match_column({path!r}).alias("hits"))
+
+
+@pipelines.materialized_view
+def counted():
+    return SparkSession.active().table("matched").selectExpr("sum(size(hits)) as matches")
+"""
+SPECIFICATION = """
+name: tamis
+storage: file://{folder}/storage
+libraries:
+  - glob: {{include: definitions/**}}
 """
 
 
@@ -166,3 +206,35 @@ def test_spark_connect(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines()[-1] == "done"
+
+
+@long_test
+@pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="needs pyspark[connect]")
+def test_declarative_pipelines(tmp_path: Path) -> None:
+    """A materialized view has a column of matches, and another view reads it."""
+    index = tamis.Index()
+    index.add_many([(n, f"a = {n % 3}") for n in range(6)])
+    index.save(tmp_path / "index")
+    (tmp_path / "definitions").mkdir()
+    definitions = DEFINITIONS.format(path=str(tmp_path / "index"))
+    (tmp_path / "definitions" / "views.py").write_text(definitions)
+    (tmp_path / "spark-pipeline.yml").write_text(SPECIFICATION.format(folder=tmp_path))
+    done = subprocess.run(
+        [str(SPARK / "bin" / "spark-pipelines"), "run"],
+        env={**os.environ, "SPARK_HOME": str(SPARK), "PYSPARK_PYTHON": sys.executable},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+    def read(name: str) -> list[dict[str, object]]:
+        parts = [*tmp_path.rglob(f"{name}/*.parquet")]
+        rows: list[dict[str, object]] = pyarrow.parquet.read_table(parts).to_pylist()
+        return rows
+
+    found = {row["a"]: row["hits"] for row in read("matched")}
+    assert found == {0: [0, 3], 1: [1, 4], 2: [2, 5], 3: [], 4: []}
+    assert read("counted") == [{"matches": 6}]

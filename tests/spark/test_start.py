@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from longer import long_test
 from tamis import spark as ts
+from tamis.spark.requirements import explain_import_error
 from tamis.spark.session import use_this_python
 from tamis.storage import cache, folder
 
@@ -88,3 +89,15 @@ def test_a_system_without_numbers_of_users(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("path", [r"C:\data\campaigns", "C:/data/campaigns", r"\\host\share\x"])
 def test_paths_of_windows_are_no_uris(path: str) -> None:
     assert folder.Folder(path).local is not None
+
+
+@pytest.mark.parametrize("version", ["3.5.7", "4.0.1"])
+def test_an_old_pyspark_is_refused_by_its_number(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda _: version)
+    error = ImportError("cannot import name 'arrow_udf'", name="pyspark.sql.pandas.functions")
+    message = str(explain_import_error(error))
+    assert message.startswith(f"tamis.spark needs PySpark 4.1 or newer, and this is {version}:")
+    missing = explain_import_error(ModuleNotFoundError("No module", name="pyspark"))
+    assert str(missing) == "tamis.spark needs pyspark: pip install 'tamis[spark]'"

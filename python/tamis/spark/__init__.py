@@ -21,11 +21,12 @@ try:
     from tamis.spark.metrics import Metrics
     from tamis.spark.searching import match_graph, save_graph
     from tamis.spark.versions import vacuum, versions
-except ModuleNotFoundError as error:
-    if error.name is None or error.name.startswith("tamis"):
+except ImportError as error:
+    from tamis.spark.requirements import explain_import_error
+
+    if (explained := explain_import_error(error)) is error:
         raise
-    message = f"tamis.spark needs {error.name}: pip install 'tamis[spark]'"
-    raise ModuleNotFoundError(message, name=error.name) from error
+    raise explained from error
 
 __all__ = [
     "Compiled",
