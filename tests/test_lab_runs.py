@@ -274,7 +274,7 @@ def test_a_report_of_ones_own(tamis: Call) -> None:
     assert tamis("report", "page.md", "mine.toml")[0] == 0
     page = Path("page.md").read_text(encoding="utf-8")
     assert "`tamis lab run mine.toml`" in page
-    assert re.search(r"\| 50 \| [0-9.]+ \| differs \|", page)
+    assert re.search(r"\| 50 \| [0-9.,]+ \| differs \|", page)
     assert "Absent: strangers:Forgetful, differs: event 1:" in page
     assert tamis("draw", "mine.toml", "--out", "drawn")[0] == 0
     assert "Absent: strangers:Forgetful" in Path("drawn/mine.md").read_text(encoding="utf-8")
