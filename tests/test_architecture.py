@@ -16,7 +16,7 @@ CYCLES = {
     "xml": {"access", "engine", "segment", "values"},
     "xml/document": {"attributes", "dtd"},
     "event": {"attributes", "elements", "program"},
-    "expression": {"elements", "parse", "predicate", "print", "term", "tree", "xpath"},
+    "expression": {"elements", "parse", "predicate", "print", "term", "tree", "words", "xpath"},
     "index": {
         "condition",
         "documents",
