@@ -45,7 +45,7 @@ test-rust: require $(BIN)/python ## run the Rust tests alone; needs no Java
 	echo "-- Rust tests"
 	cargo test --locked --workspace --quiet
 
-pipeline: require build $(VENV)/.extra-spark $(VENV)/.extra-connect ## the long tests of the Spark pipeline: kills, Kafka, a cluster
+pipeline: require build $(VENV)/.extra-spark $(VENV)/.extra-connect ## the long tests of the Spark pipeline: kills, Kafka, Delta, a cluster
 	TAMIS_LONG=1 $(BIN)/pytest -q --durations 15 tests/spark
 
 serve: require build $(VENV)/.extra-serve $(VENV)/.extra-client $(VENV)/.extra-dev ## the long tests of the server: kills, attacks, 10,000 connections

@@ -349,6 +349,8 @@ def measure_follow(spark: SparkSession, folder: Path) -> None:
         "one rule": "id = 700",
     }
     for number, (name, condition) in enumerate(changes.items()):
+        table = original
+        follower.refresh()
         text = sf.when(sf.expr(condition), sf.lit(f"marker = {number}"))
         table = original.withColumn("expression", text.otherwise(sf.col("expression"))).cache()
         wanted = table.where(condition).count()
@@ -358,9 +360,10 @@ def measure_follow(spark: SparkSession, folder: Path) -> None:
         query.processAllAvailable()
         done, seconds, version, matches = seen[-1]
         assert matches == wanted, (name, matches, wanted)
+        rows_changed = wanted if done else 0
         built, size = (done.built, done.built_bytes) if done else (0, 0)
         print(
-            f"  {name:20}{wanted:6,} rows: {built:3} shards, {size:12,} bytes built, "
+            f"  {name:20}{rows_changed:6,} rows: {built:3} shards, {size:12,} bytes built, "
             f"{seconds:6.2f} s, version {version} in its own micro-batch"
         )
     query.stop()
