@@ -1,8 +1,8 @@
 //! What is a value, and when are two of them equal or ordered?
 //!
 //! Values have one form each, so that derived equality and hashing *are* the semantics: `1.0` is the
-//! integer `1`, `version 'v2'` is `2.0.0`. [`number`] says which form a number has, [`time`], [`address`]
-//! and [`version`] read what texts say, [`zone`] knows when it is what time where, and [`literal`] writes
+//! integer `1`, `version 'v2'` is `2.0.0`. `number` says which form a number has, `time`, `address`
+//! and `version` read what texts say, `zone` knows when it is what time where, and `literal` writes
 //! values down. This module knows nothing of attributes.
 
 mod address;
