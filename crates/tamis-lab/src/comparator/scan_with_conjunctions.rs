@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 
-use tamis::expression::{Literal, NormalForm, NormalNode, Operand, Operator, Predicate, Test, normalise};
+use tamis::expression::{
+    Literal, NormalForm, NormalNode, Operand, Operator, Predicate, Term, Test, normalise,
+};
 use tamis::matcher::{Matcher, Slot};
 use tamis::value::Value;
 use tamis::{Event, Expression, Limits};
@@ -113,7 +115,9 @@ fn expression(literal: &Literal) -> Expression {
         Test::Exists => (Operator::Exists, Nothing),
         Test::IsNull => (Operator::IsNull, Nothing),
     };
-    let predicate = Predicate::new(literal.attribute.clone(), operator, false, operand, &[], &Limits::none());
+    // The attribute may be a term, whose name no user may write.
+    let asked = Term::Attribute(literal.attribute.clone());
+    let predicate = Predicate::on(&asked, operator, false, operand, &[], &Limits::none());
     let positive = Expression::from(predicate.expect("what was valid once is valid again"));
     if literal.negated { Expression::negate(&positive) } else { positive }
 }
