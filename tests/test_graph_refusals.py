@@ -1,6 +1,5 @@
 """What a graph refuses, and that it stays as it was."""
 
-import pickle
 from typing import Any
 
 import pytest
@@ -78,5 +77,3 @@ def test_bad_arguments() -> None:
     limited = Graph(limits=tamis.Limits(nodes=2))
     with pytest.raises(tamis.LimitError):
         limited.add_node("a", "x = 1 and y = 2")
-    with pytest.raises(TypeError, match="pickle"):
-        pickle.dumps(graph)

@@ -21,7 +21,7 @@ def bar(stream: TextIO | None = None) -> Callable[[int, int], None] | None:
         stream: Where to draw; standard error by default.
     """
     stream = stream or sys.stderr
-    if stream is None or not (stream.isatty() or "ipykernel" in sys.modules):
+    if stream is None or not (stream.isatty() or _in_notebook()):
         return None
     started = drawn = monotonic()
 
@@ -41,3 +41,10 @@ def bar(stream: TextIO | None = None) -> Callable[[int, int], None] | None:
         stream.flush()
 
     return show
+
+
+def _in_notebook() -> bool:
+    """Whether the kernel of a notebook runs this."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return hasattr(shell, "kernel")
