@@ -111,7 +111,7 @@ bench: require build $(VENV)/.extra-lab $(VENV)/.extra-serve ## the papers' figu
 	if command -v wrk > /dev/null; then $(BIN)/python benchmarks/serve.py; else echo "-- no wrk: the server is not measured"; fi
 	$(BIN)/python benchmarks/life.py 200000
 	cargo run --locked --release --quiet -p tamis-lab --bin patterns
-	$(BIN)/python benchmarks/sigma.py
+	$(BIN)/python benchmarks/detections.py
 
 bench-full: require build $(VENV)/.extra-spark $(VENV)/.extra-lab ## everything at full scale: also millions of expressions, the language, XML, Spark
 	$(BIN)/tamis lab run all $(MILLIONS)

@@ -79,7 +79,7 @@ def measure(name: str, items: Items, events: list[bytes], like: list[bytes]) -> 
 
 def sigma_like(size: int) -> float:
     """The workload of that many rules."""
-    workload = Workload("sigma-like", size)
+    workload = Workload("sigma-like", size=size)
     batch = pa.record_batch(workload.expressions(0, size))
     items: Items = list(zip(batch[0].to_pylist(), batch[1].to_pylist(), strict=True))
 
