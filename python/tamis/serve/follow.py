@@ -8,6 +8,7 @@ nothing: the old one is served on, and the log says why.
 import asyncio
 import hashlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -16,6 +17,7 @@ from typing import Any
 from tamis._tamis import Filter, Index
 from tamis.errors import StorageError, TamisError
 from tamis.graph import Graph
+from tamis.serve.background import give_way
 from tamis.serve.held import Held, Kind
 from tamis.serve.logs import Log
 from tamis.serve.metrics import Metrics
@@ -94,6 +96,7 @@ class Follow(Source):
         self._settings = settings
         self._log = log
         self._metrics = metrics
+        self._opener = ThreadPoolExecutor(1, "tamis-opener", initializer=give_way)
         self._task: asyncio.Task[None] | None = None
         self._complaint: str | None = None
         self._current = look(self._folder)
@@ -118,6 +121,7 @@ class Follow(Source):
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
+        self._opener.shutdown(wait=False, cancel_futures=True)
 
     async def _watch(self, publish: Callable[[Held], None]) -> None:
         while True:
@@ -135,13 +139,14 @@ class Follow(Source):
         if current.key == self._current.key:
             self._complaint = None
             return
-        held = await asyncio.to_thread(self._open, current)
+        loop = asyncio.get_running_loop()
+        held = await loop.run_in_executor(self._opener, self._open, current)
         old, self.held, self._current = self.held, held, current
         publish(held)
         self._complaint = None
         self._metrics.swaps += 1
         self._log.write("info", "swap", version=held.version, before=old.version)
-        await asyncio.to_thread(_drop, [old])
+        await loop.run_in_executor(self._opener, _drop, [old])
         del old
 
     def _complain(self, complaint: str) -> None:
