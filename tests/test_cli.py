@@ -275,6 +275,42 @@ class TestMatch:
         assert (result.code, result.out) == (1, "")
         assert result.err.startswith(f"<stdin>:5: {message}")
 
+    @pytest.mark.parametrize("on_error", ["skip", "collect"])
+    def test_a_bad_subscription_costs_itself(self, run: Run, on_error: str) -> None:
+        lines = [
+            '{"id": "a", "expression": "x > 1"}',
+            '{"id": "b", "expression": "x >"}',
+            "",
+            '{"id": [], "expression": "x"}',
+            '{"id": "a", "expression": "x > 2"}',
+            "{",
+            '{"id": "c", "expression": "x >\\n 2 and"}',
+            '{"id": "d", "expression": {"attribute": "x", "operator": "=", "value": 3}}',
+        ]
+        Path("rules.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        command = ("rules.jsonl", "-", "--on-error", on_error)
+        found = run("match", *command, stdin='{"x": 3}')
+        assert (found.code, found.json) == (1, [{"line": 1, "matches": ["a", "d"]}])
+        beginnings = [
+            "rules.jsonl:2: column 4: expected a value",
+            "rules.jsonl:4: an id is a string",
+            'rules.jsonl:5: the id "a" is already on line 1',
+            "rules.jsonl:6: the line is no JSON: column 2",
+            "rules.jsonl:7: line 2, column 7: expected",
+            "rules.jsonl: 5 invalid, skipped",
+        ]
+        said = [line for line in found.err.splitlines() if line.startswith("rules.jsonl")]
+        assert [line[: len(start)] for line, start in zip(said, beginnings, strict=True)] == (
+            beginnings
+        )
+        counted = run("match", *command, "--count", stdin='{"x": 2}')
+        assert (counted.code, counted.json) == (1, [{"id": "a", "count": 1}])
+        assert run("first", *command, stdin='{"x": 2}').json == [{"line": 1, "first": ["a"]}]
+        both = run("top", *command, "-n1", stdin='{"x": }\n{"x": 2}')
+        assert both.code == 1
+        assert both.json[-1] == {"line": 2, "top": [{"id": "a", "score": 1.0}]}
+        assert run("match", "rules.jsonl", "-", stdin='{"x": 3}').out == ""  # by default none goes
+
     def test_agrees_with_the_library(self, run: Run) -> None:
         index = tamis.Index()
         index.add_many((f"é{n}", f"n between {n} and {2 * n}") for n in range(50))
@@ -382,6 +418,10 @@ class TestExplain:
         result = run("explain", "-", "2", "{}", stdin=lines)
         assert result.code == 1
         assert result.err.startswith("<stdin>:2: column 4: expected")
+        lines += "{\n"  # no subscription at all
+        assert run("explain", "-", "1", "{}", stdin=lines).code == 0
+        result = run("explain", "-", "3", "{}", stdin=lines)
+        assert (result.code, result.err[:30]) == (1, "<stdin>:3: the line is no JSON")
 
 
 class TestUsage:

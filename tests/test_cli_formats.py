@@ -153,6 +153,22 @@ def test_subscriptions_from_csv(run: Run) -> None:
     )
 
 
+def test_bad_rows_of_subscriptions_cost_themselves(run: Run) -> None:
+    text = "id,expression\na,age > 3\nb,age >\n\nc\nd,age > 4\n"
+    Path("subscriptions.csv").write_text(text, encoding="utf-8")
+    rows = [{"id": "a", "expression": "age > 3"}, {"id": "b", "expression": None}]
+    parquet.write_table(pa.Table.from_pylist(rows), "subscriptions.parquet")
+    for name, matches, messages in (
+        ("subscriptions.csv", ["a", "d"], [":3: column 6: ", ":5: the row has 1 cells"]),
+        ("subscriptions.parquet", ["a"], [", row 2: a subscription needs a value"]),
+    ):
+        found = run("match", name, "-", "--on-error=skip", stdin='{"age": 5}')
+        assert (found.code, found.json) == (1, [{"line": 1, "matches": matches}])
+        for message in messages:
+            assert f"{name}{message}" in found.err
+        assert found.err.endswith(f"{name}: {len(messages)} invalid, skipped\n")
+
+
 def test_a_saved_index(run: Run) -> None:
     index = saved(missing="false", time_zone="Europe/Paris")
     event = '{"age": 20, "zip": "94110"}'

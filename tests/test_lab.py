@@ -15,6 +15,7 @@ from tamis._tamis import Workload
 from tamis.cli import main
 from tamis.lab import Comparison, Measurement
 
+pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 WORKLOADS = [
@@ -364,6 +365,30 @@ def test_generate_and_compare_as_json(tamis: Call) -> None:
     row, last = map(json.loads, out.splitlines())
     assert (row["matcher"], row["status"], row["timed"]) == ("kindex", "measured", 4)
     assert (last["recommended"], last["subscriptions"]) == ("kindex", 30)
+
+
+def test_compare_tables(tamis: Call) -> None:
+    """Rules and events in CSV, and events whose attributes are columns of Parquet."""
+    Path("rules.csv").write_text("id,expression\na,age > 3\nb,zip = '94'\n", encoding="utf-8")
+    Path("events.csv").write_text("age,zip\n4,94\n,\n2,8\n", encoding="utf-8")
+    rows = [{"age": 4, "zip": "94"}, {"age": None, "zip": None}, {"age": 2, "zip": "8"}]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), "events.parquet")
+    for words, matches in (
+        (("events.csv",), 1 / 3),
+        (("events.csv", "--text", "zip"), 2 / 3),
+        (("events.parquet",), 2 / 3),
+    ):
+        code, out, err = tamis("lab", "compare", "rules.csv", *words, "--matchers=scan", "--json")
+        assert (code, err) == (0, "")
+        row, last = map(json.loads, out.splitlines())
+        assert row["matches_per_event"] == pytest.approx(matches)
+        assert (last["subscriptions"], last["events"]) == (2, 3)
+    Path("rules.csv").write_text("id,expression\na,age > 3\nb,zip =\n", encoding="utf-8")
+    code, _, err = tamis("lab", "compare", "rules.csv", "events.csv")
+    assert (code, err[:12]) == (1, "rules.csv:3:")
+    Path("events.csv").write_text("age\n4\n5,6\n", encoding="utf-8")
+    code, _, err = tamis("lab", "compare", FILES[0], "events.csv")
+    assert (code, err[:13]) == (1, "events.csv:3:")
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])

@@ -58,8 +58,9 @@ class Options:
             knows it.
         now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's when
             events are read.
-        on_error: What to do about an event that is invalid: `raise` stops there, `skip` reports it
-            and goes on, `collect` writes an object with `error` in its place and goes on.
+        on_error: What to do about an invalid event or subscription: `raise` stops there; `skip`
+            reports it and goes on without it; `collect` does the same, but writes an object with
+            `error` in the place of an invalid event.
         format: The format of the events. By default a file whose name ends with `.csv`, `.parquet`
             or `.xml` is that, and all else is JSON lines.
         text: Columns of a CSV file that are text, even where a cell looks like a number.
@@ -104,19 +105,19 @@ class Question:
 
 def answer(question: Question, subscriptions: File, events: File, options: Options) -> int:
     """Write the answers for all events; returns the exit code."""
-    index = _open(subscriptions, events, options)
+    index, left_out = _open(subscriptions, events, options)
     writer = _Writer(question, index, options)
     invalid = 0
     for batch in read_batches(events, options.format, options.text, question.doing, writes=True):
         answers, errors = _ask(question.ask, index, batch, options)
         writer.write(batch, answers, errors)
         invalid += len(errors)
-    return _finish(events, invalid, options)
+    return _finish(events, invalid, options) or (INVALID if left_out else VALID)
 
 
 def count(ask: Ask, subscriptions: File, events: File, options: Options) -> int:
     """Write how many events each subscription matches; returns the exit code."""
-    index = _open(subscriptions, events, options)
+    index, left_out = _open(subscriptions, events, options)
     counts, invalid = Counter[Any](), 0
     for batch in read_batches(events, options.format, options.text, "counting", writes=False):
         found, errors = _ask(ask, index, batch, options)
@@ -128,7 +129,8 @@ def count(ask: Ask, subscriptions: File, events: File, options: Options) -> int:
             report(message)
         invalid += len(errors)
     write_json(*({"id": id, "count": counts[id]} for id in index if counts[id]))
-    return _finish(events, invalid, replace(options, on_error="skip"))
+    code = _finish(events, invalid, replace(options, on_error="skip"))
+    return code or (INVALID if left_out else VALID)
 
 
 class _Writer:
@@ -192,10 +194,10 @@ class _Writer:
         return metadata if self._metadata else pick(metadata, self._named)
 
 
-def _open(subscriptions: File, events: File, options: Options) -> Index:
+def _open(subscriptions: File, events: File, options: Options) -> tuple[Index, int]:
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
-    return open_index(subscriptions, options.missing, options.language)
+    return open_index(subscriptions, options.missing, options.language, options.on_error)
 
 
 def _ask(ask: Ask, index: Index, batch: Batch, options: Options) -> tuple[Any, dict[int, str]]:

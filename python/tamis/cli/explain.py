@@ -103,10 +103,11 @@ def _find(path: Path, wanted: str, language: Language | None) -> Expression:
         return _find_rule(path, wanted, language)
     name = "<stdin>" if is_standard_input(path) else str(path)
     as_string = as_integer = None
-    ids = list[str]()
+    ids, broken = list[str](), None
     for place, item in read_items(path):
-        if isinstance(item, TamisError):
-            raise CommandError(f"{name_place(name, place)}: {item}", INVALID) from item
+        if isinstance(item, TamisError):  # it may be the one, and says so where no other is
+            broken = broken or CommandError(f"{name_place(name, place)}: {item}", INVALID)
+            continue
         if item.id == wanted:
             as_string = place, item
         elif type(item.id) is int and str(item.id) == wanted:
@@ -114,7 +115,7 @@ def _find(path: Path, wanted: str, language: Language | None) -> Expression:
         ids.append(str(item.id))
     found = as_string or as_integer
     if found is None:
-        raise _unknown(name, wanted, ids)
+        raise broken or _unknown(name, wanted, ids)
     try:
         return found[1].expression()
     except TamisError as error:

@@ -3,43 +3,50 @@
 A file of subscriptions (JSON lines, CSV, Parquet), rules of another language, or a saved index.
 """
 
+from array import array
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tamis._tamis import Index
+from tamis.batches import OnError
 from tamis.cli.arguments import File, Missing
 from tamis.cli.formats import is_saved
 from tamis.cli.items import Place, name_place, read_items
-from tamis.cli.output import INVALID, CommandError
+from tamis.cli.output import INVALID, CommandError, report
 from tamis.cli.reading import is_standard_input
 from tamis.cli.rules.languages import Language, read_rules, report_refused
-from tamis.errors import TamisError
+from tamis.errors import SubscriptionError, TamisError
 
 if TYPE_CHECKING:
     from tamis.cli.subscriptions import Record
 
 
-def open_index(path: File, missing: Missing | None, language: Language | None) -> Index:
-    """An index of what a path names.
+def open_index(
+    path: File, missing: Missing | None, language: Language | None, on_error: OnError = "raise"
+) -> tuple[Index, int]:
+    """An index of what a path names, and how many subscriptions it leaves out.
 
     Args:
         path: A file of subscriptions, `-`, rules, or the folder of a saved index.
         missing: What a predicate is on an attribute without a value; a saved index knows it.
         language: The language of the rules, where these are no subscriptions.
+        on_error: Whether an invalid subscription ends the command, or is reported and left out.
 
     Raises:
         CommandError: It cannot be read, or something in it is invalid.
     """
     if language is None and is_saved(path):
-        return open_saved(path, missing)
+        return open_saved(path, missing), 0
     index = Index(missing=missing or "unknown")
     if language is not None:
         read = read_rules(language, path)
         report_refused(read)
         index.add_many(read.subscriptions)
-    else:
+        return index, 0
+    if on_error == "raise":
         _load(index, path)
-    return index
+        return index, 0
+    return index, _load_valid(index, path)
 
 
 def open_saved(path: File, missing: Missing | None) -> Index:
@@ -79,3 +86,31 @@ def _load(index: Index, path: File) -> None:
     except TamisError as error:
         message = error.message if record is None else record.explain(error)
         raise CommandError(f"{name_place(name, place)}: {message}", INVALID) from error
+
+
+def _load_valid(index: Index, path: File) -> int:
+    """Add the valid subscriptions of a file to an index, and report the others; their number."""
+    name = "<stdin>" if is_standard_input(path) else str(path)
+    numbers, key = array("q"), "line"
+
+    def items() -> Iterator[Any]:  # an error is refused as itself
+        nonlocal key
+        for place, item in read_items(path):
+            ((key, number),) = place.items()
+            numbers.append(number)
+            yield item if isinstance(item, TamisError) else _arguments(item)
+
+    refused = index.add_many(items(), on_error="collect").refused
+    for each in refused:
+        report(f"{name_place(name, {key: numbers[each.row]})}: {each.message}")
+    if refused:
+        report(f"{name}: {len(refused)} invalid, skipped")
+    return len(refused)
+
+
+def _arguments(record: "Record") -> dict[str, Any] | TamisError:
+    """The arguments of `Index.add` for a subscription, or what is wrong with it."""
+    try:
+        return record.arguments()
+    except TamisError as error:
+        return SubscriptionError(record.explain(error))

@@ -30,6 +30,7 @@ EXAMPLES = """
 Examples:
 
     tamis lab compare subscriptions.jsonl events.jsonl
+    tamis lab compare rules.csv customers.csv --text zip
     tamis lab compare data/subscriptions.parquet data/events.parquet --matchers compiled kindex
 """
 
@@ -44,6 +45,7 @@ def compare(
     matchers: Matchers = None,
     missing: Missing = "unknown",
     language: From = None,
+    text: tuple[str, ...] = (),
     number: Annotated[int, Parameter(name="--events")] = 1000,
     time_limit: float = 60.0,
     memory_limit: int | None = None,
@@ -54,17 +56,19 @@ def compare(
 ) -> int:
     """Measure every matcher on the same data and recommend one.
 
-    Each runs in a process of its own. Its answers to a sample of the events are compared with those
-    of `scan` first, and no time is told of a matcher that differs.
+    Each matcher runs in its own process. Its answers to a sample of the events are first compared
+    with those of `scan`; a matcher that gives other answers is reported without a time.
 
     Args:
-        subscriptions: JSON lines as for `tamis match`, or Parquet with `id` and `expression`; for
-            filters of documents with `xpath` instead.
-        events: JSON lines, or Parquet with the events' JSON in `event`; documents in `document`.
+        subscriptions: JSON lines, CSV or Parquet as for `tamis match`; to compare XML filters, JSON
+            lines or Parquet with `id` and `xpath`.
+        events: JSON lines, CSV or Parquet as for `tamis match`, or Parquet with the events' JSON in
+            a column `event`; XML documents in `document`.
         matchers: Which to compare, all by default; `module:factory` is one from elsewhere.
         missing: What a predicate is on an attribute without a value.
         language: The language of the rules that `subscriptions` names, where they are not
             subscriptions.
+        text: Columns of a CSV file that are text, even where a cell looks like a number.
         number: How many events to use: the first of the file.
         time_limit: Seconds for each matcher, building included.
         memory_limit: MiB for each matcher; half of the machine's memory by default.
@@ -78,7 +82,7 @@ def compare(
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
     family, pairs = read_subscriptions(subscriptions, language)
-    lines = list(islice(read_events(events, family), number))
+    lines = list(islice(read_events(events, family, text), number))
     try:
         found = lab.compare(
             pairs,

@@ -1,12 +1,15 @@
-"""How does one's own data come in? As JSON lines, or as Parquet."""
+"""How does one's own data come in? As JSON lines, CSV or Parquet."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from tamis.cli.events import read_batches
+from tamis.cli.formats import format_of
+from tamis.cli.items import name_place, read_items
 from tamis.cli.output import INVALID, CommandError
 from tamis.cli.reading import Source, enumerate_lines
 from tamis.cli.rules.languages import Language, read_rules, report_refused
@@ -24,10 +27,12 @@ def read_subscriptions(
         read = read_rules(language, path)
         report_refused(read)
         return "expressions", [(each.id, str(each.expression)) for each in read.subscriptions]
-    if path.suffix == ".parquet":
+    if format_of(path) == "parquet":
         family: Family = "xml" if _has_column(path, "xpath") else "expressions"
         column = "xpath" if family == "xml" else "expression"
         return family, [(id, text) for _, id, text in _rows(path, "id", column)]
+    if format_of(path) == "csv":
+        return "expressions", list(_read_items(path))
     with Source(path) as source:
         lines = source.lines()
         first = [*filter(None, [next(lines, None)])]
@@ -45,9 +50,43 @@ def read_subscriptions(
     return "expressions", pairs
 
 
-def read_events(path: Path, family: Family) -> Iterator[tuple[int, bytes]]:
-    """The events of a file, as JSON, or its documents, with their lines or rows."""
-    if path.suffix == ".parquet":
+def _read_items(path: Path) -> Iterator[tuple[Any, str]]:
+    """The ids and expressions of a file that `tamis match` reads."""
+    for place, item in read_items(path):
+        try:
+            if isinstance(item, TamisError):
+                raise item
+            yield item.id, str(item.expression())
+        except TamisError as error:
+            where = name_place(str(path), place)
+            raise CommandError(f"{where}: {error.message}", INVALID) from error
+
+
+def read_events(
+    path: Path, family: Family, text: Sequence[str] = ()
+) -> Iterator[tuple[int | str, bytes]]:
+    """The events of a file, as JSON, or its documents, with their lines or rows.
+
+    Args:
+        path: The file, or `-`. Parquet has a column `event` or `document`, or one per attribute.
+        family: Whether events are looked for, or documents.
+        text: The columns of a CSV file that are text, whatever they look like.
+
+    Raises:
+        CommandError: It cannot be read, or an event in it cannot.
+    """
+    format = format_of(path)
+    is_table = format == "parquet" and family == "expressions" and not _has_column(path, "event")
+    if is_table or format == "csv":
+        for batch in read_batches(path, None, text, "reading", writes=False):
+            if batch.broken:
+                position = min(batch.broken)
+                message = f"{batch.where(position)}: {batch.broken[position]}"
+                raise CommandError(message, INVALID)
+            for place, event in zip(batch.places, batch.texts(), strict=True):
+                yield place, event.encode()
+        return
+    if format == "parquet":
         for number, event in _rows(path, "document" if family == "xml" else "event"):
             yield number, event.encode() if isinstance(event, str) else event
         return
