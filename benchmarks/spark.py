@@ -2,7 +2,8 @@
 
 Rules of four predicates over events of twenty columns, about one match per event. Every way of
 matching must find the same number of matches, or there is no time to report. Run by
-`make bench-full`; `TAMIS_BENCH_COMPILE` is the number of subscriptions that are compiled.
+`make bench-full`; `TAMIS_BENCH_COMPILE` is the number of subscriptions that are compiled, and
+`SIGMA` the folder of public rules (see `spark_detections`).
 """
 
 import os
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import spark_detections
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -380,13 +382,20 @@ def main() -> None:
         folder = Path(place)
         spark = local_session(cores=CORES, log=LOG, options={"spark.driver.memory": "3g"})
         spark.range(1000).mapInArrow(lambda batches: batches, "id long").count()
-        wanted = sys.argv[1:] or ["10000", "100000", "functions", "partitions", "compile", "follow"]
+        wanted = sys.argv[1:] or [
+            *("10000", "100000", "functions", "detections", "partitions", "compile", "follow")
+        ]
         for count in (10_000, 100_000):
             if str(count) in wanted:
                 compare(spark, folder, count, mixed=False)
                 compare(spark, folder, count, mixed=True)
         if "functions" in wanted:
             measure_functions(spark, folder)
+        if "detections" in wanted:
+            if sigma := os.environ.get("SIGMA"):
+                spark_detections.measure(spark, folder, Path(sigma), CORES)
+            else:
+                print("\n-- no SIGMA=FOLDER: public Sigma rules are not measured")
         if "partitions" in wanted:
             measure_partitions(spark, folder)
         if "compile" in wanted:
