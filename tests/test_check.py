@@ -154,7 +154,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0] == "rules.jsonl: 9 valid, 0 invalid"
-    assert lines[1].startswith("sample.jsonl:4: event 2 cannot be read: the event is no JSON")
+    assert lines[1].startswith("sample.jsonl:4: the event is no JSON: column 1")
     assert lines[2] == (
         '"case", column 1: none of 2 events has `Country`; did you mean `country`? '
         "[unseen-attribute]"

@@ -888,6 +888,7 @@ class Index(Generic[_I]):
         - `"unseen-type"`: an operand has a type that the attribute never has in the sample, or a
           term has no value there.
         - `"text-order"`: a text that looks like a time, a number or a version is ordered as text.
+        - `"text-network"`: a network is written as a text, which no address equals.
         - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
         - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
         - `"equal"`: subscriptions ask the same, whatever their weights.

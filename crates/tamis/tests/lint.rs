@@ -187,7 +187,20 @@ fn texts_that_look_like_something_else() {
     ] {
         assert_eq!(kinds(&[text], &[]), [("text-order", vec![0])], "{text}");
     }
+    for text in [
+        "a = '10.0.0.0/8'",
+        "a in ('x', '2001:db8::/32')",
+        "a not in ('10.0.0.0/8')",
+        "any(hosts, ip = '10.0.0.0/8')",
+    ] {
+        assert_eq!(kinds(&[text], &[]), [("text-network", vec![0])], "{text}");
+    }
     let fine = [
+        "a in (cidr '10.0.0.0/8')",
+        "a = '10.0.0.1'",
+        "a = '1/8'",
+        "a = '10.0.0.1/8'", // no network: bits behind the prefix
+        "a starts with '10.0.0.0/8'",
         "a = '2026-01-02'",
         "a > 'x'",
         "a > date '2026-01-02'",

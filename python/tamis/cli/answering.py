@@ -12,7 +12,7 @@ from tamis._tamis import Index
 from tamis.batches import OnError
 from tamis.cli.arguments import File, Missing, Now, Where
 from tamis.cli.events import Batch, EventFormat, pick, pick_from_text, read_batches
-from tamis.cli.indexes import open_index
+from tamis.cli.indexes import GO_ON, open_index
 from tamis.cli.output import (
     INVALID,
     VALID,
@@ -125,7 +125,7 @@ def count(ask: Ask, subscriptions: File, events: File, options: Options) -> int:
         for position in sorted(errors):
             message = f"{batch.where(position)}: {errors[position]}"
             if options.on_error == "raise":
-                raise CommandError(message, INVALID)
+                raise CommandError(f"{message}\n{GO_ON}", INVALID)
             report(message)
         invalid += len(errors)
     write_json(*({"id": id, "count": counts[id]} for id in index if counts[id]))
@@ -156,7 +156,7 @@ class _Writer:
                 lines.clear()
                 message = f"{batch.where(position)}: {errors[position]}"
                 if self._options.on_error == "raise":
-                    raise CommandError(message, INVALID)
+                    raise CommandError(f"{message}\n{GO_ON}", INVALID)
                 report(message)
             elif position in errors:
                 lines.append(self._line(batch, position, error=encode(errors[position])))

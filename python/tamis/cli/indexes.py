@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tamis.cli.subscriptions import Record
 
 
+GO_ON = "stopped here; with --on-error skip, what is invalid is reported and the rest is matched"
+
+
 def open_index(
     path: File, missing: Missing | None, language: Language | None, on_error: OnError = "raise"
 ) -> tuple[Index, int]:
@@ -85,7 +88,8 @@ def _load(index: Index, path: File) -> None:
         index.add_many(items())
     except TamisError as error:
         message = error.message if record is None else record.explain(error)
-        raise CommandError(f"{name_place(name, place)}: {message}", INVALID) from error
+        message = f"{name_place(name, place)}: {message}\n{GO_ON}"
+        raise CommandError(message, INVALID) from error
 
 
 def _load_valid(index: Index, path: File) -> int:

@@ -1,5 +1,6 @@
 """What is worth a look in subscriptions, given a sample of events: `tamis check --events`."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -42,11 +43,15 @@ def lint(index: Index, events: File, as_json: bool) -> int:
 
 def _describe(finding: Finding, events: str, line: int | None) -> str:
     where = _ids(finding.subscriptions, finding.count)
+    message = finding.message
     if line is not None:
         where = f"{events}:{line}"
+        # The number of the line says which event it is.
+        message = re.sub(r"^event \d+ cannot be read: ", "", message)
+        message = message.replace("line 1, column ", "column ", 1)
     elif finding.position is not None:
         where += f", column {finding.position + 1}"
-    return f"{where}: {finding.message} [{finding.kind}]" if where else finding.message
+    return f"{where}: {message} [{finding.kind}]" if where else message
 
 
 def _ids(ids: Sequence[str | int], count: int) -> str:

@@ -175,10 +175,11 @@ def _unusual_key(text: str) -> str:
     if key in _KEYS.values():
         return key
     close = get_close_matches(key, _KEYS.values(), 1)
-    hint = f"; did you mean `{close[0]}`?" if close else ""
+    hint = f"did you mean `{close[0]}`?" if close else "keep data of your own in `metadata`"
+    optional = ", ".join(f"`{name}`" for name in ("metadata", *_BESIDE))
     raise SubscriptionError(
         f"unknown key {encode(key)}: a subscription has `id`, `expression` and, optionally, "
-        f"`metadata` and `boost`{hint}"
+        f"{optional}; {hint}"
     )
 
 

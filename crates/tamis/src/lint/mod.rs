@@ -38,6 +38,8 @@ pub enum FindingKind {
     UnseenType,
     /// A text that looks like a time, a number or a version is ordered as text.
     TextOrder,
+    /// A network is written as a text, which no address equals.
+    TextNetwork,
     /// The name of an attribute looks like a comparison or a term.
     QuotedName,
     /// No event can satisfy the expression.
@@ -60,6 +62,7 @@ impl FindingKind {
             FindingKind::UnseenAttribute => "unseen-attribute",
             FindingKind::UnseenType => "unseen-type",
             FindingKind::TextOrder => "text-order",
+            FindingKind::TextNetwork => "text-network",
             FindingKind::QuotedName => "quoted-name",
             FindingKind::Never => "never",
             FindingKind::Always => "always",

@@ -10,7 +10,7 @@ use crate::expression::{Comparison, Expression, Node, Predicate, Term, Test, is_
 use crate::expression::{IT, resolve_predicate, shorten};
 use crate::id::Id;
 use crate::index::Subscription;
-use crate::value::{Family, Value, read_number, read_version};
+use crate::value::{Family, Network, Value, read_number, read_version};
 
 /// What surrounds an operator that was meant to be one.
 const SPACED: [&str; 16] = [
@@ -91,6 +91,7 @@ impl<'s> Predicates<'s> {
             return self.comparison(predicate, &left, comparison, &right, place, report);
         }
         self.text_order(predicate, place, report);
+        text_network(predicate, place, report);
         // The attributes inside of lists are not among those of the event.
         if place.prefix.is_empty() {
             self.types(predicate, place, report);
@@ -150,7 +151,8 @@ impl<'s> Predicates<'s> {
                  '...'`"
             } else if read_number(text.trim()).is_ok() {
                 "is a number in quotes, and texts are compared letter by letter ('9' is after '10'): write it \
-                 without quotes, and `cast(... as decimal)` where events have text"
+                 without quotes, and `cast(... as decimal)` where events have text; or `version '...'` if it is a \
+                 version"
             } else if text.matches('.').count() >= 2 && read_version(text).is_some() {
                 "looks like a version, but texts are compared letter by letter ('2.9' is after '2.10'): write \
                  `version '...'`"
@@ -328,6 +330,30 @@ fn word(family: Family) -> &'static str {
         Family::Address | Family::Network => "an address",
         Family::Version => "a version",
     }
+}
+
+/// Reports a network in quotes, which no address is in.
+fn text_network(predicate: &Predicate, place: &Place<'_>, report: &mut Report) {
+    let operands = match predicate.test() {
+        Test::Equal(value) => std::slice::from_ref(value),
+        Test::In(values) => values,
+        _ => return,
+    };
+    let is_network = |value: &&Value| match value {
+        Value::String(text) => text.contains('/') && Network::read(text.trim()).is_ok(),
+        _ => false,
+    };
+    let Some(operand) = operands.iter().find(is_network) else { return };
+    let name = shown(predicate.attribute());
+    let make = || {
+        let (name, value) = (shorten(&name), shorten(&operand.to_string()));
+        let message = format!(
+            "`{name}` is compared with {value}, which is a network in quotes, and no address equals it: write `{name} \
+             in (cidr {value})`"
+        );
+        (name.to_string(), message)
+    };
+    report.note(FindingKind::TextNetwork, name.clone(), place.id, make, || place.position());
 }
 
 /// Whether a text begins like a date in some other way of writing: 1/2/2026, 02.01.2026, 2026/01/02.
