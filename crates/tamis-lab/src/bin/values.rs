@@ -24,9 +24,8 @@ use tamis::{Event, Id, Index, Limits, Missing};
 const ATTRIBUTES: u64 = 10;
 const VALUES: u64 = 100_000;
 
-/// Events per turn, and turns.
+/// Events per turn.
 const EVENTS: u64 = 500;
-const TURNS: usize = 9;
 
 /// Elements of a list.
 const ELEMENTS: u64 = 10;
@@ -100,7 +99,7 @@ impl Workload {
 }
 
 /// Measures workloads beside the first; false where they find other matches.
-fn compare(title: &str, mut all: Vec<Workload>) -> bool {
+fn compare(title: &str, mut all: Vec<Workload>, turns: usize) -> bool {
     let matches = all[0].matches();
     for workload in &all[1..] {
         let other = workload.matches();
@@ -110,7 +109,7 @@ fn compare(title: &str, mut all: Vec<Workload>) -> bool {
         }
     }
     let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
-    for _ in 0..TURNS {
+    for _ in 0..turns {
         for workload in &mut all {
             let mut count = 0;
             let started = Instant::now();
@@ -265,8 +264,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let rules = arguments.next().map_or(Ok(100_000), |text| text.parse::<u64>());
     let table = arguments.next();
-    let Ok(rules) = rules else {
-        eprintln!("usage: values [RULES [values | text | lists]]");
+    let turns = arguments.next().map_or(Ok(30), |text| text.parse::<usize>());
+    let (Ok(rules), Ok(turns)) = (rules, turns) else {
+        eprintln!("usage: values [RULES [values | text | lists [TURNS]]]");
         return ExitCode::FAILURE;
     };
     println!("{rules} rules");
@@ -278,6 +278,6 @@ fn main() -> ExitCode {
     ];
     let chosen =
         tables.iter().filter(|(name, _)| table.as_deref().is_none_or(|table| name.starts_with(table)));
-    let same = chosen.fold(true, |same, (name, workloads)| same & compare(name, workloads(rules)));
+    let same = chosen.fold(true, |same, (name, workloads)| same & compare(name, workloads(rules), turns));
     if same { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

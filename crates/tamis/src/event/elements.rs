@@ -129,16 +129,17 @@ impl Event {
     }
 
     fn ask_list(&mut self, list: &ElementList, asked: Asked, settings: &Settings) -> Result<()> {
-        // What elements satisfy, one text behind the other, and where each stands.
-        let (mut texts, mut places): (String, Vec<Range<usize>>) = Default::default();
+        // What elements satisfy, one text behind the other, and where each stands. A snapshot has a text in
+        // one place, so that texts are told apart by where they came from.
+        let (mut texts, mut places): (String, Vec<(usize, Range<usize>)>) = Default::default();
         for element in &list.events {
             list.snapshot.satisfied(element, &mut |text| {
-                places.push(texts.len()..texts.len() + text.len());
+                places.push((text.as_ptr().addr(), texts.len()..texts.len() + text.len()));
                 texts.push_str(text);
             })?;
         }
-        places.sort_unstable_by(|one, other| texts[one.clone()].cmp(&texts[other.clone()]));
-        let same = |one: &Range<usize>, other: &Range<usize>| texts[one.clone()] == texts[other.clone()];
+        places.sort_unstable_by_key(|(origin, _)| *origin);
+        let same = |one: &(usize, Range<usize>), other: &(usize, Range<usize>)| one.0 == other.0;
         let everything = list.events.len();
         // What is satisfied is bounded by the subscriptions.
         let limits = Limits { event_values: usize::MAX, ..settings.limits.clone() };
@@ -154,7 +155,7 @@ impl Event {
                 continue;
             }
             for run in places.chunk_by(same).filter(|run| run.len() >= least) {
-                self.push(ValueRef::String(&texts[run[0].clone()]), &limits)?;
+                self.push(ValueRef::String(&texts[run[0].1.clone()]), &limits)?;
             }
         }
         Ok(())

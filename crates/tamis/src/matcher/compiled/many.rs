@@ -93,6 +93,7 @@ impl Many<'_> {
                     probes.extend(values.map(|value| compiled.keys.probe(attribute, value)));
                 }
             }
+            compiled.keys.touch(&probes);
             let mut probes = probes.iter();
             for (attribute, global, presence) in compiled.known(event) {
                 let values = match presence {

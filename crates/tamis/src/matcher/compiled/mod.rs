@@ -291,6 +291,7 @@ impl Compiled {
                 }
             }
         }
+        self.keys.touch(&working.probes);
         let mut probe = 0;
         for (attribute, global, presence) in self.known(event) {
             let first = working.values.len() as u32;

@@ -96,22 +96,34 @@ impl Record {
         self.label & KIND
     }
 
+    /// Whether its bytes stand elsewhere.
+    #[inline]
+    fn is_wide(self) -> bool {
+        matches!(self.kind(), LONG | FINE_TIMESTAMP..)
+    }
+
+    /// The bytes of the value that it was made from, where they stand elsewhere.
+    #[inline]
+    pub fn text_of<'a>(self, value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u8] {
+        if self.is_wide() { text_of(value, buffer) } else { &[] }
+    }
+
+    /// The first of the bytes that stand elsewhere.
+    #[inline]
+    pub fn first_byte(self, texts: &[u8]) -> Option<u8> {
+        if self.is_wide() { texts.get(self.payload as usize).copied() } else { None }
+    }
+
     /// All of it, mixed into one number under a seed; of a long text, the text instead of its place.
     pub fn hash(self, text: &[u8], seed: u64) -> u64 {
         let label = mix(u64::from(self.label) ^ seed, 0xd6e8_feb8_6659_fd93);
-        match self.kind() {
-            LONG | FINE_TIMESTAMP.. => xxh3_64_with_seed(text, label),
-            _ => mix(self.payload ^ label, seed | 1),
-        }
+        if self.is_wide() { xxh3_64_with_seed(text, label) } else { mix(self.payload ^ label, seed | 1) }
     }
 
     /// Whether it is the record of the same value, whose text is as given.
     pub fn is(self, other: Record, texts: &[u8], text: &[u8]) -> bool {
         self.label == other.label
-            && match self.kind() {
-                LONG | FINE_TIMESTAMP.. => self.text(texts) == text,
-                _ => self.payload == other.payload,
-            }
+            && if self.is_wide() { self.text(texts) == text } else { self.payload == other.payload }
     }
 
     /// The bytes of a record that has them elsewhere, among all texts.
@@ -123,7 +135,7 @@ impl Record {
 
     /// Appends the bytes, if they stand elsewhere, to all texts.
     pub fn write_text(self, text: &[u8], texts: &mut Vec<u8>) {
-        if matches!(self.kind(), LONG | FINE_TIMESTAMP..) {
+        if self.is_wide() {
             texts.extend((text.len() as u32).to_le_bytes());
             texts.extend_from_slice(text);
         }
