@@ -114,10 +114,15 @@ fn kind(input: &mut Input<'_>, depth: usize) -> DataType {
         12 => Decimal256(76, input.byte() as i8 % 77),
         13 => Date32,
         14 => Date64,
-        15 => Timestamp(unit(input), [None, Some("UTC"), Some("Europe/Berlin"), Some("+99:99")][input.below(4)].map(Into::into)),
+        15 => Timestamp(
+            unit(input),
+            [None, Some("UTC"), Some("Europe/Berlin"), Some("+99:99")][input.below(4)].map(Into::into),
+        ),
         16 => Duration(unit(input)),
         17 => [Time32(TimeUnit::Second), Time64(TimeUnit::Nanosecond)][input.below(2)].clone(),
-        18 => Interval([IntervalUnit::YearMonth, IntervalUnit::DayTime, IntervalUnit::MonthDayNano][input.below(3)]),
+        18 => Interval(
+            [IntervalUnit::YearMonth, IntervalUnit::DayTime, IntervalUnit::MonthDayNano][input.below(3)],
+        ),
         19 => LargeUtf8,
         20 | 21 => Utf8View,
         22 => Binary,
@@ -131,7 +136,11 @@ fn kind(input: &mut Input<'_>, depth: usize) -> DataType {
         32 => FixedSizeList(field(input, "item"), input.below(4) as i32),
         33 | 34 => Struct(Fields::from(vec![field(input, "a"), field(input, "b")])),
         35 => {
-            let names = Arc::new(Field::new("key", [Utf8, Utf8View, LargeUtf8, Int32][input.below(4)].clone(), false));
+            let names = Arc::new(Field::new(
+                "key",
+                [Utf8, Utf8View, LargeUtf8, Int32][input.below(4)].clone(),
+                false,
+            ));
             let entries = Struct(Fields::from(vec![names, field(input, "value")]));
             Map(Arc::new(Field::new("entries", entries, false)), false)
         }
@@ -144,7 +153,8 @@ fn kind(input: &mut Input<'_>, depth: usize) -> DataType {
             RunEndEncoded(ends, field(input, "values"))
         }
         _ => Union(
-            UnionFields::try_new([0, 1], [Field::new("x", Utf8, true), Field::new("y", Int64, true)]).unwrap(),
+            UnionFields::try_new([0, 1], [Field::new("x", Utf8, true), Field::new("y", Int64, true)])
+                .unwrap(),
             [UnionMode::Sparse, UnionMode::Dense][input.below(2)],
         ),
     }
@@ -168,8 +178,12 @@ fn data(kind: &DataType, rows: usize, input: &mut Input<'_>) -> ArrayData {
             builder = builder.add_buffer(Buffer::from_vec(offsets)).add_buffer(Buffer::from_vec(bytes));
         }
         Utf8View | BinaryView => {
-            let buffers: Vec<Vec<u8>> =
-                (0..input.below(3)).map(|_| { let length = input.below(40); input.bytes(length) }).collect();
+            let buffers: Vec<Vec<u8>> = (0..input.below(3))
+                .map(|_| {
+                    let length = input.below(40);
+                    input.bytes(length)
+                })
+                .collect();
             let mut views = Vec::new();
             for _ in 0..all {
                 match input.below(3) {

@@ -8,9 +8,9 @@ use libfuzzer_sys::fuzz_target;
 use tamis::event::Attributes;
 use tamis::expression::{Operand, Operator, Predicate};
 use tamis::matcher::{Compiled, Matcher, Scan, Scratch};
-use tamis_papers::{ATree, ATreeOptions};
 use tamis::value::ValueRef;
 use tamis::{Error, Event, Expression, Limits, Missing};
+use tamis_papers::{ATree, ATreeOptions};
 
 /// Whether a text follows a `like` pattern, by trying every way to cut it.
 fn like(pattern: &str, text: &str) -> bool {
@@ -64,7 +64,9 @@ fuzz_target!(|input: &str| {
                 expressions.push(predicate.into());
                 expected.push(match operator {
                     Operator::Like => like(pattern, text),
-                    Operator::Matches => regex.expect("what is accepted is a regular expression").is_match(text),
+                    Operator::Matches => {
+                        regex.expect("what is accepted is a regular expression").is_match(text)
+                    }
                     Operator::StartsWith => text.as_bytes().starts_with(pattern.as_bytes()),
                     Operator::EndsWith => text.as_bytes().ends_with(pattern.as_bytes()),
                     _ => contains(pattern, text),

@@ -37,9 +37,13 @@ fuzz_target!(|data: &[u8]| {
     };
     let text = String::from_utf8_lossy(text);
     let variables = [("n", Variable::Number(2.0)), ("s", Variable::String("b".into()))];
-    let Ok(xpath) = XPath::parse_with(&text, &[("p", "urn:p")], &variables, &Limits::default()) else { return };
+    let Ok(xpath) = XPath::parse_with(&text, &[("p", "urn:p")], &variables, &Limits::default()) else {
+        return;
+    };
     let results = FILTERS.each_ref().map(|filter| {
-        filter.add_many(vec![tamis::xml::FilterSubscription::new(1.into(), xpath.clone())]);
+        filter
+            .add_many(vec![tamis::xml::FilterSubscription::new(1.into(), xpath.clone())])
+            .expect("a filter that was read");
         let result = filter.match_bytes(document);
         if result.is_ok() {
             let work = filter.work(&filter.snapshot(), Input::Bytes(document)).unwrap();

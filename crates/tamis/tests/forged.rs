@@ -5,7 +5,20 @@ mod forge;
 
 use std::path::PathBuf;
 
-use forge::{Saved, Seeded, exercise, saved_filter, saved_graph, saved_index};
+use forge::{Choices, Saved, exercise, saved_filter, saved_graph, saved_index};
+
+/// Numbers from a seed.
+pub struct Seeded(pub u64);
+
+impl Choices for Seeded {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
 
 fn folder(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tamis-forged-{}-{name}", std::process::id()))

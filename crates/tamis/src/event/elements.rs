@@ -1,47 +1,22 @@
 //! Which expressions do the elements of an event's lists satisfy?
 //!
-//! What is asked of the elements of one list forms an index of its own, which another layer provides as
-//! [`ElementIndex`]. Elements are decoded as events of that index; the texts of the expressions that they
-//! satisfy are the values of attributes that nobody can name.
+//! What subscriptions ask of the elements of one list forms an index of its own
+//! ([`ElementIndex`](super::ElementIndex)). Elements are decoded as events of that index; the texts of the
+//! expressions that they satisfy are the values of attributes that nobody can name.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::attributes::Settings;
+use super::attributes::{Asked, ElementSnapshot, Settings};
 use super::{AttributeId, Attributes, Event};
 use crate::error::Result;
 use crate::expression::EMPTY;
 use crate::limits::{self, Limits};
-use crate::truth::Missing;
-use crate::value::{TimeZone, ValueRef};
+use crate::value::ValueRef;
 
 /// What a list that is there satisfies besides expressions, so that it satisfies something: being one.
 const LIST: &str = "\0";
-
-/// The expressions that are asked of the elements of a list.
-pub(crate) trait ElementIndex: Send + Sync + fmt::Debug {
-    /// Counts predicates that ask for these expressions; all, or none where one fails.
-    fn retain(&self, texts: &[&str]) -> Result<()>;
-    /// Takes some of them back.
-    fn release(&self, texts: &[&str]);
-    /// The expressions at this moment.
-    fn snapshot(&self) -> Arc<dyn ElementSnapshot>;
-    /// Waits until nothing is left to merge.
-    fn settle(&self);
-}
-
-/// The expressions that are asked of the elements of a list, at one moment.
-pub(crate) trait ElementSnapshot: Send + Sync + fmt::Debug {
-    /// The attributes to decode elements by.
-    fn attributes(&self) -> &Attributes;
-    /// Calls `found` with the text of every expression that an element satisfies.
-    fn satisfied(&self, element: &Event, found: &mut dyn FnMut(&str)) -> Result<()>;
-}
-
-/// Makes an index for the elements of a list.
-pub(crate) type MakeIndex = fn(Missing, &Limits, &TimeZone) -> Arc<dyn ElementIndex>;
 
 /// How many events are kept for their memory.
 const SPARE: usize = 64;
@@ -52,13 +27,6 @@ pub(super) struct ElementList {
     list: AttributeId,
     snapshot: Arc<dyn ElementSnapshot>,
     events: Vec<Event>,
-}
-
-/// The attributes whose values are what the elements of a list satisfy: some of them, and all of them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Asked {
-    pub any: Option<AttributeId>,
-    pub all: Option<AttributeId>,
 }
 
 impl Event {

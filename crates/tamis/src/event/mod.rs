@@ -7,20 +7,20 @@
 mod arrow;
 mod attributes;
 mod checked;
+mod compute;
 mod elements;
 mod hierarchy;
 mod items;
 mod json;
 mod nested;
 mod parts;
-mod program;
 mod refused;
 mod typed;
 mod whole;
 
 pub use arrow::ArrowEvents;
 pub use attributes::{AttributeId, Attributes, Mention, Pin};
-pub(crate) use elements::{ElementIndex, ElementSnapshot};
+pub(crate) use attributes::{ElementIndex, ElementSnapshot};
 pub use hierarchy::Hierarchy;
 pub(crate) use items::{Item, Items};
 pub use refused::{OnError, RefusedEvents};

@@ -6,12 +6,14 @@
 
 use std::collections::HashMap;
 
-use super::engine::PathId;
 use super::evaluate::number_and_cost;
 use super::plan::Condition;
-use super::segment::Slot;
+use super::symbols::PathId;
 use super::values::Key;
 use super::xpath::Comparison;
+
+/// Position of a filter in its segment.
+pub type Slot = u32;
 
 /// A filter behind its access test.
 #[derive(Debug, Clone, Copy)]

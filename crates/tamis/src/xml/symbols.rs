@@ -1,4 +1,4 @@
-//! Which of a document's names do filters speak of?
+//! Which of a document's names do filters mention?
 //!
 //! Names in filters are numbered when a set of filters is compiled. A document's names are looked up
 //! among them once, and the answers are kept as long as the document's numbering lasts.
@@ -10,8 +10,14 @@ use super::plan::ElementTest;
 
 type Map<V> = HashMap<Box<str>, V, ahash::RandomState>;
 
-/// A name or namespace that filters speak of; 0 is any other.
+/// A name or namespace that filters mention; 0 is any other.
 pub type Symbol = u32;
+
+/// Number of a distinct path in a compiled set of filters.
+pub type PathId = u32;
+
+/// A path as engines take it: whether each step may skip levels, and its test.
+pub type SymbolPath = Box<[(bool, SymbolTest)]>;
 
 #[derive(Debug, Default)]
 pub struct Symbols {

@@ -4,10 +4,9 @@
 //! never by listing the choices, of which there are exponentially many on recursive documents.
 
 use super::document::{Document, NodeIndex, NodeKind};
-use super::engine::SymbolPath;
 use super::evaluate::{compare_string, number_and_cost};
 use super::plan::Condition;
-use super::symbols::{Label, Labels, Symbol, Symbols};
+use super::symbols::{Label, Labels, Symbol, SymbolPath, Symbols};
 use super::xpath::Comparison;
 
 /// What of an element a value is, with its name looked up.

@@ -10,6 +10,8 @@
 //! therefore takes its snapshot first, which holds the names that are asked about, and pins the table
 //! ([`Attributes::pin`]) while it looks names up: numbers are reused only after all pins of the time are gone.
 
+mod elements;
+mod program;
 mod table;
 
 use std::collections::{HashMap, HashSet};
@@ -18,14 +20,15 @@ use std::sync::{Arc, Mutex};
 use arc_swap::{ArcSwapOption, Guard};
 
 use super::Event;
-use super::elements::{ElementIndex, ElementSnapshot, MakeIndex};
 use super::hierarchy::Hierarchy;
-use super::program::Program;
 use crate::error::Result;
 use crate::expression::{Expression, IT, is_hidden, parse, read_inner};
 use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
+use elements::MakeIndex;
+pub(crate) use elements::{ElementIndex, ElementSnapshot};
+pub(super) use program::{Argument, Asked, Computation, Program};
 pub use table::Pin;
 pub(super) use table::Reserved;
 use table::{Table, lock};

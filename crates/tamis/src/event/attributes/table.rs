@@ -7,10 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::{ArcSwapOption, Guard};
 
-use super::{AttributeId, Hierarchies, Mention};
-use crate::event::elements::ElementIndex;
+use super::{Argument, AttributeId, Computation, ElementIndex, Hierarchies, Mention};
 use crate::event::hierarchy::Hierarchy;
-use crate::event::program::{Argument, Computation};
 use crate::expression::{Term, is_hidden, is_satisfied, list_of};
 
 /// Numbers that somebody holds.

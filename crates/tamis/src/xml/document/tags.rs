@@ -2,8 +2,8 @@
 
 use quick_xml::events::BytesStart;
 
-use super::attributes::{Fault, Written, append_value, split};
-use super::dtd::{AttributeList, AttributeType, Dtd};
+use super::attributes::{Written, split};
+use super::dtd::{AttributeList, AttributeType, Dtd, Fault, append_value};
 use super::names::{
     NO_NAMESPACE, NO_PREFIX, NamespaceId, PrefixId, XML_NAMESPACE, XML_PREFIX, XMLNS_NAMESPACE,
 };
@@ -67,9 +67,10 @@ impl Session<'_> {
             let name = self.name(attribute.name, false, inside)?;
             let is_id = attribute.name == XML_ID
                 || declared.is_some_and(|list| list.declared(attribute.name).0 == AttributeType::Id);
-            let written = Written { tokenised: attribute.tokenised || is_id, ..*attribute };
+            let tokenised = attribute.tokenised || is_id;
             let value = self.document.values.len() as u32;
-            if let Err(fault) = append_value(&written, dtd, &mut self.budget, &mut self.document.values) {
+            let (budget, values) = (&mut self.budget, &mut self.document.values);
+            if let Err(fault) = append_value(attribute.value, tokenised, dtd, budget, values) {
                 return self.fault(inside, fault);
             }
             let value = (value, self.document.values.len() as u32);
@@ -167,7 +168,8 @@ impl Session<'_> {
         }
         let prefix = attribute.name.strip_prefix("xmlns:").unwrap_or("");
         let mut value = String::new();
-        if let Err(fault) = append_value(attribute, dtd, &mut self.budget, &mut value) {
+        let (written, tokenised) = (attribute.value, attribute.tokenised);
+        if let Err(fault) = append_value(written, tokenised, dtd, &mut self.budget, &mut value) {
             return self.fault(offset, fault);
         }
         let named = attribute.name.len() > 5;

@@ -8,9 +8,9 @@
 //! -1 forgets; and of promotions that differ only in being found deeper, the first one is enough, which
 //! keeps the lists polynomial on recursive documents.
 
-use super::{PathId, Sink, WalkScratch};
+use super::{Sink, WalkScratch};
 use crate::xml::document::{Document, NodeIndex, NodeKind};
-use crate::xml::symbols::{Label, Symbols};
+use crate::xml::symbols::{Label, PathId, Symbols};
 
 /// A piece of a path. The next piece of the path is the next in order.
 #[derive(Debug, Clone)]

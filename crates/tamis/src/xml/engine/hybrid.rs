@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use super::candidates::{Piece, Pieces, walk};
-use super::{PathId, Sink, Structure, SymbolPath, WalkScratch};
+use super::{Sink, Structure, WalkScratch};
 use crate::xml::document::Document;
-use crate::xml::symbols::{Label, Symbol, SymbolTest, Symbols};
+use crate::xml::symbols::{Label, PathId, Symbol, SymbolPath, SymbolTest, Symbols};
 
 /// Nodes of the trie are lists; the first is its root, the second stands for any element.
 const ROOT: u32 = 0;

@@ -8,11 +8,9 @@
 
 use std::collections::HashMap;
 
-use super::PathId;
 use super::nfa::{Nfa, StateId};
-use crate::xml::access::{Access, AccessIndex};
-use crate::xml::segment::Slot;
-use crate::xml::symbols::Label;
+use crate::xml::access::{Access, AccessIndex, Slot};
+use crate::xml::symbols::{Label, PathId};
 use crate::xml::values::Key;
 
 pub type SetId = u32;

@@ -13,18 +13,12 @@ mod yfilter;
 use std::fmt::Debug;
 
 use super::document::{Document, NodeIndex};
-use super::symbols::{Labels, SymbolTest, Symbols};
+use super::symbols::{Labels, PathId, Symbols};
 pub use hybrid::Hybrid;
 pub use memo::{Hit, LabelPath, Memo, PathUse, ROOT, SetId};
 pub use nfa::Nfa;
 pub use xfilter::XFilter;
 pub use yfilter::YFilter;
-
-/// Number of a distinct path in a compiled set of filters.
-pub type PathId = u32;
-
-/// A path as engines take it: whether each step may skip levels, and its test.
-pub type SymbolPath = Box<[(bool, SymbolTest)]>;
 
 /// The engines by name; all give the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -7,8 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::PathId;
-use crate::xml::symbols::{Label, Symbol, SymbolTest};
+use crate::xml::symbols::{Label, PathId, Symbol, SymbolTest};
 
 pub type StateId = u32;
 

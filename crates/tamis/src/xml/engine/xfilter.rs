@@ -5,9 +5,9 @@
 //! Departure: a path that ends in a wildcard ends in a piece of its own, on the list of all elements.
 
 use super::candidates::{Piece, Pieces, walk};
-use super::{PathId, Sink, Structure, SymbolPath, WalkScratch};
+use super::{Sink, Structure, WalkScratch};
 use crate::xml::document::Document;
-use crate::xml::symbols::{Label, SymbolTest, Symbols};
+use crate::xml::symbols::{Label, PathId, SymbolPath, SymbolTest, Symbols};
 
 #[derive(Debug, Default)]
 pub struct XFilter {

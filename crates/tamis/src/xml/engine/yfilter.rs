@@ -1,9 +1,9 @@
 //! YFilter: the shared automaton, run with a stack of active states (Diao et al. 2003, 3.2.4).
 
 use super::nfa::Nfa;
-use super::{PathId, Sink, Structure, SymbolPath, WalkScratch};
+use super::{Sink, Structure, WalkScratch};
 use crate::xml::document::{Document, NodeIndex, NodeKind};
-use crate::xml::symbols::Symbols;
+use crate::xml::symbols::{PathId, SymbolPath, Symbols};
 
 #[derive(Debug, Default)]
 pub struct YFilter {

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::Slot;
 use crate::xml::access::{Access, Collected};
-use crate::xml::engine::{Engine, PathId, PathUse, SymbolPath};
+use crate::xml::engine::{Engine, PathUse};
 use crate::xml::plan::{LinearPath, LinearStep, Plan, Source, ValueTest};
-use crate::xml::symbols::Symbols;
+use crate::xml::symbols::{PathId, SymbolPath, Symbols};
 use crate::xml::values::{Key, Test, ValueFilter};
 
 /// No position.

@@ -18,21 +18,17 @@ use postponed::{Passed, Postponed};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{self, Error};
-use crate::xml::access::{Access, AccessIndex};
+use crate::xml::access::{Access, AccessIndex, Slot};
 use crate::xml::document::{Document, NodeIndex, NodeKind};
 use crate::xml::engine::{
-    Engine, Hit, Hybrid, LabelPath, Memo, Nfa, PathId, PathUse, ROOT, SetId, Structure, WalkScratch, XFilter,
-    YFilter,
+    Engine, Hit, Hybrid, LabelPath, Memo, Nfa, PathUse, ROOT, SetId, Structure, WalkScratch, XFilter, YFilter,
 };
 use crate::xml::evaluate::{EvaluationScratch, is_true};
 use crate::xml::meter::{Exhausted, Meter, Metered};
 use crate::xml::plan::Plan;
-use crate::xml::symbols::{Label, Labels, Symbols};
+use crate::xml::symbols::{Label, Labels, PathId, Symbols};
 use crate::xml::values::{ValueFilter, Verdict, any_value};
 use crate::xml::xpath::XPath;
-
-/// Position of a filter in its segment.
-pub type Slot = u32;
 
 /// A filter whose values failed this often, and for one in so many nodes of a document, is evaluated
 /// instead, once: that takes as long, and a document may fail a filter once for every element.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::answers::Answers;
 use super::{Segment, Slot};
 use crate::xml::document::{Document, NodeIndex};
-use crate::xml::engine::{PathId, Sink};
+use crate::xml::engine::Sink;
 use crate::xml::meter::{Exhausted, Meter};
-use crate::xml::symbols::Labels;
+use crate::xml::symbols::{Labels, PathId};
 use crate::xml::values::any_value;
 
 /// Tests values where a path is complete (Diao et al. 2003, 5.2), or, where the engine asks for it, as

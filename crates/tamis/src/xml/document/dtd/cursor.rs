@@ -1,7 +1,7 @@
 //! Which tokens is a document type declaration written in? Numbers are productions of XML 1.0, 5th edition.
 
+use super::Fault;
 use crate::xml::characters::{is_name, is_name_start, is_ncname, is_space};
-use crate::xml::document::attributes::Fault;
 
 /// What is wrong, and the offset of the place.
 pub type Failure = (usize, Fault);

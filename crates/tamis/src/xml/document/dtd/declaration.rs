@@ -1,9 +1,8 @@
 //! What do the declarations of an internal subset say? Numbers are productions of XML 1.0, 5th edition.
 
 use super::cursor::{Cursor, Failure};
-use super::{DefaultValue, Dtd, Entity, character};
+use super::{DefaultValue, Dtd, Entity, append_value, character};
 use crate::xml::characters::is_ncname;
-use crate::xml::document::attributes::{Written, append_value};
 
 impl Dtd {
     /// [70] EntityDecl, behind its `<!ENTITY`.
@@ -55,7 +54,7 @@ impl Dtd {
             cursor.required_space()?;
             let kind = cursor.attribute_type()?;
             cursor.required_space()?;
-            let default = self.default(cursor, name)?;
+            let default = self.default(cursor)?;
             if !self.counts {
                 continue;
             }
@@ -74,7 +73,7 @@ impl Dtd {
     }
 
     /// [60] DefaultDecl: the value, if there is one.
-    fn default<'t>(&mut self, cursor: &mut Cursor<'t>, name: &str) -> Result<Option<&'t str>, Failure> {
+    fn default<'t>(&mut self, cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Failure> {
         if cursor.take("#REQUIRED") || cursor.take("#IMPLIED") {
             return Ok(None);
         }
@@ -87,9 +86,8 @@ impl Dtd {
         }
         // What a default refers to must have been declared before it, and is checked though nobody may
         // ever ask for it (WFC: Entity Declared, No < in Attribute Values, No External Entity References).
-        let written = Written { name, value, tokenised: false };
         let mut budget = self.budget;
-        append_value(&written, self, &mut budget, &mut String::new()).map_err(|fault| (start, fault))?;
+        append_value(value, false, self, &mut budget, &mut String::new()).map_err(|fault| (start, fault))?;
         self.budget = budget;
         Ok(Some(value))
     }

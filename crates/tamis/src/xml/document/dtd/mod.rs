@@ -7,18 +7,18 @@
 
 mod cursor;
 mod declaration;
+mod reference;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
-use super::attributes::{Fault, too_deep};
 use crate::xml::Limits;
-use crate::xml::characters::is_allowed;
 use crate::xml::limits::UndeclaredEntities;
 use cursor::Cursor;
 pub use cursor::Failure;
 pub use declaration::AttributeType;
+pub use reference::{Fault, append_value, character, predefined, resolve, too_deep};
 
 /// How deep entities may refer to each other.
 pub const ENTITY_DEPTH: usize = 32;
@@ -181,30 +181,4 @@ impl Dtd {
             }
         }
     }
-}
-
-/// [66] The character of a reference, given what stands between `&#` and `;`.
-pub fn character(number: &str) -> Result<char, String> {
-    let parsed = match number.strip_prefix('x') {
-        Some(hexadecimal) if hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            u32::from_str_radix(hexadecimal, 16).ok()
-        }
-        None if number.bytes().all(|byte| byte.is_ascii_digit()) => number.parse().ok(),
-        _ => None,
-    };
-    let character = parsed.and_then(char::from_u32).filter(|c| is_allowed(*c));
-    let shown: String = number.chars().take(20).collect();
-    character.ok_or_else(|| format!("&#{shown}; is no character that XML allows"))
-}
-
-/// The character of an entity that needs no declaration.
-pub fn predefined(name: &str) -> Option<char> {
-    Some(match name {
-        "lt" => '<',
-        "gt" => '>',
-        "amp" => '&',
-        "quot" => '"',
-        "apos" => '\'',
-        _ => return None,
-    })
 }

@@ -14,8 +14,7 @@ use std::borrow::Cow;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::attributes::{Fault, resolve, too_deep};
-use super::dtd::{Dtd, ENTITY_DEPTH, character, predefined};
+use super::dtd::{Dtd, ENTITY_DEPTH, Fault, character, predefined, resolve, too_deep};
 use super::names::{NO_NAMESPACE, NamespaceId, PrefixId};
 use super::{Document, Node, NodeIndex, NodeKind, Place};
 use crate::error::check_limit as check;

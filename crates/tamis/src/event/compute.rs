@@ -5,11 +5,9 @@
 //! once per event, and only where the event has an argument.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
-use std::sync::Arc;
+use std::collections::BinaryHeap;
 
-use super::attributes::Settings;
-use super::elements::Asked;
+use super::attributes::{Argument, Computation, Program, Settings};
 use super::{AttributeId, Event, Field, Shape, Stored};
 use crate::error::Result;
 use crate::expression::{Context, Function, Reading};
@@ -17,113 +15,14 @@ use crate::limits;
 use crate::truth::Missing;
 use crate::value::{Value, ValueRef};
 
-/// The terms of an index or graph, made ready to be computed.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Program {
-    terms: HashMap<AttributeId, Arc<Computation>, ahash::RandomState>,
-    /// The terms that are computed from an attribute, where it is what they need to begin with.
-    dependents: HashMap<AttributeId, Vec<AttributeId>, ahash::RandomState>,
-    /// Terms that every event has.
-    always: Vec<AttributeId>,
-    /// The values of the whole event, where they are asked for; whoever decodes it reads them.
-    values: Option<AttributeId>,
-    /// What is asked of the elements of lists.
-    asked: HashMap<AttributeId, Asked, ahash::RandomState>,
-}
-
-/// How a term is computed.
-#[derive(Debug)]
-pub(super) struct Computation {
-    pub function: Function,
-    pub arguments: Box<[Argument]>,
-}
-
-#[derive(Debug)]
-pub(super) enum Argument {
-    Attribute(AttributeId),
-    Constant(Value),
-}
-
-impl Computation {
-    /// The attributes that it reads.
-    pub fn arguments(&self) -> impl Iterator<Item = AttributeId> {
-        self.arguments.iter().filter_map(|argument| match argument {
-            Argument::Attribute(attribute) => Some(*attribute),
-            Argument::Constant(_) => None,
-        })
-    }
-}
-
-impl Program {
-    pub fn len(&self) -> usize {
-        self.terms.len() + usize::from(self.values.is_some())
-    }
-
-    pub fn contains(&self, term: AttributeId) -> bool {
-        self.terms.contains_key(&term) || self.values == Some(term)
-    }
-
-    /// The values of the whole event, where they are asked for.
-    pub fn values(&self) -> Option<AttributeId> {
-        self.values
-    }
-
-    /// What is asked of the elements of lists.
-    pub fn asked(&self) -> &HashMap<AttributeId, Asked, ahash::RandomState> {
-        &self.asked
-    }
-
-    /// Adds an attribute whose values are what elements of a list satisfy.
-    pub fn ask(&mut self, list: AttributeId, attribute: AttributeId, all: bool) {
-        let asked = self.asked.entry(list).or_default();
-        *(if all { &mut asked.all } else { &mut asked.any }) = Some(attribute);
-    }
-
-    /// Whether there is nothing to compute.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0 && self.asked.is_empty()
-    }
-
-    /// Whether what kind of thing an attribute is matters, whatever its values are.
-    pub fn asks_shape(&self, attribute: AttributeId) -> bool {
-        self.dependents.contains_key(&attribute)
-    }
-
-    /// Adds a term whose arguments were added before.
-    pub fn insert(&mut self, term: AttributeId, computation: Arc<Computation>) {
-        if computation.function == Function::Values {
-            self.values = Some(term);
-            return;
-        }
-        let any = matches!(computation.function, Function::Coalesce);
-        // What needs all of its arguments waits for the first.
-        let needed = computation.arguments().take(if any { usize::MAX } else { 1 });
-        let mut waits = false;
-        for argument in needed {
-            let dependents = self.dependents.entry(argument).or_default();
-            if !dependents.contains(&term) {
-                dependents.push(term);
-            }
-            waits = true;
-        }
-        // A constant is a value whatever the event has.
-        let constant =
-            || computation.arguments.iter().any(|argument| matches!(argument, Argument::Constant(_)));
-        if !waits || computation.function == Function::IsUnknown || any && constant() {
-            self.always.push(term);
-        }
-        self.terms.insert(term, computation);
-    }
-}
-
 impl Event {
     /// Computes the terms that the event's attributes give a value.
     pub(super) fn compute(&mut self, program: &Program, settings: &Settings) -> Result<()> {
         let mut waiting: BinaryHeap<Reverse<AttributeId>> = std::mem::take(&mut self.waiting);
         waiting.clear();
-        waiting.extend(program.always.iter().copied().map(Reverse));
+        waiting.extend(program.always().iter().copied().map(Reverse));
         for field in &self.fields {
-            if let Some(dependents) = program.dependents.get(&field.attribute) {
+            if let Some(dependents) = program.dependents(field.attribute) {
                 waiting.extend(dependents.iter().copied().map(Reverse));
             }
         }
@@ -134,7 +33,7 @@ impl Event {
                 continue;
             }
             last = Some(term);
-            let Some(computation) = program.terms.get(&term) else { continue };
+            let Some(computation) = program.computation(term) else { continue };
             if !self.share(term, computation, given) && !self.lower(term, computation, given, settings)? {
                 self.results.clear();
                 let floating = self.evaluate(computation, given, settings)?;
@@ -151,7 +50,7 @@ impl Event {
                     field.floating = floating;
                 }
             }
-            if let Some(dependents) = program.dependents.get(&term) {
+            if let Some(dependents) = program.dependents(term) {
                 waiting.extend(dependents.iter().copied().map(Reverse));
             }
         }
