@@ -6,12 +6,10 @@
 
 use std::sync::Arc;
 
-use super::parse::parse_inside;
-use super::predicate::{Operand, Operator, Predicate, Test};
-use super::term::{IT, MARK, Term, check_name};
-use super::tree::Expression;
-use crate::error::{Error, Result};
-use crate::limits::{self, Limits};
+use super::names::MARK;
+use super::predicate::{Predicate, Test};
+use super::term::Term;
+use super::words::QUANTIFIERS;
 use crate::value::Value;
 
 /// What the name of such an attribute has behind its mark, before the letter of `any` or `all`.
@@ -40,11 +38,7 @@ impl Quantifier {
 
     /// Its name.
     pub const fn name(self) -> &'static str {
-        match self {
-            Quantifier::Any => "any",
-            Quantifier::All => "all",
-            Quantifier::None => "none",
-        }
+        QUANTIFIERS[self as usize]
     }
 }
 
@@ -60,43 +54,6 @@ pub struct Elements<'a> {
 }
 
 impl Predicate {
-    /// Whether elements of a list satisfy an expression; `weights` is empty, or holds the weight of a match.
-    pub fn elements(
-        quantifier: Quantifier,
-        list: &str,
-        inner: &Expression,
-        weights: &[f64],
-        limits: &Limits,
-    ) -> Result<Predicate> {
-        if list != IT {
-            check_name(list, limits)?;
-        }
-        limits::check(
-            "nesting of `any`, `all` and `none`",
-            "element_depth",
-            1 + depth(inner),
-            limits.element_depth.min(DEEPEST),
-        )?;
-        for predicate in inner.predicates() {
-            if predicate.as_xpath().is_some() {
-                return Err(Error::expression("`xpath` asks about documents, not about elements of a list"));
-            }
-            if predicate.weights().is_some() {
-                return Err(Error::expression("what is asked of an element has no weight"));
-            }
-        }
-        let letter = if quantifier == Quantifier::All { 'A' } else { 'E' };
-        let name = format!("{MARK}{ELEMENTS}{letter}{list}");
-        let key = Value::String(inner.to_string().into());
-        if quantifier != Quantifier::All {
-            let negated = quantifier == Quantifier::None;
-            return Predicate::unchecked(name, Operator::Equal, negated, Operand::One(key), weights, limits);
-        }
-        let weights: Vec<f64> = weights.iter().flat_map(|weight| [*weight, *weight]).collect();
-        let operand = Operand::Set(vec![Value::from(EMPTY), key]);
-        Predicate::unchecked(name, Operator::In, false, operand, &weights, limits)
-    }
-
     /// What the predicate asks of the elements of a list, if it does.
     pub fn as_elements(&self) -> Option<Elements<'_>> {
         let (all, list) = list_of(self.attribute())?;
@@ -112,11 +69,6 @@ impl Predicate {
             _ => None,
         }
     }
-
-    /// The expression that the elements of a list are asked about.
-    pub(crate) fn inner(&self) -> Option<Result<Expression>> {
-        self.as_elements().map(|elements| read_inner(elements.text))
-    }
 }
 
 impl Elements<'_> {
@@ -126,9 +78,10 @@ impl Elements<'_> {
     }
 }
 
-/// Reads an expression about elements that was written by one.
-pub(crate) fn read_inner(text: &str) -> Result<Expression> {
-    parse_inside(text, &Limits::none())
+/// The attribute whose values are what some element of a list satisfies, or all of them.
+pub(super) fn attribute_of(list: &str, all: bool) -> String {
+    let letter = if all { 'A' } else { 'E' };
+    format!("{MARK}{ELEMENTS}{letter}{list}")
 }
 
 /// Of an attribute whose values are what elements satisfy: whether it is all of them, and the list's name.
@@ -137,10 +90,4 @@ pub(crate) fn list_of(name: &Arc<str>) -> Option<(bool, &str)> {
     rest.strip_prefix('A')
         .map(|list| (true, list))
         .or_else(|| rest.strip_prefix('E').map(|list| (false, list)))
-}
-
-/// How many lists in lists an expression asks about. What was made before is within [`DEEPEST`].
-fn depth(expression: &Expression) -> usize {
-    let inner = expression.predicates().filter_map(|predicate| predicate.inner());
-    inner.map(|inner| inner.map_or(DEEPEST, |inner| 1 + depth(&inner))).max().unwrap_or(0)
 }

@@ -7,9 +7,9 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::names::{check_name, is_hidden, is_satisfied};
 use super::pattern::Pattern;
-use super::term::{Comparison, Function, Term, check_name, is_hidden};
-use super::xpath::is_satisfied;
+use super::term::{Comparison, Function, Term};
 use crate::error::{Error, Result, shorten};
 use crate::limits::{self, Limits};
 use crate::value::{Value, ValueRef};

@@ -3,10 +3,8 @@
 use std::fmt;
 
 use super::elements::Elements;
-use super::lex::word_length;
-use super::parse::is_keyword;
 use super::predicate::{Operator, Predicate, Test};
-use super::term::{is_hidden, shown};
+use super::term::Name;
 use super::tree::{Expression, Node};
 use crate::value::{Value, write_quoted};
 
@@ -158,21 +156,6 @@ impl fmt::Display for Predicate {
             Test::Matches(pattern) => {
                 write!(f, "{name} {spelling} {}{}", Value::String(pattern.text().clone()), weight(0))
             }
-        }
-    }
-}
-
-/// An attribute's name, quoted where it must be; of a term, its text.
-pub(super) struct Name<'a>(pub &'a str);
-
-impl fmt::Display for Name<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if is_hidden(self.0) {
-            f.write_str(&shown(self.0))
-        } else if word_length(self.0) == self.0.len() && !is_keyword(self.0) {
-            f.write_str(self.0)
-        } else {
-            write_quoted(f, self.0, '"')
         }
     }
 }

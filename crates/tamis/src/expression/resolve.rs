@@ -8,8 +8,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::names::is_hidden;
 use super::predicate::{Predicate, Test};
-use super::term::{Comparison, Function, Reading, Term, is_hidden};
+use super::term::{Comparison, Function, Reading, Term};
 use super::tree::{Expression, Node};
 use crate::value::{Duration, Family, TimeZone, Value};
 

@@ -8,9 +8,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::names::{check_name, is_hidden};
 use super::pattern::{Pattern, total_size};
 use super::predicate::{Predicate, Test, check_like};
-use super::term::{check_name, is_hidden};
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::truth::Truth;

@@ -1,13 +1,24 @@
-//! May a word have a meaning of its own where an operand begins?
-//!
-//! Most words there are names of attributes. A look at the first letter, the last and the length tells most of them
-//! from the words of the language, so that they are not compared with each of those.
+//! Which words belong to the language, and which did a user probably mean?
 
-use super::elements::Quantifier;
-use super::parse::{CONTEXTUAL, RESERVED, TWO_ARGUMENTS};
 use crate::value::LITERAL_WORDS;
 
-const QUANTIFIERS: [&str; 3] = [Quantifier::Any.name(), Quantifier::All.name(), Quantifier::None.name()];
+/// Words that are never attributes unless quoted.
+pub(super) const RESERVED: [&str; 12] =
+    ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false"];
+/// Words that are keywords only where the grammar asks for them.
+pub(super) const CONTEXTUAL: [&str; 9] =
+    ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath", "it"];
+
+/// Predicates that are written as functions of a term and what to look for in it.
+pub(super) const TWO_ARGUMENTS: [&str; 4] = ["startswith", "endswith", "contains", "array_contains"];
+
+/// Questions about the elements of a list, in the order of [`Quantifier`](super::Quantifier).
+pub(super) const QUANTIFIERS: [&str; 3] = ["any", "all", "none"];
+
+/// Whether a name must be quoted to be read as an attribute everywhere.
+pub(super) fn is_keyword(word: &str) -> bool {
+    RESERVED.iter().chain(&CONTEXTUAL).any(|keyword| word.eq_ignore_ascii_case(keyword))
+}
 
 /// For every first letter a bit for each length of the words that begin with it.
 static LENGTHS: [u32; 26] = {
@@ -26,12 +37,29 @@ static LENGTHS: [u32; 26] = {
     lengths
 };
 
-/// Whether a word may be one of the language, in any case, that is no function of a term. Some others pass as well.
+/// Whether a word may mean something other than an attribute or a function of a term. Some attributes pass as well.
+///
+/// Most words are names of attributes. First letter, last letter and length tell most of them from the words
+/// of the language, so that they are not compared with each of those.
 pub(super) fn may_mean(word: &str) -> bool {
     let (Some(first), Some(last)) = (word.as_bytes().first(), word.as_bytes().last()) else { return false };
     let letter = usize::from(first.to_ascii_lowercase().wrapping_sub(b'a'));
     let lengths = LENGTHS.get(letter).copied().unwrap_or(0);
     word.len() < 32 && last.is_ascii_alphabetic() && lengths >> word.len() & 1 == 1
+}
+
+/// The keyword that `word` is most likely a misspelling of.
+pub(super) fn nearest(word: &str, keywords: &[&'static str]) -> Option<&'static str> {
+    if word.len() > 16 {
+        return None;
+    }
+    let word = word.to_ascii_lowercase();
+    keywords
+        .iter()
+        .map(|keyword| (strsim::osa_distance(&word, keyword), *keyword))
+        .filter(|(distance, keyword)| *distance <= if keyword.len() < 5 { 1 } else { 2 })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, keyword)| keyword)
 }
 
 #[cfg(test)]

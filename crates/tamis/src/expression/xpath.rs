@@ -6,16 +6,13 @@
 //! nor the JSON form, nor an event.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
+use super::names::{SATISFIED, is_satisfied};
 use super::predicate::{Operand, Operator, Predicate, Test};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::value::Value;
 use crate::xml::{self, XPath};
-
-/// The attribute whose values are the XPath expressions that an event's document satisfies.
-pub(crate) const SATISFIED: &str = "xpath()";
 
 /// Stands between an expression, its prefixes and their namespaces; no document can hold it.
 const SEPARATOR: char = '\0';
@@ -88,9 +85,4 @@ impl Predicate {
             _ => None,
         }
     }
-}
-
-/// Whether a name is that of the attribute that documents have.
-pub(crate) fn is_satisfied(name: &Arc<str>) -> bool {
-    **name == *SATISFIED
 }

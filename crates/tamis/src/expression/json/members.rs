@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result, shorten};
 use crate::expression::elements::Quantifier;
+use crate::expression::names::check_name;
 use crate::expression::predicate::{Operand, Operator, Predicate};
-use crate::expression::term::{Comparison, Term, check_name};
+use crate::expression::term::{Comparison, Term};
 use crate::expression::tree::Expression;
 use crate::limits::Limits;
 use crate::value::Value;

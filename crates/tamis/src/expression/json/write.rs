@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::expression::elements::{Elements, read_inner};
+use crate::expression::elements::Elements;
+use crate::expression::names::{IT, is_hidden};
+use crate::expression::parse::read_inner;
 use crate::expression::predicate::{Operator, Predicate, Test};
-use crate::expression::term::{Function, IT, Term, is_hidden};
+use crate::expression::term::{Function, Term};
 use crate::expression::tree::{Expression, Node};
 use crate::expression::xpath::XPathKey;
 use crate::value::{Value, ValueRef};

@@ -18,19 +18,17 @@ pub use apply::lower;
 pub(crate) use apply::text_of;
 pub(crate) use context::Context;
 pub use function::{Comparison, Function, Reading, Type};
+pub(super) use print::Name;
 pub use print::shown;
 
+use super::names::{IT, MARK, check_name, is_hidden};
 use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::value::Value;
 
-/// What the name of a term begins with.
-pub(crate) const MARK: char = '\u{1}';
 /// Terms nest no deeper than this, whatever the limits say: they are read and computed recursively.
 pub(crate) const DEEPEST: usize = 200;
-/// The element of a list inside `any`, `all` and `none`.
-pub(crate) const IT: &str = "\u{1}it";
 
 /// An attribute, a constant, or a function of terms.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -154,22 +152,4 @@ impl Term {
             Term::Call(_, arguments) => arguments.iter().for_each(|argument| argument.attributes(found)),
         }
     }
-}
-
-/// Whether a name is that of a term, or of another attribute that nobody can write.
-pub(crate) fn is_hidden(name: &str) -> bool {
-    name.starts_with(MARK)
-}
-
-/// Refuses names that are not for users, or too long.
-pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
-    if name.is_empty() {
-        return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
-    }
-    if is_hidden(name) {
-        return Err(Error::expression("an attribute's name must not begin with the character U+0001"));
-    }
-    limits::check("bytes of an attribute's name", "name", name.len(), limits.name)?;
-    let parts = name.bytes().filter(|byte| *byte == b'.').count() + 1;
-    limits::check("parts of an attribute's name", "name_depth", parts, limits.name_depth)
 }

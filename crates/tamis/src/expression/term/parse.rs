@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::function::{Comparison, Function, Reading, Type};
 use super::print::READING;
-use super::{DEEPEST, IT, Term};
+use super::{DEEPEST, Term};
 use crate::error::{Error, Result};
-use crate::expression::lex::{Kind, Lexer, Token};
-use crate::expression::parse::{Parser, RESERVED};
-use crate::expression::words::may_mean;
+use crate::expression::lex::{Kind, Token};
+use crate::expression::names::{IT, check_name};
+use crate::expression::reader::Reader;
+use crate::expression::words::{RESERVED, may_mean, nearest};
 use crate::limits::{self, Limits};
 
 /// Reads the text behind the mark of a term's name.
@@ -22,10 +23,8 @@ pub(super) fn read(text: &str) -> Result<Term> {
         let argument = read(characters.as_str())?;
         return Ok(Term::Call(Function::Read(reading), vec![argument]));
     }
-    let mut lexer = Lexer::new(text);
-    let token = lexer.next()?;
     let limits = Limits::none();
-    let mut parser = Parser::begin(text, &limits, lexer, token).inside_list();
+    let mut parser = Reader::begin(text, &limits)?.inside_list();
     let left = parser.term()?;
     let comparison = match parser.token.kind {
         Kind::Equal => Some(Comparison::Equal),
@@ -57,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Term> {
     Ok(term)
 }
 
-impl Parser<'_> {
+impl Reader<'_> {
     /// Reads a term.
     pub(in crate::expression) fn term(&mut self) -> Result<Term> {
         let first = self.unary()?;
@@ -167,7 +166,7 @@ impl Parser<'_> {
         match place.kind {
             Kind::QuotedName => {
                 let name: Arc<str> = place.unquoted(self.text).into();
-                super::check_name(&name, self.limits).map_err(|error| self.locate(place, error))?;
+                check_name(&name, self.limits).map_err(|error| self.locate(place, error))?;
                 self.advance()?;
                 Ok(Term::Attribute(name))
             }
@@ -256,12 +255,12 @@ impl Parser<'_> {
     }
 
     /// An error for a name with parentheses that is no function.
-    pub(in crate::expression) fn no_function(&self, place: Token) -> Error {
+    fn no_function(&self, place: Token) -> Error {
         let name = &self.text[place.range()];
         let shown = crate::expression::shorten(name);
         let names = Function::names();
         let known: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let suggestion = super::super::parse::nearest(name, &names);
+        let suggestion = nearest(name, &names);
         let expected = format!("a function; there is no function `{shown}`; known are {}", known.join(", "));
         self.error_at(place, format!("`{shown}`"), &expected, suggestion)
     }

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
+use super::Term;
 use super::function::{Function, Reading};
-use super::{MARK, Term};
-use crate::expression::print::Name;
+use crate::expression::lex::word_length;
+use crate::expression::names::{MARK, is_hidden};
+use crate::expression::words::is_keyword;
+use crate::value::write_quoted;
 
 /// What the text of a reading begins with; behind it stands the kind, then the argument.
 pub(super) const READING: char = '\u{2}';
@@ -94,5 +97,20 @@ pub fn shown(name: &str) -> String {
             Some(reading) => reading.get(1..).unwrap_or_default().to_owned(),
             None => text.to_owned(),
         },
+    }
+}
+
+/// An attribute's name, quoted where it must be; of a term, its text.
+pub(in crate::expression) struct Name<'a>(pub &'a str);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if is_hidden(self.0) {
+            f.write_str(&shown(self.0))
+        } else if word_length(self.0) == self.0.len() && !is_keyword(self.0) {
+            f.write_str(self.0)
+        } else {
+            write_quoted(f, self.0, '"')
+        }
     }
 }

@@ -1,0 +1,34 @@
+//! Which names can an attribute have, and which can nobody write?
+
+use crate::error::{Error, Result};
+use crate::limits::{self, Limits};
+
+/// The names of terms, and of other attributes that nobody can write, begin with this.
+pub(crate) const MARK: char = '\u{1}';
+/// The element of a list inside `any`, `all` and `none`.
+pub(crate) const IT: &str = "\u{1}it";
+/// The attribute whose values are the XPath expressions that an event's document satisfies.
+pub(crate) const SATISFIED: &str = "xpath()";
+
+/// Whether a name is that of a term, or of another attribute that nobody can write.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    name.starts_with(MARK)
+}
+
+/// Refuses names that are not for users, or too long.
+pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
+    if name.is_empty() {
+        return Err(Error::expression("an attribute's name is empty; it needs at least one character"));
+    }
+    if is_hidden(name) {
+        return Err(Error::expression("an attribute's name must not begin with the character U+0001"));
+    }
+    limits::check("bytes of an attribute's name", "name", name.len(), limits.name)?;
+    let parts = name.bytes().filter(|byte| *byte == b'.').count() + 1;
+    limits::check("parts of an attribute's name", "name_depth", parts, limits.name_depth)
+}
+
+/// Whether a name is that of the attribute that documents have.
+pub(crate) fn is_satisfied(name: &str) -> bool {
+    name == SATISFIED
+}

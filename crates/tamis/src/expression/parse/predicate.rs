@@ -1,0 +1,444 @@
+//! Which predicate stands here?
+//!
+//! A term, an operator and what the operator takes; what is written with several operators becomes several
+//! predicates.
+
+use super::{Parser, TRUTHS};
+use crate::error::{Error, Result};
+use crate::expression::lex::{Kind, Lexer, Token};
+use crate::expression::predicate::{Operand, Operator, Predicate};
+use crate::expression::term::{Comparison, Function, Term, lower};
+use crate::expression::tree::Connective;
+use crate::expression::words::{RESERVED, may_mean};
+use crate::limits;
+use crate::value::{LiteralKind, Value};
+
+/// Operators that are spelled with words.
+#[derive(Clone, Copy)]
+enum Worded {
+    Plain(Operator),
+    /// `ilike`
+    WithoutCase,
+}
+
+impl Parser<'_> {
+    /// Reads a predicate or a constant; returns a term that no operator follows.
+    pub(super) fn predicate(&mut self) -> Result<Option<Term>> {
+        limits::check("operators and predicates", "nodes", self.assembler.len() + 1, self.limits.nodes)?;
+        let start = self.token;
+        match start.kind {
+            Kind::Word if !may_mean(self.word()) => {}
+            Kind::Word => {
+                let word = self.word();
+                for (name, value) in [("true", true), ("false", false)] {
+                    if word.eq_ignore_ascii_case(name) {
+                        self.advance()?;
+                        if self.comparison().is_some() || self.is_sameness() {
+                            return self.asked(start, Term::Constant(Value::Boolean(value)));
+                        }
+                        self.assembler.constant(value);
+                        return Ok(None);
+                    }
+                }
+                if word.eq_ignore_ascii_case("null") {
+                    let before = self.lexer.position();
+                    self.advance()?;
+                    if self.is_sameness() {
+                        let negated = self.take_sameness()?;
+                        return self.same(start, None, negated).map(|()| None);
+                    }
+                    self.lexer.restart(before);
+                    self.token = start;
+                }
+                let word = self.word();
+                if RESERVED.iter().any(|keyword| word.eq_ignore_ascii_case(keyword)) {
+                    return Err(self.unexpected(
+                        "a predicate, `not` or `(` (an attribute named like a keyword takes double quotes)",
+                    ));
+                }
+                if self.question(start)? {
+                    return Ok(None);
+                }
+            }
+            Kind::QuotedName | Kind::Number | Kind::String | Kind::Minus | Kind::Plus => {}
+            Kind::End if self.assembler.len() == 0 && self.frames.is_empty() => {
+                return Err(self.unexpected("an expression"));
+            }
+            _ => return Err(self.unexpected("a predicate, `not` or `(`")),
+        }
+        let term = self.term()?;
+        self.asked(start, term)
+    }
+
+    /// The comparison that stands here.
+    pub(super) fn comparison(&self) -> Option<(Operator, bool)> {
+        match self.token.kind {
+            Kind::Equal => Some((Operator::Equal, false)),
+            Kind::NotEqual => Some((Operator::Equal, true)),
+            Kind::Less => Some((Operator::Less, false)),
+            Kind::AtMost => Some((Operator::AtMost, false)),
+            Kind::Greater => Some((Operator::Greater, false)),
+            Kind::AtLeast => Some((Operator::AtLeast, false)),
+            _ => None,
+        }
+    }
+
+    /// Reads what is asked of a term; returns the term where nothing is.
+    pub(super) fn asked(&mut self, start: Token, term: Term) -> Result<Option<Term>> {
+        if let Some((operator, negated)) = self.comparison() {
+            self.advance()?;
+            let right = self.term()?;
+            return self.compare(start, term, operator, negated, right).map(|()| None);
+        }
+        if self.is_sameness() {
+            let negated = self.take_sameness()?;
+            return self.same(start, Some(term), negated).map(|()| None);
+        }
+        if self.token.kind != Kind::Word {
+            return Ok(Some(term));
+        }
+        if self.is_word("is") {
+            let (token, position) = (self.token, self.lexer.position());
+            self.advance()?;
+            let negated = self.take_word("not")?;
+            if self.take_word("null")? {
+                return self
+                    .ask(start, &term, Operator::IsNull, negated, Operand::Nothing, &[])
+                    .map(|()| None);
+            }
+            if self.take_word("unknown")? {
+                let predicate = Predicate::unknown(term, negated, self.limits)
+                    .map_err(|error| self.locate(start, error))?;
+                self.assembler.predicate(predicate);
+                return Ok(None);
+            }
+            if TRUTHS.iter().any(|word| self.is_word(word)) {
+                self.lexer.restart(position);
+                self.token = token;
+                return Ok(Some(term));
+            }
+            return Err(self.after_is(negated));
+        }
+        let negated = self.take_word("not")?;
+        if let Some(operator) = self.take_operator()? {
+            return self.worded(start, term, operator, negated).map(|()| None);
+        }
+        if negated {
+            let words = ["in", "between", "like", "ilike", "starts", "ends", "contains", "matches"];
+            return Err(
+                self.unexpected_word("`in`, `between`, `like` or another operator after `not`", &words)
+            );
+        }
+        Ok(Some(term))
+    }
+
+    /// Emits a comparison of two terms, of which one or both may be constants.
+    pub(super) fn compare(
+        &mut self,
+        start: Token,
+        left: Term,
+        operator: Operator,
+        negated: bool,
+        right: Term,
+    ) -> Result<()> {
+        match (left, right) {
+            (left @ Term::Constant(_), right @ Term::Constant(_)) => {
+                let comparison = Comparison::from_spelling(operator.spelling(false));
+                let compared =
+                    comparison.map(|comparison| Function::Compare(comparison).fold(&[left, right]));
+                let Some(Some(Value::Boolean(holds))) = compared else {
+                    let message = "a predicate asks about a term that is no constant";
+                    return Err(self.locate(start, Error::expression(message)));
+                };
+                self.assembler.constant(holds != negated);
+                Ok(())
+            }
+            (left, Term::Constant(right)) => {
+                self.weighed(start, &left, operator, negated, Operand::One(right))
+            }
+            (Term::Constant(left), right) if operator.flipped().is_some() => {
+                let operator = operator.flipped().unwrap_or(operator);
+                self.refuse_weight()?;
+                self.ask(start, &right, operator, negated, Operand::One(left), &[])
+            }
+            (left, right) => {
+                let Some(comparison) = Comparison::from_spelling(operator.spelling(false)) else {
+                    let message = format!("`{}` takes a constant, not a term", operator.spelling(negated));
+                    return Err(self.locate(start, Error::expression(message)));
+                };
+                self.refuse_weight()?;
+                let predicate = Predicate::comparison(left, comparison, negated, right, self.limits)
+                    .map_err(|error| self.locate(start, error))?;
+                self.assembler.predicate(predicate);
+                Ok(())
+            }
+        }
+    }
+
+    fn refuse_weight(&self) -> Result<()> {
+        match self.token.kind {
+            Kind::Caret => Err(self.unexpected("no weight: it follows a constant or a set, never a term")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether `<=>` or `is [not] distinct` stands here.
+    pub(super) fn is_sameness(&self) -> bool {
+        let mut lexer = Lexer::at(self.text, self.token.end);
+        let mut next = || lexer.next().map_or("", |token| &self.text[token.range()]);
+        self.token.kind == Kind::Same
+            || self.is_word("is")
+                && match next() {
+                    word if word.eq_ignore_ascii_case("not") => next().eq_ignore_ascii_case("distinct"),
+                    word => word.eq_ignore_ascii_case("distinct"),
+                }
+    }
+
+    /// Reads `<=>` or `is [not] distinct from`, and says whether it asks for a difference.
+    pub(super) fn take_sameness(&mut self) -> Result<bool> {
+        if self.token.kind == Kind::Same {
+            self.advance()?;
+            return Ok(false);
+        }
+        self.advance()?;
+        let negated = self.take_word("not")?;
+        self.advance()?;
+        if !self.take_word("from")? {
+            return Err(self.unexpected_word("`from`", &["from"]));
+        }
+        Ok(!negated)
+    }
+
+    /// Reads the right side of `<=>`, which is true of two nulls, and never unknown. `null` is no term.
+    pub(super) fn same(&mut self, start: Token, left: Option<Term>, negated: bool) -> Result<()> {
+        let right = if self.take_word("null")? { None } else { Some(self.term()?) };
+        let (left, right) = match (left, right) {
+            (None, right) => (right, None),
+            (Some(left @ Term::Constant(_)), Some(right)) => (Some(right), Some(left)),
+            (left, right) => (left, right),
+        };
+        self.refuse_weight()?;
+        let Some(left) = left else {
+            self.assembler.constant(!negated);
+            return Ok(());
+        };
+        match right {
+            None if left.is_constant() => self.assembler.constant(false),
+            None => self.ask(start, &left, Operator::IsNull, false, Operand::Nothing, &[])?,
+            Some(right @ Term::Constant(_)) if left.is_constant() => {
+                self.compare(start, left, Operator::Equal, false, right)?;
+            }
+            Some(right @ Term::Constant(_)) => {
+                self.ask(start, &left, Operator::IsNull, true, Operand::Nothing, &[])?;
+                self.compare(start, left, Operator::Equal, false, right)?;
+                self.assembler.connect(Connective::And, 2);
+            }
+            Some(right) => {
+                self.ask(start, &left, Operator::IsNull, false, Operand::Nothing, &[])?;
+                self.ask(start, &right, Operator::IsNull, false, Operand::Nothing, &[])?;
+                self.assembler.connect(Connective::And, 2);
+                self.ask(start, &left, Operator::IsNull, true, Operand::Nothing, &[])?;
+                self.ask(start, &right, Operator::IsNull, true, Operand::Nothing, &[])?;
+                self.compare(start, left, Operator::Equal, false, right)?;
+                self.assembler.connect(Connective::And, 3);
+                self.assembler.connect(Connective::Or, 2);
+            }
+        }
+        if negated {
+            self.assembler.not();
+        }
+        Ok(())
+    }
+
+    /// Reads an operator that is spelled with words, if one stands here.
+    fn take_operator(&mut self) -> Result<Option<Worded>> {
+        use Worded::{Plain, WithoutCase};
+        const WORDS: [(&str, Worded); 10] = [
+            ("in", Plain(Operator::In)),
+            ("between", Plain(Operator::Between)),
+            ("like", Plain(Operator::Like)),
+            ("ilike", WithoutCase),
+            ("starts", Plain(Operator::StartsWith)),
+            ("ends", Plain(Operator::EndsWith)),
+            ("contains", Plain(Operator::Contains)),
+            ("matches", Plain(Operator::Matches)),
+            ("rlike", Plain(Operator::Matches)),
+            ("regexp", Plain(Operator::Matches)),
+        ];
+        let Some(&(_, operator)) = WORDS.iter().find(|(word, _)| self.is_word(word)) else {
+            return Ok(None);
+        };
+        self.advance()?;
+        if matches!(operator, Plain(Operator::StartsWith | Operator::EndsWith)) && !self.take_word("with")? {
+            return Err(self.unexpected_word("`with`", &["with"]));
+        }
+        Ok(Some(operator))
+    }
+
+    fn worded(&mut self, start: Token, term: Term, worded: Worded, negated: bool) -> Result<()> {
+        let (operator, term) = match worded {
+            Worded::Plain(operator) => (operator, term),
+            Worded::WithoutCase => {
+                let term = Term::call(Function::Lower, vec![term], self.limits);
+                (Operator::Like, term.map_err(|error| self.locate(start, error))?)
+            }
+        };
+        match operator {
+            Operator::In => {
+                let (values, weights) = self.set()?;
+                self.ask(start, &term, operator, negated, Operand::Set(values), &weights)
+            }
+            Operator::Between => {
+                let low = self.term()?;
+                if self.token.kind != Kind::And && !self.is_word("and") {
+                    return Err(self.unexpected_word("`and` between the two ends", &["and"]));
+                }
+                self.advance()?;
+                let high = self.term()?;
+                self.between(start, term, negated, low, high)
+            }
+            Operator::Like | Operator::Matches => {
+                let place = self.token;
+                let Term::Constant(mut value) = self.term()? else {
+                    let expected = "a string in single quotes, not a term";
+                    return Err(self.error_at(place, self.describe(place), expected, None));
+                };
+                if operator == Operator::Like && self.take_word("escape")? {
+                    value = self.escape(place, &value)?;
+                }
+                if let (Worded::WithoutCase, Value::String(pattern)) = (worded, &value) {
+                    value = Value::String(lower(pattern).into());
+                }
+                self.weighed(start, &term, operator, negated, Operand::One(value))
+            }
+            _ => {
+                let right = self.term()?;
+                self.compare(start, term, operator, negated, right)
+            }
+        }
+    }
+
+    /// Emits `between`; with a term it is two comparisons.
+    fn between(&mut self, start: Token, term: Term, negated: bool, low: Term, high: Term) -> Result<()> {
+        match (term, low, high) {
+            (term, Term::Constant(low), Term::Constant(high)) if !term.is_constant() => {
+                self.weighed(start, &term, Operator::Between, negated, Operand::Range(low, high))
+            }
+            (term, low, high) => {
+                self.compare(start, term.clone(), Operator::AtLeast, false, low)?;
+                self.compare(start, term, Operator::AtMost, false, high)?;
+                self.assembler.connect(Connective::And, 2);
+                if negated {
+                    self.assembler.not();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads the character behind `escape`, and gives the pattern with backslashes in its place.
+    fn escape(&mut self, place: Token, pattern: &Value) -> Result<Value> {
+        let token = self.token;
+        let escape = self.string("one character in single quotes")?;
+        let mut characters = escape.chars();
+        let (escape, rest) = (characters.next(), characters.next());
+        let (None, Value::String(pattern)) = (rest, pattern) else {
+            return Err(self.error_at(token, self.describe(token), "one character in single quotes", None));
+        };
+        let mut written = String::with_capacity(pattern.len());
+        let mut pattern = pattern.chars();
+        while let Some(character) = pattern.next() {
+            if Some(character) != escape {
+                written.push_str(if character == '\\' { "\\\\" } else { "" });
+                written.extend((character != '\\').then_some(character));
+                continue;
+            }
+            match pattern.next() {
+                Some(next) if matches!(next, '%' | '_' | '\\') || Some(next) == escape => {
+                    written.push_str(if matches!(next, '%' | '_' | '\\') { "\\" } else { "" });
+                    written.push(next);
+                }
+                _ => {
+                    let expected = "`%`, `_` or the escape character itself behind every escape character";
+                    return Err(self.error_at(place, self.describe(place), expected, None));
+                }
+            }
+        }
+        Ok(Value::String(written.into()))
+    }
+
+    fn set(&mut self) -> Result<(Vec<Value>, Vec<f64>)> {
+        let (mut values, mut weights) = (Vec::new(), Vec::new());
+        if let Some(kind @ LiteralKind::Cidr) = self.literal_kind() {
+            // `a in cidr '10.0.0.0/8'` needs no parentheses.
+            values.push(self.typed_value(kind)?);
+            weights.extend(self.weight()?);
+            return Ok((values, weights));
+        }
+        self.expect(Kind::Open, "`(` and the values of the set")?;
+        if self.token.kind == Kind::Close {
+            self.advance()?;
+            return Ok((values, weights));
+        }
+        loop {
+            values.push(self.set_value()?);
+            limits::check("values of a set", "set", values.len(), self.limits.set)?;
+            if let Some(weight) = self.weight()? {
+                weights.resize(values.len() - 1, 1.0);
+                weights.push(weight);
+            }
+            match self.token.kind {
+                Kind::Comma => self.advance()?,
+                Kind::Close => break,
+                _ => return Err(self.unexpected("`,` or `)`")),
+            }
+        }
+        self.advance()?;
+        if !weights.is_empty() {
+            weights.resize(values.len(), 1.0);
+        }
+        Ok((values, weights))
+    }
+
+    /// A value of a set: a constant, or a term of constants.
+    fn set_value(&mut self) -> Result<Value> {
+        let place = self.token;
+        match self.term()? {
+            Term::Constant(value) => Ok(value),
+            _ => {
+                let expected = "a value; a set holds no attributes: write `a = b or a = c`";
+                Err(self.error_at(place, self.describe(place), expected, None))
+            }
+        }
+    }
+
+    /// Emits a predicate whose operand a weight may follow.
+    pub(super) fn weighed(
+        &mut self,
+        start: Token,
+        term: &Term,
+        operator: Operator,
+        negated: bool,
+        operand: Operand,
+    ) -> Result<()> {
+        match self.weight()? {
+            None => self.ask(start, term, operator, negated, operand, &[]),
+            Some(weight) => self.ask(start, term, operator, negated, operand, &[weight]),
+        }
+    }
+
+    pub(super) fn ask(
+        &mut self,
+        start: Token,
+        term: &Term,
+        operator: Operator,
+        negated: bool,
+        operand: Operand,
+        weights: &[f64],
+    ) -> Result<()> {
+        let predicate = Predicate::on(term, operator, negated, operand, weights, self.limits)
+            .map_err(|error| self.locate(start, error))?;
+        self.assembler.predicate(predicate);
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! Which predicate is written as a function: `exists`, `any`, `xpath` and the like?
+
+use super::Parser;
+use crate::error::{Error, Result};
+use crate::expression::elements::{DEEPEST, Quantifier};
+use crate::expression::lex::{Kind, Token};
+use crate::expression::predicate::{Operand, Operator, Predicate};
+use crate::expression::term::Term;
+use crate::expression::words::TWO_ARGUMENTS;
+use crate::limits;
+
+impl Parser<'_> {
+    /// Reads a predicate that is written as a function, if one stands here.
+    pub(super) fn question(&mut self, start: Token) -> Result<bool> {
+        const OPERATORS: [Operator; 4] =
+            [Operator::StartsWith, Operator::EndsWith, Operator::Contains, Operator::Equal];
+        let word = &self.text[start.range()];
+        let is = |name: &str| word.eq_ignore_ascii_case(name);
+        let two = TWO_ARGUMENTS.into_iter().zip(OPERATORS).find(|(name, _)| is(name));
+        let quantifier = Quantifier::from_name(word);
+        if two.is_none()
+            && quantifier.is_none()
+            && !["exists", "missing", "xpath"].iter().any(|name| is(name))
+        {
+            return Ok(false);
+        }
+        let before = self.lexer.position();
+        self.advance()?;
+        if self.token.kind != Kind::Open {
+            self.lexer.restart(before);
+            self.token = start;
+            return Ok(false);
+        }
+        if is("xpath") {
+            if self.in_list {
+                return Err(self.error_at(start, "`xpath`".into(), "a question about the element", None));
+            }
+            self.xpath(start)?;
+        } else if let Some(quantifier) = quantifier {
+            self.elements(start, quantifier)?;
+        } else if let Some((_, operator)) = two {
+            self.advance()?;
+            let left = self.term()?;
+            self.expect(Kind::Comma, "`,` and what to look for")?;
+            let right = self.term()?;
+            self.expect(Kind::Close, "an operator or `)`")?;
+            self.compare(start, left, operator, false, right)?;
+        } else {
+            self.advance()?;
+            let place = self.token;
+            let term = self.term()?;
+            if term.is_constant() {
+                return Err(self.error_at(place, self.describe(place), "the name of an attribute", None));
+            }
+            self.expect(Kind::Close, "`)`")?;
+            self.ask(start, &term, Operator::Exists, is("missing"), Operand::Nothing, &[])?;
+        }
+        Ok(true)
+    }
+
+    /// Reads the list and what is asked of its elements.
+    fn elements(&mut self, start: Token, quantifier: Quantifier) -> Result<()> {
+        self.advance()?;
+        let place = self.token;
+        let Term::Attribute(list) = self.term()? else {
+            return Err(self.error_at(place, self.describe(place), "the name of a list", None));
+        };
+        self.expect(Kind::Comma, "`,` and what is asked of the elements")?;
+        let allowed = self.limits.element_depth.min(DEEPEST);
+        limits::check("nesting of `any`, `all` and `none`", "element_depth", self.lists + 1, allowed)?;
+        let outer = (std::mem::take(&mut self.assembler), std::mem::take(&mut self.frames), self.in_list);
+        self.in_list = true;
+        self.lists += 1;
+        self.expression()?;
+        self.lists -= 1;
+        let inner = std::mem::take(&mut self.assembler).finish();
+        (self.assembler, self.frames, self.in_list) = outer;
+        if self.token.kind != Kind::Close {
+            return Err(self.error_at(
+                start,
+                "the end of the text".into(),
+                "`)` for the list that opens here",
+                None,
+            ));
+        }
+        self.advance()?;
+        let weight = match quantifier {
+            Quantifier::None => None,
+            _ => self.weight()?,
+        };
+        let predicate = Predicate::elements(quantifier, &list, &inner, weight.as_slice(), self.limits)
+            .map_err(|error| self.locate(start, error))?;
+        self.assembler.predicate(predicate);
+        Ok(())
+    }
+
+    /// Reads what stands behind `xpath`: an expression, and the namespaces of its prefixes.
+    fn xpath(&mut self, start: Token) -> Result<()> {
+        self.advance()?;
+        let literal = self.token;
+        let text = self.string("an XPath expression in single quotes")?;
+        let mut namespaces = Vec::new();
+        while self.token.kind == Kind::Comma {
+            self.advance()?;
+            let prefix = self.name()?;
+            self.expect(Kind::Equal, "`=` and the namespace that the prefix stands for")?;
+            namespaces.push((prefix, self.string("a namespace in single quotes")?));
+        }
+        self.expect(Kind::Close, "`,` or `)`")?;
+        let weight = self.weight()?;
+        let namespaces: Vec<(&str, &str)> =
+            namespaces.iter().map(|(prefix, namespace)| (&**prefix, &**namespace)).collect();
+        let predicate = Predicate::xpath(&text, &namespaces, weight.as_slice(), self.limits);
+        let predicate = predicate.map_err(|error| match error {
+            Error::Syntax(error) => self.inside(literal, *error),
+            other => self.locate(start, other),
+        })?;
+        self.assembler.predicate(predicate);
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! Which token comes next, and which value, name or error is it?
+//!
+//! What the parsers of terms and of expressions have in common.
+
+use std::sync::Arc;
+
+use super::lex::{Kind, Lexer, Token};
+use super::words::{RESERVED, nearest};
+use crate::error::{Error, Result, SyntaxError};
+use crate::limits::Limits;
+use crate::value::{LiteralKind, Value, ValueRef, read_number};
+
+/// A text that is being read, and the token that comes next.
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a str,
+    pub(super) limits: &'a Limits,
+    pub(super) lexer: Lexer<'a>,
+    /// The token to be read next.
+    pub(super) token: Token,
+    /// How deep the term being read is nested.
+    pub(super) term_depth: usize,
+    /// Whether `it` is the element of a list.
+    pub(super) in_list: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the first token of a text.
+    pub(super) fn begin(text: &'a str, limits: &'a Limits) -> Result<Reader<'a>> {
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next()?;
+        Ok(Reader { text, limits, lexer, token, term_depth: 0, in_list: false })
+    }
+
+    /// This reader, for what is asked of an element of a list.
+    pub(super) fn inside_list(mut self) -> Reader<'a> {
+        self.in_list = true;
+        self
+    }
+}
+
+impl Reader<'_> {
+    /// Adds the place of the predicate to an error about what it means.
+    pub(super) fn locate(&self, start: Token, error: Error) -> Error {
+        match error {
+            Error::Expression(message) => {
+                let place = self.error_at(start, String::new(), "", None);
+                let Error::Syntax(place) = place else { unreachable!("error_at makes syntax errors") };
+                let SyntaxError { line, column, excerpt: [shown, mark], .. } = *place;
+                Error::Expression(format!("line {line}, column {column}: {message}\n  {shown}\n  {mark}"))
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn name(&mut self) -> Result<Arc<str>> {
+        let name: Arc<str> = match self.token.kind {
+            Kind::QuotedName => self.token.unquoted(self.text).into(),
+            Kind::Word if !RESERVED.iter().any(|keyword| self.is_word(keyword)) => self.word().into(),
+            _ => return Err(self.unexpected("the name of an attribute")),
+        };
+        self.advance()?;
+        Ok(name)
+    }
+
+    pub(super) fn weight(&mut self) -> Result<Option<f64>> {
+        if self.token.kind != Kind::Caret {
+            return Ok(None);
+        }
+        if self.in_list {
+            return Err(self.unexpected("no weight: what is asked of an element has none"));
+        }
+        self.advance()?;
+        if self.token.kind != Kind::Number {
+            return Err(self.unexpected("a weight, which is a number of at least 0"));
+        }
+        let weight = self.text[self.token.range()].parse::<f64>();
+        let weight = weight.map_err(|_| self.unexpected("a weight, which is a number of at least 0"))?;
+        self.advance()?;
+        Ok(Some(weight))
+    }
+
+    /// Reads a literal that begins with a word, such as `date '2026-01-02'`, if one stands here.
+    pub(super) fn literal(&mut self) -> Result<Option<Value>> {
+        match self.literal_kind() {
+            Some(kind) => self.typed_value(kind).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn value(&mut self) -> Result<Value> {
+        let text = &self.text[self.token.range()];
+        let value = match self.token.kind {
+            Kind::String => Value::String(self.token.unquoted(self.text).into()),
+            Kind::Number => {
+                number(text).map_err(|reason| self.locate(self.token, Error::expression(reason)))?
+            }
+            Kind::Word if text.eq_ignore_ascii_case("true") => Value::Boolean(true),
+            Kind::Word if text.eq_ignore_ascii_case("false") => Value::Boolean(false),
+            Kind::Word if text.eq_ignore_ascii_case("null") => {
+                return Err(self.unexpected(
+                    "a value; `null` is none, and nothing equals it: write `is null` or `is not null`",
+                ));
+            }
+            Kind::Word => {
+                if let Some(kind) = self.literal_kind() {
+                    return self.typed_value(kind);
+                }
+                return Err(self.unexpected_word("a value; a string takes single quotes", &["true", "false"]));
+            }
+            Kind::QuotedName => {
+                return Err(
+                    self.unexpected("a value; a string takes single quotes, double quotes make a name")
+                );
+            }
+            _ => return Err(self.unexpected("a value: a string, a number, `true` or `false`")),
+        };
+        self.advance()?;
+        Ok(value)
+    }
+
+    /// The kind of the typed literal that begins here, which is a word and a string.
+    pub(super) fn literal_kind(&self) -> Option<LiteralKind> {
+        if self.token.kind != Kind::Word {
+            return None;
+        }
+        let kind = LiteralKind::from_word(self.word())?;
+        let next = Lexer::at(self.text, self.token.end).next();
+        next.is_ok_and(|token| token.kind == Kind::String).then_some(kind)
+    }
+
+    /// Reads a literal such as `date '2026-01-02'` or `interval '7' day`, whose word stands here.
+    pub(super) fn typed_value(&mut self, kind: LiteralKind) -> Result<Value> {
+        let start = self.token;
+        self.advance()?;
+        let mut text = self.token.unquoted(self.text).into_owned();
+        self.advance()?;
+        if kind == LiteralKind::Interval && !text.trim().contains([' ', '\t']) {
+            if self.token.kind != Kind::Word {
+                return Err(self.unexpected("a unit such as `day`, `hour`, `minute` or `second`"));
+            }
+            text = format!("{text} {}", self.word());
+            self.advance()?;
+        }
+        kind.read(&text).map_err(|reason| self.locate(start, Error::expression(reason)))
+    }
+
+    pub(super) fn string(&mut self, expected: &str) -> Result<String> {
+        if self.token.kind != Kind::String {
+            return Err(self.unexpected(expected));
+        }
+        let text = self.token.unquoted(self.text).into_owned();
+        self.advance()?;
+        Ok(text)
+    }
+
+    /// An error in the text of a string, at its place in the whole text.
+    pub(super) fn inside(&self, literal: Token, error: SyntaxError) -> Error {
+        let start = literal.start_of(self.text, error.offset);
+        let width = error.excerpt[1].trim_start().chars().count();
+        let marked = self.text[start..literal.end - 1].char_indices().nth(width);
+        let end = marked.map_or(literal.end - 1, |(length, _)| start + length);
+        Error::syntax(self.text, start..end, error.found, error.expected, error.suggestion.as_deref())
+    }
+
+    pub(super) fn describe(&self, token: Token) -> String {
+        token.describe(self.text)
+    }
+
+    pub(super) fn advance(&mut self) -> Result<()> {
+        self.token = self.lexer.next()?;
+        Ok(())
+    }
+
+    pub(super) fn word(&self) -> &str {
+        &self.text[self.token.range()]
+    }
+
+    pub(super) fn is_word(&self, keyword: &str) -> bool {
+        self.token.kind == Kind::Word && self.word().eq_ignore_ascii_case(keyword)
+    }
+
+    pub(super) fn take_word(&mut self, keyword: &str) -> Result<bool> {
+        let found = self.is_word(keyword);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn expect(&mut self, kind: Kind, expected: &str) -> Result<()> {
+        if self.token.kind != kind {
+            return Err(self.unexpected(expected));
+        }
+        self.advance()
+    }
+
+    pub(super) fn unexpected(&self, expected: &str) -> Error {
+        self.error_at(self.token, self.token.describe(self.text), expected, None)
+    }
+
+    /// An error where one of `keywords` may have been meant.
+    pub(super) fn unexpected_word(&self, expected: &str, keywords: &[&'static str]) -> Error {
+        let suggestion = if self.token.kind == Kind::Word { nearest(self.word(), keywords) } else { None };
+        self.error_at(self.token, self.token.describe(self.text), expected, suggestion)
+    }
+
+    pub(super) fn error_at(
+        &self,
+        token: Token,
+        found: String,
+        expected: &str,
+        suggestion: Option<&str>,
+    ) -> Error {
+        Error::syntax(self.text, token.range(), found, expected.to_owned(), suggestion)
+    }
+}
+
+/// The value of a number's text.
+pub(crate) fn number(text: &str) -> std::result::Result<Value, String> {
+    read_number(text).map(ValueRef::to_value)
+}
