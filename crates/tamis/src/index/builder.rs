@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
+use super::algorithm::{Algorithm, Settings};
 use super::columns::Declared;
 use super::documents::Documents;
+use super::elements::retain_elements;
 use super::rows::{Row, Rows};
-use super::segment::{Algorithm, Segment, Settings};
+use super::segment::Segment;
 use super::snapshot::Snapshot;
 use super::subscription::Subscription;
-use super::terms::retain_elements;
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;

@@ -1,7 +1,7 @@
 //! Which subscriptions does a condition on their metadata select?
 //!
-//! A condition is an expression about metadata, read as an event is. What holds of one subscription, a small index
-//! of that one expression says. Where the condition asks plain predicates of declared columns, it is tried once per
+//! A condition is an expression about metadata, read as an event is; a scan of that one expression tells what
+//! holds of one subscription. Where the condition asks plain predicates of declared columns, it is tried once per
 //! distinct value of a segment: conjunctions and disjunctions of conditions on one column each become intersections
 //! and unions of slots.
 
@@ -9,15 +9,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::columns::{Declared, Grouped, read_metadata};
-use super::segment::{Algorithm, Segment};
+use super::segment::Segment;
 use super::slots::Bits;
-use super::snapshot::{MatchScratch, Snapshot};
-use super::{Index, Subscription};
 use crate::error::{Error, Result};
-use crate::event::Event;
-use crate::expression::{Expression, Node, is_hidden};
-use crate::limits::Limits;
-use crate::matcher::Slot;
+use crate::event::{Attributes, Event};
+use crate::expression::{Expression, Node, is_hidden, total_size};
+use crate::limits::{self, Limits};
+use crate::matcher::{Matcher, Scan, Scratch, Slot};
 use crate::truth::Missing;
 use crate::value::{TimeZone, Timestamp};
 
@@ -39,13 +37,15 @@ pub struct Condition {
 #[derive(Debug, Default)]
 pub(super) struct ConditionScratch {
     event: Event,
-    scratch: MatchScratch,
+    scratch: Scratch,
+    found: Vec<Slot>,
 }
 
 /// Says whether metadata satisfies an expression.
 #[derive(Debug)]
 struct Probe {
-    snapshot: Arc<Snapshot>,
+    attributes: Attributes,
+    scan: Scan,
     limits: Limits,
 }
 
@@ -68,18 +68,29 @@ struct Setting<'a> {
 }
 
 impl Probe {
-    fn new(expression: Expression, setting: &Setting<'_>) -> Result<Probe> {
+    fn new(expression: &Expression, setting: &Setting<'_>) -> Result<Probe> {
         let Setting { missing, zone, limits, .. } = *setting;
-        let index = Index::in_zone(missing, limits.clone(), Algorithm::Scan, zone.clone());
-        index.add_subscription(Subscription::new(0, expression))?;
-        Ok(Probe { snapshot: index.snapshot(), limits: limits.clone() })
+        let patterns = total_size(expression.patterns(), limits.index_patterns);
+        limits::check(
+            "bytes of an index's regular expressions",
+            "index_patterns",
+            patterns,
+            limits.index_patterns,
+        )?;
+        let attributes = Attributes::new(missing, limits, zone.clone());
+        attributes.learn(expression)?;
+        let scan = Scan::new([expression], &attributes, missing);
+        limits::check("distinct terms of an index", "terms", attributes.terms(), limits.terms)?;
+        Ok(Probe { attributes, scan, limits: limits.clone() })
     }
 
-    fn holds(&self, metadata: Option<&str>, now: Timestamp, working: &mut ConditionScratch) -> Result<bool> {
-        let ConditionScratch { event, scratch } = working;
+    fn holds(&self, metadata: Option<&str>, now: Timestamp, working: &mut ConditionScratch) -> bool {
+        let ConditionScratch { event, scratch, found } = working;
         event.set_now(Some(now));
-        read_metadata(event, metadata, self.snapshot.attributes(), &self.limits);
-        Ok(self.snapshot.count(event, scratch)? > 0)
+        read_metadata(event, metadata, &self.attributes, &self.limits);
+        found.clear();
+        self.scan.matches(event, scratch, found);
+        !found.is_empty()
     }
 }
 
@@ -99,7 +110,7 @@ impl Condition {
             !is_hidden(predicate.attribute()) && declared.position(predicate.attribute()).is_some()
         });
         let plan = plain.then(|| Plan::new(expression, DEEPEST, &setting)).transpose()?;
-        let whole = Probe::new(expression.clone(), &setting)?;
+        let whole = Probe::new(expression, &setting)?;
         Ok(Condition { text: expression.to_string().into(), whole, plan })
     }
 
@@ -113,7 +124,7 @@ impl Condition {
         metadata: Option<&str>,
         now: Timestamp,
         working: &mut Option<Box<ConditionScratch>>,
-    ) -> Result<bool> {
+    ) -> bool {
         self.whole.holds(metadata, now, working.get_or_insert_default())
     }
 
@@ -136,7 +147,7 @@ impl Plan {
         let make = match &expression.nodes()[last] {
             Node::And(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::And,
             Node::Or(..=PARTS) if columns.len() > 1 && deepest > 0 => Plan::Or,
-            _ => return Ok(Plan::Columns(columns, Box::new(Probe::new(expression.clone(), setting)?))),
+            _ => return Ok(Plan::Columns(columns, Box::new(Probe::new(expression, setting)?))),
         };
         let parts = expression.operands().map(|part| Plan::new(&part, deepest - 1, setting));
         Ok(make(parts.collect::<Result<_>>()?))
@@ -164,7 +175,7 @@ impl Plan {
                     .map(|&column| segment.metadata_columns().get(column).ok_or_else(|| segment.damaged()))
                     .collect::<Result<_>>()?;
                 match grouped[..] {
-                    [] => Ok(if holds(0)? { Bits::full(segment.len()) } else { Bits::new(segment.len()) }),
+                    [] => Ok(if holds(0) { Bits::full(segment.len()) } else { Bits::new(segment.len()) }),
                     [column] => of_one(segment, column, &mut holds),
                     _ => of_several(segment, &grouped, &mut holds),
                 }
@@ -174,11 +185,11 @@ impl Plan {
 }
 
 /// The slots in those groups whose first slot is selected.
-fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> Result<bool>) -> Result<Bits> {
+fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> bool) -> Result<Bits> {
     let mut bits = Bits::new(segment.len());
     for group in column.groups() {
         let group = group.ok_or_else(|| segment.damaged())?;
-        if is_slot(segment, group[0])? && holds(group[0])? {
+        if is_slot(segment, group[0])? && holds(group[0]) {
             for &slot in group {
                 is_slot(segment, slot)?;
                 bits.insert(slot);
@@ -189,11 +200,7 @@ fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> R
 }
 
 /// The slots whose groups in several columns are, together, those of a slot that is selected.
-fn of_several(
-    segment: &Segment,
-    columns: &[&Grouped],
-    holds: &mut impl FnMut(Slot) -> Result<bool>,
-) -> Result<Bits> {
+fn of_several(segment: &Segment, columns: &[&Grouped], holds: &mut impl FnMut(Slot) -> bool) -> Result<Bits> {
     // The groups of a slot, numbered column by column.
     let mut numbers = vec![0_u32; segment.len()];
     for column in columns {
@@ -214,7 +221,7 @@ fn of_several(
         let known = &mut known[number as usize];
         let selected = match *known {
             Some(selected) => selected,
-            None => *known.insert(holds(slot)?),
+            None => *known.insert(holds(slot)),
         };
         if selected {
             bits.insert(slot);

@@ -8,19 +8,17 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::segment::{Algorithm, Segment};
-use super::snapshot::Snapshot;
+use super::algorithm::Algorithm;
 use super::subscription::Subscription;
 use crate::column::Column;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Attributes, Event};
 use crate::expression::{Expression, XPathKey};
 use crate::folder::Folder;
 use crate::folder::manifest::Entry;
 use crate::id::Id;
 use crate::limits::Limits;
-use crate::matcher::Slot;
 use crate::sections::{OpenOptions, SectionReader, Sections};
 use crate::strings::Strings;
 use crate::value::ValueRef;
@@ -89,6 +87,39 @@ impl Documents {
         }
     }
 
+    /// Adds the expressions of a snapshot that a document satisfies to an event.
+    pub fn read(
+        &self,
+        filters: &FilterSnapshot,
+        document: Input<'_>,
+        deadline: Option<Deadline>,
+        attributes: &Attributes,
+        event: &mut Event,
+    ) -> Result<()> {
+        let attribute = attributes.satisfied();
+        // The filter's own limits bound a document; what it satisfies is bounded by the subscriptions.
+        let limits = Limits::none();
+        let mut pushed = Ok(());
+        if let Some(attribute) = attribute {
+            event.begin(attribute);
+            event.push(ValueRef::String(READ), &limits)?;
+        }
+        let matched = self.filter.matches_within(filters, document, deadline, |satisfied| {
+            if let (Some(_), Ok(()), Id::String(key)) = (attribute, &pushed, satisfied.id()) {
+                pushed = event.push(ValueRef::String(key), &limits);
+            }
+        });
+        matched.map_err(|error| match error {
+            // An XPath expression of an index has no id but itself.
+            Error::Filter { id: Id::String(key), cause } => {
+                Error::Filter { id: XPathKey::new(&key).text().into(), cause }
+            }
+            other => other,
+        })?;
+        pushed?;
+        event.finish(attributes)
+    }
+
     fn uses(&self) -> MutexGuard<'_, HashMap<Arc<str>, u64, ahash::RandomState>> {
         // Counts are changed one by one; a count that is too high keeps an expression, no more.
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
@@ -150,58 +181,4 @@ fn keys(expression: &Expression) -> impl Iterator<Item = XPathKey<'_>> {
 fn filter_subscription(key: XPathKey<'_>) -> Result<FilterSubscription> {
     // It was within the limits when it was added.
     Ok(FilterSubscription::new(Id::from(key.whole()), key.read(&XmlLimits::none())?))
-}
-
-impl Snapshot {
-    /// Stops counting what a subscription that is about to be removed asks of documents, and of elements once
-    /// no snapshot has it.
-    pub(super) fn release_documents(&self, segment: &Segment, slot: Slot) {
-        if self.documents.is_empty() && !segment.asks_elements() {
-            return;
-        }
-        // Of a damaged file, expressions stay in the filter that nobody asks for.
-        if let Ok(subscription) = segment.subscription(slot) {
-            self.documents.release(&subscription.expression);
-            segment.depart(subscription.expression);
-        }
-    }
-
-    /// Adds a document to a decoded event. Without one, what is asked of documents is unknown.
-    ///
-    /// Fails where the document is not well formed, or beyond a limit.
-    pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
-        self.read_document_within(document, None, event)
-    }
-
-    /// As [`Snapshot::read_document`], which fails at the deadline as well, if there is one.
-    pub fn read_document_within(
-        &self,
-        document: Input<'_>,
-        deadline: Option<Deadline>,
-        event: &mut Event,
-    ) -> Result<()> {
-        let attribute = self.attributes.satisfied();
-        // The filter's own limits bound a document; what it satisfies is bounded by the subscriptions.
-        let limits = Limits::none();
-        let mut pushed = Ok(());
-        if let Some(attribute) = attribute {
-            event.begin(attribute);
-            event.push(ValueRef::String(READ), &limits)?;
-        }
-        let filter = &self.documents.filter;
-        let matched = filter.matches_within(&self.filters, document, deadline, |satisfied| {
-            if let (Some(_), Ok(()), Id::String(key)) = (attribute, &pushed, satisfied.id()) {
-                pushed = event.push(ValueRef::String(key), &limits);
-            }
-        });
-        matched.map_err(|error| match error {
-            // An XPath expression of an index has no id but itself.
-            Error::Filter { id: Id::String(key), cause } => {
-                Error::Filter { id: XPathKey::new(&key).text().into(), cause }
-            }
-            other => other,
-        })?;
-        pushed?;
-        event.finish(&self.attributes)
-    }
 }

@@ -5,12 +5,14 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use super::Index;
+use super::algorithm::Algorithm;
 use super::columns::Declared;
+use super::segment::Segment;
 use super::snapshot::{MatchScratch, Snapshot};
 use super::subscription::Subscription;
-use super::{Algorithm, Index};
 use crate::error::Result;
 use crate::event::{Attributes, ElementIndex, ElementSnapshot, Event};
 use crate::expression::{Expression, read_inner, resolve};
@@ -40,6 +42,21 @@ impl Attributes {
         }
         self.retain_elements(std::iter::once(expression), make_elements)
     }
+}
+
+/// Counts what the live subscriptions of opened segments ask of elements of lists.
+pub(super) fn retain_elements(
+    segments: &[Arc<Segment>],
+    attributes: &Attributes,
+    version: u64,
+) -> Result<()> {
+    for segment in segments.iter().filter(|segment| segment.asks_elements()) {
+        for slot in segment.live(version) {
+            let expression = segment.subscription(slot)?.expression;
+            attributes.retain_elements(std::iter::once(&expression), make_elements)?;
+        }
+    }
+    Ok(())
 }
 
 #[derive(Debug)]
@@ -88,31 +105,6 @@ impl ElementIndex for Elements {
 
     fn settle(&self) {
         self.index.settle();
-    }
-}
-
-/// The subscriptions of a segment that were removed, as far as they ask about elements. What they ask is
-/// answered until the segment is dropped: an older snapshot may still match them.
-#[derive(Debug)]
-pub(super) struct Departed {
-    attributes: Arc<Attributes>,
-    expressions: Mutex<Vec<Expression>>,
-}
-
-impl Departed {
-    pub fn new(attributes: &Arc<Attributes>) -> Departed {
-        Departed { attributes: Arc::clone(attributes), expressions: Mutex::default() }
-    }
-
-    pub fn push(&self, expression: Expression) {
-        self.expressions.lock().unwrap_or_else(PoisonError::into_inner).push(expression);
-    }
-}
-
-impl Drop for Departed {
-    fn drop(&mut self) {
-        let expressions = self.expressions.get_mut().unwrap_or_else(PoisonError::into_inner);
-        self.attributes.release_elements(expressions.iter());
     }
 }
 

@@ -2,11 +2,29 @@
 //!
 //! An excerpt is a matcher over a few of a segment's slots, made when calls ask for these again and again: those of
 //! the highest priorities, or those that a condition on metadata selects. It costs as much as an index of so many.
+//!
+//! A segment remembers which slots conditions have selected. Where these are few and are asked for often, they get an
+//! excerpt. Both are forgotten when they take too much memory, the least recently used first.
 
-use super::segment::{Engine, Segment};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use super::algorithm::Engine;
+use super::slots::Bits;
 use crate::error::Result;
 use crate::event::Event;
 use crate::matcher::{Scratch, Slot};
+
+/// An excerpt has at most one in so many slots of its segment.
+const EXCERPTED: usize = 8;
+/// Compiling so many slots takes about as long as matching one event with all of them.
+const PER_EVENT: usize = 64;
+/// Bytes that a segment may remember of conditions, besides half of what its matcher takes.
+const REMEMBERED: usize = 1 << 20;
+/// How often one looks whether another thread has left; in a forked process it may never.
+const PATIENCE: usize = 10_000;
 
 /// A matcher over some slots of a segment.
 #[derive(Debug)]
@@ -17,9 +35,9 @@ pub(super) struct Excerpt {
 }
 
 impl Excerpt {
-    /// Compiles the expressions in some slots, which ascend. `sample` holds events like those to come.
-    pub fn new(segment: &Segment, slots: &[Slot], sample: &[Event]) -> Result<Excerpt> {
-        Ok(Excerpt { slots: slots.into(), engine: segment.compile_some(slots, sample)? })
+    /// A matcher that was compiled over the expressions in some slots, which ascend.
+    pub fn new(slots: &[Slot], engine: Engine) -> Excerpt {
+        Excerpt { slots: slots.into(), engine }
     }
 
     /// Appends those of the slots that the event matches, ascending, whether removed or not.
@@ -52,4 +70,144 @@ impl Excerpt {
     pub fn bytes(&self) -> usize {
         4 * self.slots.len() + self.engine.matcher().bytes()
     }
+}
+
+/// The slots of a segment that a condition selects.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    slots: SlotSet,
+    count: usize,
+    /// How many events were matched with them.
+    asked: AtomicUsize,
+    excerpt: OnceLock<Excerpt>,
+}
+
+#[derive(Debug)]
+enum SlotSet {
+    Few(Box<[Slot]>),
+    Many(Bits),
+}
+
+impl SlotSet {
+    fn contains(&self, slot: Slot) -> bool {
+        match self {
+            SlotSet::Few(slots) => slots.binary_search(&slot).is_ok(),
+            SlotSet::Many(bits) => bits.contains(slot),
+        }
+    }
+}
+
+impl Chosen {
+    pub fn new(bits: Bits, slots: usize) -> Chosen {
+        let count = bits.count();
+        let slots = match 32 * count < slots {
+            true => SlotSet::Few(bits.iter().collect()),
+            false => SlotSet::Many(bits),
+        };
+        Chosen { slots, count, asked: AtomicUsize::new(0), excerpt: OnceLock::new() }
+    }
+
+    fn bytes(&self) -> usize {
+        let slots = match &self.slots {
+            SlotSet::Few(slots) => 4 * slots.len(),
+            SlotSet::Many(bits) => bits.bytes(),
+        };
+        slots + self.excerpt.get().map_or(0, Excerpt::bytes)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether a slot is one of them.
+    pub fn contains(&self, slot: Slot) -> bool {
+        self.slots.contains(slot)
+    }
+
+    /// The matcher over these slots only, if there is one.
+    pub fn excerpt(&self) -> Option<&Excerpt> {
+        self.excerpt.get()
+    }
+
+    /// The matcher over these slots only, made once so many more events make it worth while; `len` is the number of
+    /// all slots.
+    pub fn excerpt_for(
+        &self,
+        events: usize,
+        len: usize,
+        make: impl FnOnce(&[Slot]) -> Result<Excerpt>,
+    ) -> Result<Option<&Excerpt>> {
+        if let Some(excerpt) = self.excerpt() {
+            return Ok(Some(excerpt));
+        }
+        if EXCERPTED * self.count > len {
+            return Ok(None);
+        }
+        let asked = self.asked.fetch_add(events, Ordering::Relaxed) + events;
+        if PER_EVENT * asked < self.count {
+            return Ok(None);
+        }
+        let slots: Cow<'_, [Slot]> = match &self.slots {
+            SlotSet::Few(slots) => Cow::Borrowed(slots),
+            SlotSet::Many(bits) => bits.iter().collect(),
+        };
+        let excerpt = make(&slots)?;
+        Ok(Some(self.excerpt.get_or_init(|| excerpt)))
+    }
+}
+
+/// What a segment remembers of conditions, by their texts.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    /// With when each was used last, and how many uses there were.
+    chosen: Mutex<(ChosenByText, u64)>,
+}
+
+type ChosenByText = HashMap<Arc<str>, (Arc<Chosen>, u64), ahash::RandomState>;
+
+impl Remembered {
+    pub fn get(&self, text: &Arc<str>) -> Option<Arc<Chosen>> {
+        let mut guard = lock(&self.chosen)?;
+        let (chosen, clock) = &mut *guard;
+        *clock += 1;
+        let (found, used) = chosen.get_mut(text)?;
+        *used = *clock;
+        Some(Arc::clone(found))
+    }
+
+    pub fn insert(&self, text: &Arc<str>, new: &Arc<Chosen>) {
+        if let Some(mut guard) = lock(&self.chosen) {
+            let (chosen, clock) = &mut *guard;
+            *clock += 1;
+            chosen.insert(Arc::clone(text), (Arc::clone(new), *clock));
+        }
+    }
+
+    /// Forgets what was not used for longest, until the rest is within bounds; the segment's matcher takes so many
+    /// bytes.
+    pub fn forget_some(&self, matcher: usize) {
+        let Some(mut guard) = lock(&self.chosen) else { return };
+        let chosen = &mut guard.0;
+        let allowed = REMEMBERED + matcher / 2;
+        let mut bytes: usize = chosen.values().map(|(chosen, _)| chosen.bytes()).sum();
+        while bytes > allowed && chosen.len() > 1 {
+            let oldest = chosen.iter().min_by_key(|(_, (_, used))| *used).map(|(text, _)| Arc::clone(text));
+            match oldest.and_then(|oldest| chosen.remove(&oldest)) {
+                Some((forgotten, _)) => bytes -= forgotten.bytes(),
+                None => return,
+            }
+        }
+    }
+}
+
+/// The guard of a mutex that is held for moments only; `None` where its holder does not leave.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    (0..PATIENCE).find_map(|_| match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(_) => {
+            std::thread::yield_now();
+            None
+        }
+    })
 }

@@ -1,81 +1,22 @@
 //! Which of the subscriptions that an event matches have the highest priority?
 //!
-//! The slots of a large segment with the highest priorities are in *tiers*, each of which has an [`Excerpt`]
+//! The slots of a large segment with the highest priorities are in *tiers*, each of which has an excerpt
 //! that is compiled when it is first needed. Tiers are matched in the order of the best they can have, over all
 //! segments, until none of the rest can be among the first. Only then is what no tier holds matched as a whole.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::OnceLock;
 
-use super::excerpt::Excerpt;
-use super::segment::Segment;
-use super::selection::{Admission, Selection};
+use super::selection::Selection;
 use super::snapshot::{MatchScratch, Snapshot};
+use super::tiers::Tier;
 use crate::error::Result;
 use crate::event::Event;
 use crate::id::IdRef;
 use crate::matcher::Slot;
 
-/// The slots of the first tier, how many times as many each next one and those before have, and which part of a
-/// segment all of them may be.
-const SMALLEST: usize = 512;
-const GROWTH: usize = 16;
-const PART: usize = 8;
-
 /// The place of a slot in the order of priorities: lower is better.
 type Rank = (Reverse<i64>, u64);
-
-/// The slots of a segment with the highest priorities.
-#[derive(Debug)]
-pub(super) struct Tiers {
-    tiers: Vec<Tier>,
-}
-
-#[derive(Debug)]
-struct Tier {
-    /// Ascending.
-    slots: Box<[Slot]>,
-    /// The priorities of its best and its worst slot, and these slots.
-    best: (Reverse<i64>, Slot),
-    worst: (Reverse<i64>, Slot),
-    excerpt: OnceLock<Excerpt>,
-}
-
-impl Tiers {
-    pub fn new(segment: &Segment) -> Tiers {
-        let allowed = segment.len() / PART;
-        let sizes: Vec<usize> = std::iter::successors(Some(SMALLEST), |size| Some(size * GROWTH))
-            .take_while(|&size| size <= allowed)
-            .collect();
-        let Some(&most) = sizes.last() else { return Tiers { tiers: Vec::new() } };
-        let mut ranked: Vec<(Reverse<i64>, Slot)> =
-            (0..segment.len() as Slot).map(|slot| (Reverse(segment.priority(slot)), slot)).collect();
-        ranked.select_nth_unstable(most);
-        ranked.truncate(most);
-        ranked.sort_unstable();
-        let (mut start, mut tiers) = (0, Vec::with_capacity(sizes.len()));
-        for end in sizes {
-            let ranked = &ranked[start..end];
-            let mut slots: Vec<Slot> = ranked.iter().map(|(_, slot)| *slot).collect();
-            slots.sort_unstable();
-            let (best, worst) = (ranked[0], ranked[ranked.len() - 1]);
-            tiers.push(Tier { slots: slots.into(), best, worst, excerpt: OnceLock::new() });
-            start = end;
-        }
-        Tiers { tiers }
-    }
-}
-
-impl Tier {
-    fn excerpt(&self, segment: &Segment, snapshot: &Snapshot) -> Result<&Excerpt> {
-        if let Some(excerpt) = self.excerpt.get() {
-            return Ok(excerpt);
-        }
-        let excerpt = Excerpt::new(segment, &self.slots, &snapshot.sample.events())?;
-        Ok(self.excerpt.get_or_init(|| excerpt))
-    }
-}
 
 /// A part of a segment that is matched at once.
 struct Part<'s> {
@@ -138,14 +79,14 @@ impl Snapshot {
     fn parts(&self, event: &Event, selection: Option<&Selection>) -> Result<Vec<Part<'_>>> {
         let mut parts = Vec::with_capacity(self.segments.len());
         for (position, segment) in self.segments.iter().enumerate() {
-            let chosen = Admission::new(self, position, event, selection).chosen();
+            let chosen = self.admission(position, event, selection).chosen();
             // The few slots that a condition selects are matched at once.
             let excerpted = match chosen {
                 Some(chosen) if chosen.is_empty() => continue,
-                Some(chosen) => chosen.excerpt(segment, self, 1)?.is_some(),
+                Some(chosen) => segment.excerpt_of(chosen, &self.sample, 1)?.is_some(),
                 None => false,
             };
-            let tiers = segment.tiers().filter(|_| !excerpted).map_or(&[][..], |tiers| &tiers.tiers);
+            let tiers = segment.tiers().filter(|_| !excerpted).map_or(&[][..], |tiers| &tiers.list);
             for tier in tiers {
                 let best = (tier.best.0, place(position, tier.best.1));
                 parts.push(Part { best, position, slots: Slots::Tier(tier) });
@@ -185,9 +126,11 @@ impl Snapshot {
             }
             Slots::Tier(tier) => {
                 scratch.slots.clear();
-                tier.excerpt(segment, self)?.matches(event, &mut scratch.scratch, &mut scratch.slots);
-                let admission = Admission::new(self, position, event, selection);
-                admission.keep(&mut scratch.slots, &mut scratch.condition)
+                let make = |slots: &[Slot]| segment.excerpt(slots, &self.sample.events());
+                tier.excerpt(make)?.matches(event, &mut scratch.scratch, &mut scratch.slots);
+                let admission = self.admission(position, event, selection);
+                admission.keep(&mut scratch.slots, &mut scratch.condition);
+                Ok(())
             }
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::draft::Kept;
+use super::compile::Kept;
 use super::segment::Segment;
 use super::snapshot::Snapshot;
 use super::{AT_ONCE, Shared};

@@ -6,10 +6,12 @@
 //! the logarithm of their number: small ones at once, larger ones by a thread in the background,
 //! whose result replaces them when it is ready.
 
+mod algorithm;
 mod arrow_ids;
 mod batch;
 mod builder;
 mod columns;
+mod compile;
 mod condition;
 mod counts;
 mod documents;
@@ -18,6 +20,7 @@ mod elements;
 mod excerpt;
 mod first;
 mod hierarchies;
+mod mentioned;
 mod merge;
 mod ranking;
 mod records;
@@ -30,6 +33,7 @@ mod snapshot;
 mod storage;
 mod subscription;
 mod terms;
+mod tiers;
 mod validity;
 
 use std::collections::{HashMap, HashSet};
@@ -40,11 +44,11 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use arrow_array::RecordBatch;
 
+pub use algorithm::Algorithm;
 pub use batch::{ArrowMatches, ArrowQuestion, Batching};
 pub use builder::{Builder, Refused};
 pub use condition::Condition;
 pub use counts::Counts;
-pub use segment::Algorithm;
 pub use selection::Selection;
 pub use snapshot::{MatchScratch, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
@@ -61,15 +65,17 @@ use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
 use crate::value::TimeZone;
+use algorithm::Settings;
 use columns::Declared;
+use compile::{compile, refuse};
 use documents::Documents;
 pub use draft::Work;
 use draft::{Draft, Stoppable, Written, must_be_known_first, name_of};
 pub(crate) use elements::make_elements;
 use merge::{Turn, next_run};
 use rows::{Row, Rows};
-use segment::{Segment, Settings};
-use terms::attributes_for;
+use segment::Segment;
+use snapshot::attributes_for;
 
 /// Up to so many subscriptions are merged by the writer itself, which takes milliseconds.
 const AT_ONCE: usize = 512;
@@ -213,7 +219,7 @@ impl Index {
     /// A condition on the metadata of subscriptions, which [`Snapshot::select`] takes.
     pub fn condition(&self, text: &str) -> Result<Arc<Condition>> {
         let shared = &self.shared;
-        let known = selection::lock(&shared.conditions).and_then(|known| known.get(text).cloned());
+        let known = excerpt::lock(&shared.conditions).and_then(|known| known.get(text).cloned());
         if let Some(known) = known {
             return Ok(known);
         }
@@ -224,7 +230,7 @@ impl Index {
             &shared.limits,
             &shared.declared,
         )?);
-        if let Some(mut known) = selection::lock(&shared.conditions) {
+        if let Some(mut known) = excerpt::lock(&shared.conditions) {
             if known.len() >= CONDITIONS {
                 known.clear();
             }
@@ -320,7 +326,7 @@ impl Index {
             .enumerate()
             .map(|(position, written)| Written { index: self, position, written })
             .collect();
-        draft::refuse(&drafts, work)
+        refuse(&drafts, work)
     }
 
     /// What is wrong with some of these subscriptions, with their positions: without them, all can be added.
@@ -408,7 +414,7 @@ impl Index {
         let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, work }).collect();
         // New terms become known to those who decode events when their subscriptions do.
         let attributes = Arc::new(shared.load().attributes.fork());
-        let added = draft::compile(&stoppable, shared.settings(&attributes, &sample))?;
+        let added = compile(&stoppable, shared.settings(&attributes, &sample))?;
         // What has to be found out about files is found out before the turn comes.
         shared.check_patterns(&shared.load().segments, &added)?;
         work.check()?;
@@ -620,6 +626,15 @@ impl Shared {
         }
         let bytes = total_size(all.iter().flat_map(|patterns| patterns.list.iter()), allowed);
         limits::check("bytes of an index's regular expressions", "index_patterns", bytes, allowed)
+    }
+
+    /// Fails where there would be too many terms.
+    pub(super) fn check_terms(&self, current: &Snapshot, added: &[Arc<Segment>]) -> Result<()> {
+        if added.iter().all(|segment| segment.terms().is_empty()) {
+            return Ok(());
+        }
+        let attributes = attributes_for(&current.attributes, current.segments.iter().chain(added));
+        limits::check("distinct terms of an index", "terms", attributes.terms(), self.limits.terms)
     }
 
     /// Merges the smallest segments and makes the next version visible. The caller is the writer.

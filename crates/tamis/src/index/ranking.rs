@@ -77,9 +77,8 @@ impl Snapshot {
             let mut ranking = Ranking {
                 segment,
                 position,
-                admission: Admission::new(self, position, event, selection),
+                admission: self.admission(position, event, selection),
                 condition,
-                failed: Ok(()),
                 event,
                 weights,
                 scores,
@@ -88,7 +87,7 @@ impl Snapshot {
                 top,
             };
             matcher.rank(event, weights, scratch, &mut ranking);
-            return ranking.failed;
+            return Ok(());
         }
         self.find_slots(position, event, selection, scratch)?;
         let place = |slot: Slot| (position as u64) << 32 | u64::from(slot);
@@ -151,8 +150,6 @@ struct Ranking<'a> {
     position: usize,
     admission: Admission<'a>,
     condition: &'a mut Option<Box<ConditionScratch>>,
-    /// Where a condition could not be tried.
-    failed: Result<()>,
     event: &'a Event,
     weights: &'a EventWeights,
     scores: &'a Scores,
@@ -170,11 +167,7 @@ impl Ranking<'_> {
 
 impl Visit for Ranking<'_> {
     fn visit(&mut self, slot: Slot) {
-        let admitted = self.admission.admits(slot, self.condition).unwrap_or_else(|error| {
-            self.failed = Err(error);
-            false
-        });
-        if admitted && self.visited.insert(slot) {
+        if self.admission.admits(slot, self.condition) && self.visited.insert(slot) {
             let score = self.scores.score(slot as usize, self.event, self.weights, self.scoring);
             if let Some(score) = score {
                 let score = (score * self.segment.boost(slot)).min(f64::MAX);

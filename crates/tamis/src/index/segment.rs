@@ -3,145 +3,31 @@
 //! Subscriptions with the matcher compiled over them. Only removals are written into a segment: for
 //! every slot the first version of the index that no longer holds it.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::AT_ONCE as MERGED_AT_ONCE;
+use super::algorithm::{Algorithm, COMPILED, Engine, Settings};
 use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
 use super::draft::{Draft, contains_word};
-use super::elements::Departed;
-use super::first::Tiers;
+use super::excerpt::{Chosen, Excerpt, Remembered};
+use super::mentioned::{DistinctPatterns, Mentioned};
 use super::records::{Records, RecordsBuilder};
-use super::selection::Remembered;
+use super::sample::Sample;
 use super::subscription::Subscription;
-use super::terms::SegmentTerms;
+use super::terms::{Departed, SegmentTerms};
+use super::tiers::Tiers;
 use super::validity::Validities;
 use crate::error::{Error, Result};
 use crate::event::{AttributeId, Attributes, Event};
-use crate::expression::{Expression, Pattern, resolve};
+use crate::expression::{Expression, resolve};
 use crate::folder::manifest::Entry;
 use crate::id::{Id, IdRef};
-use crate::limits::Limits;
-use crate::matcher::extend::{CompileRequest, MatcherKind};
 use crate::matcher::{Compiled, CompiledBuilder, Matcher, Scan, Scratch, Shape, Slot};
 use crate::rank::{Scores, is_coarse};
 use crate::sections::{OpenOptions, Origin, SectionReader, Sections};
 use crate::truth::Missing;
-use crate::value::TimeZone;
-
-/// Fewer subscriptions are scanned if they are small: compiling them would cost more than it saves.
-const COMPILED: usize = 32;
-/// Expressions of more predicates and connectives than this, all together, are compiled however few they are.
-const SCANNED_NODES: usize = 16 * COMPILED;
-
-/// Which algorithm an index uses.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-pub enum Algorithm {
-    /// Chosen for every segment by how much there is to evaluate: a scan of the smallest, the compiled
-    /// matcher for all others.
-    #[default]
-    Auto,
-    /// Every expression is evaluated.
-    Scan,
-    /// The compiled matcher.
-    Compiled,
-    /// One of another crate, such as those of the papers in `tamis-papers`.
-    Other(&'static dyn MatcherKind),
-}
-
-impl PartialEq for Algorithm {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Algorithm {}
-
-impl Algorithm {
-    /// The name by which users select it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Auto => "auto",
-            Algorithm::Scan => "scan",
-            Algorithm::Compiled => "compiled",
-            Algorithm::Other(kind) => kind.name(),
-        }
-    }
-
-    /// The algorithm for many subscriptions, or for these expressions.
-    fn of<'a>(self, expressions: impl ExactSizeIterator<Item = &'a Expression>) -> Algorithm {
-        let few = expressions.len() < COMPILED;
-        match self {
-            Algorithm::Auto if few && is_small(expressions) => Algorithm::Scan,
-            Algorithm::Auto => Algorithm::Compiled,
-            other => other,
-        }
-    }
-
-    /// Fails where the algorithm cannot take an expression.
-    pub(super) fn check(self, expression: &Expression, zone: &TimeZone, limits: &Limits) -> Result<()> {
-        match self {
-            Algorithm::Other(kind) => kind.check(expression, zone, limits),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Whether so little is to be evaluated that a scan does it as fast as anything.
-fn is_small<'a>(expressions: impl Iterator<Item = &'a Expression>) -> bool {
-    expressions.map(|expression| expression.nodes().len()).sum::<usize>() <= SCANNED_NODES
-}
-
-/// What building a segment takes besides subscriptions.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings<'a> {
-    pub attributes: &'a Arc<Attributes>,
-    pub missing: Missing,
-    pub algorithm: Algorithm,
-    /// The most literals of a normal form that is made.
-    pub normal_form: usize,
-    /// Events like those to come.
-    pub sample: &'a [Event],
-    /// The declared columns of metadata.
-    pub declared: &'a Arc<Declared>,
-}
-
-#[derive(Debug)]
-pub(super) enum Engine {
-    Scan(Scan),
-    Compiled(Box<Compiled>),
-    Other(Box<dyn Matcher>),
-}
-
-impl Engine {
-    fn new<'a, I>(expressions: I, boost: impl Fn(Slot) -> f64, settings: Settings<'_>) -> Result<Engine>
-    where
-        I: ExactSizeIterator<Item = &'a Expression> + Clone,
-    {
-        let Settings { attributes, missing, algorithm, sample, normal_form, .. } = settings;
-        Ok(match algorithm.of(expressions.clone()) {
-            Algorithm::Scan => Engine::Scan(Scan::new(expressions, attributes, missing)),
-            Algorithm::Other(kind) => {
-                let expressions: &[&Expression] = &expressions.collect::<Vec<_>>();
-                let boost = &boost;
-                let request = CompileRequest { expressions, boost, attributes, missing, normal_form };
-                Engine::Other(kind.compile(request))
-            }
-            _ => Engine::Compiled(Box::new(Compiled::try_new(expressions, attributes, missing, sample)?)),
-        })
-    }
-
-    pub fn matcher(&self) -> &dyn Matcher {
-        match self {
-            Engine::Scan(scan) => scan,
-            Engine::Compiled(compiled) => &**compiled,
-            Engine::Other(matcher) => &**matcher,
-        }
-    }
-}
 
 /// An immutable set of subscriptions with the matcher compiled over them.
 #[derive(Debug)]
@@ -260,8 +146,9 @@ impl Segment {
         self.engine.matcher()
     }
 
-    /// Compiles the expressions in some slots, by the segment's own names.
-    pub fn compile_some(&self, slots: &[Slot], sample: &[Event]) -> Result<Engine> {
+    /// Compiles the expressions in some slots, which ascend, by the segment's own names. `sample` holds events like
+    /// those to come.
+    pub fn excerpt(&self, slots: &[Slot], sample: &[Event]) -> Result<Excerpt> {
         let expressions = slots.iter().map(|&slot| self.expression(slot)).collect::<Result<Vec<_>>>()?;
         let settings = Settings {
             attributes: &self.names,
@@ -272,7 +159,23 @@ impl Segment {
             declared: &self.declared,
         };
         let boost = |slot: Slot| self.boost(slots[slot as usize]);
-        Engine::new(expressions.iter(), boost, settings)
+        Ok(Excerpt::new(slots, Engine::new(expressions.iter(), boost, settings)?))
+    }
+
+    /// The matcher over the slots that a condition selects, once so many more events make it worth while.
+    pub fn excerpt_of<'c>(
+        &self,
+        chosen: &'c Chosen,
+        sample: &Sample,
+        events: usize,
+    ) -> Result<Option<&'c Excerpt>> {
+        let known = chosen.excerpt().is_some();
+        let excerpt =
+            chosen.excerpt_for(events, self.len(), |slots| self.excerpt(slots, &sample.events()))?;
+        if !known && excerpt.is_some() {
+            self.remembered.forget_some(self.bytes().0);
+        }
+        Ok(excerpt)
     }
 
     /// Its slots by the values of declared columns of metadata.
@@ -280,15 +183,23 @@ impl Segment {
         &self.metadata_columns
     }
 
-    /// What conditions on metadata select of it.
-    pub fn remembered(&self) -> &Remembered {
-        &self.remembered
+    /// What a condition selected of it, if that is remembered.
+    pub fn chosen(&self, condition: &Arc<str>) -> Option<Arc<Chosen>> {
+        self.remembered.get(condition)
+    }
+
+    /// Remembers what a condition selects.
+    pub fn remember(&self, condition: &Arc<str>, chosen: &Arc<Chosen>) {
+        self.remembered.insert(condition, chosen);
+        self.remembered.forget_some(self.bytes().0);
     }
 
     /// The slots of the highest priorities; `None` where it has a matcher that was chosen by name, or is small.
     pub fn tiers(&self) -> Option<&Tiers> {
         match self.engine {
-            Engine::Compiled(_) => Some(self.tiers.get_or_init(|| Tiers::new(self))),
+            Engine::Compiled(_) => {
+                Some(self.tiers.get_or_init(|| Tiers::new(self.len(), |slot| self.priority(slot))))
+            }
             _ => None,
         }
     }
@@ -616,60 +527,5 @@ impl Segment {
     pub fn damaged(&self) -> Error {
         let path = self.file().map_or(Path::new("a segment in memory"), |(path, _)| path);
         Error::storage(path, "the file is damaged; open the index with verification to learn more")
-    }
-}
-
-/// Regular expressions, each once, and the sum of their sizes.
-#[derive(Debug)]
-pub(super) struct DistinctPatterns {
-    pub list: Box<[Pattern]>,
-    pub bytes: usize,
-}
-
-impl DistinctPatterns {
-    fn new(list: Vec<Pattern>) -> DistinctPatterns {
-        let bytes = list.iter().map(Pattern::size).fold(0, usize::saturating_add);
-        DistinctPatterns { list: list.into(), bytes }
-    }
-}
-
-/// The names of attributes and the regular expressions of many expressions, each once. Events are decoded and explained
-/// by all that is mentioned, whatever a matcher needs of it.
-#[derive(Default)]
-struct Mentioned {
-    names: HashSet<Arc<str>, ahash::RandomState>,
-    addresses: HashSet<usize, ahash::RandomState>,
-    patterns: Vec<Pattern>,
-}
-
-impl Mentioned {
-    fn add(&mut self, expression: &Expression) {
-        for predicate in expression.predicates() {
-            if !self.names.contains(predicate.attribute()) {
-                self.names.insert(predicate.attribute().clone());
-            }
-        }
-        for pattern in expression.patterns() {
-            if self.addresses.insert(pattern.address()) {
-                self.patterns.push(pattern.clone());
-            }
-        }
-    }
-
-    /// Adds what an expression, once resolved, asks to be true, false or unknown. A matcher may ask for less of it than
-    /// an explanation does.
-    fn add_tested(&mut self, resolved: &Expression) {
-        let unknowns = resolved.names_of_unknowns();
-        if !unknowns.is_empty() {
-            self.names.extend(resolved.predicates().map(|predicate| predicate.attribute().clone()));
-            self.names.extend(unknowns);
-        }
-    }
-
-    /// Numbers the names, which holds them for as long as the attributes live.
-    fn intern(&self, attributes: &Attributes) {
-        for name in &self.names {
-            attributes.intern(name);
-        }
     }
 }

@@ -7,21 +7,20 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::condition::ConditionScratch;
+use super::condition::{Condition, ConditionScratch};
 use super::documents::Documents;
 use super::sample::Sample;
 use super::segment::Segment;
 use super::selection::{Admission, Selection};
 use super::subscription::Subscription;
-use super::terms::attributes_for;
 use super::validity::Validity;
 use crate::deadline::Deadline;
 use crate::error::Result;
-use crate::event::{Attributes, Event};
+use crate::event::{AttributeId, Attributes, Event};
 use crate::id::{Id, IdRef};
 use crate::matcher::{Evaluation, Scratch, Shape, Slot};
 use crate::rank::ScoreScratch;
-use crate::xml::FilterSnapshot;
+use crate::xml::{FilterSnapshot, Input};
 
 /// So many ids are read ahead.
 const AHEAD: usize = 256;
@@ -133,6 +132,51 @@ impl Snapshot {
         Ok(())
     }
 
+    /// What a condition selects; it can be used for this snapshot only.
+    pub fn select(&self, condition: &Arc<Condition>) -> Result<Selection> {
+        Selection::new(condition, &self.segments)
+    }
+
+    /// Which slots of the segment at a position count.
+    pub(super) fn admission<'a>(
+        &'a self,
+        position: usize,
+        event: &Event,
+        selection: Option<&'a Selection>,
+    ) -> Admission<'a> {
+        Admission::new(&self.segments[position], position, self.version, event, selection)
+    }
+
+    /// Adds a document to a decoded event. Without one, what is asked of documents is unknown.
+    ///
+    /// Fails where the document is not well formed, or beyond a limit.
+    pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
+        self.read_document_within(document, None, event)
+    }
+
+    /// As [`Snapshot::read_document`], which fails at the deadline as well, if there is one.
+    pub fn read_document_within(
+        &self,
+        document: Input<'_>,
+        deadline: Option<Deadline>,
+        event: &mut Event,
+    ) -> Result<()> {
+        self.documents.read(&self.filters, document, deadline, &self.attributes, event)
+    }
+
+    /// Stops counting what a subscription that is about to be removed asks of documents, and of elements once
+    /// no snapshot has it.
+    pub(super) fn release_documents(&self, segment: &Segment, slot: Slot) {
+        if self.documents.is_empty() && !segment.asks_elements() {
+            return;
+        }
+        // Of a damaged file, expressions stay in the filter that nobody asks for.
+        if let Ok(subscription) = segment.subscription(slot) {
+            self.documents.release(&subscription.expression);
+            segment.depart(subscription.expression);
+        }
+    }
+
     /// Finds the slots of a segment that the event matches and that count, ascending, in `scratch.slots`.
     pub(super) fn find_slots(
         &self,
@@ -142,11 +186,11 @@ impl Snapshot {
         scratch: &mut MatchScratch,
     ) -> Result<()> {
         let segment = &*self.segments[position];
-        let admission = Admission::new(self, position, event, selection);
+        let admission = self.admission(position, event, selection);
         scratch.slots.clear();
         let excerpt = match admission.chosen() {
             Some(chosen) if chosen.is_empty() => return Ok(()),
-            Some(chosen) => chosen.excerpt(segment, self, 1)?,
+            Some(chosen) => segment.excerpt_of(chosen, &self.sample, 1)?,
             None => None,
         };
         match excerpt {
@@ -154,7 +198,8 @@ impl Snapshot {
             None => segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?,
         }
         scratch.scratch.check_deadline()?;
-        admission.keep(&mut scratch.slots, &mut scratch.condition)
+        admission.keep(&mut scratch.slots, &mut scratch.condition);
+        Ok(())
     }
 
     /// Calls `found` with the position of every event and the id of every subscription that it matches,
@@ -255,13 +300,13 @@ impl Snapshot {
     ) -> Result<()> {
         let Some(first) = events.first() else { return Ok(()) };
         let segment = &*self.segments[position];
-        let chosen = Admission::new(self, position, first, selection).chosen();
+        let chosen = self.admission(position, first, selection).chosen();
         let excerpt = match chosen {
             Some(chosen) if chosen.is_empty() => {
                 ends.resize(events.len(), 0);
                 return Ok(());
             }
-            Some(chosen) => chosen.excerpt(segment, self, events.len())?,
+            Some(chosen) => segment.excerpt_of(chosen, &self.sample, events.len())?,
             None => None,
         };
         match excerpt {
@@ -270,14 +315,14 @@ impl Snapshot {
         }
         let (mut start, mut kept) = (0, 0);
         for (event, end) in events.iter().zip(ends) {
-            let admission = Admission::new(self, position, event, selection);
+            let admission = self.admission(position, event, selection);
             if kept == start && admission.is_open() {
                 (start, kept) = (*end, *end);
                 continue;
             }
             for position in start..*end {
                 slots[kept] = slots[position];
-                kept += usize::from(admission.admits(slots[position], condition)?);
+                kept += usize::from(admission.admits(slots[position], condition));
             }
             start = std::mem::replace(end, kept);
         }
@@ -400,4 +445,18 @@ pub struct Stats {
     pub matcher: &'static str,
     /// How many segments have which matcher.
     pub matchers: BTreeMap<&'static str, usize>,
+}
+
+/// The attributes that events are decoded by once these are the segments.
+pub(super) fn attributes_for<'a>(
+    current: &Arc<Attributes>,
+    segments: impl Iterator<Item = &'a Arc<Segment>>,
+) -> Arc<Attributes> {
+    let mut terms: Vec<AttributeId> = segments.flat_map(|segment| segment.terms()).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    if terms == current.roots() {
+        return Arc::clone(current);
+    }
+    Arc::new(current.with_terms(terms))
 }

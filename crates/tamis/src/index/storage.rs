@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use jiter::JsonValue;
 
+use super::algorithm::{Algorithm, Settings};
 use super::columns::Declared;
 use super::documents::{Documents, XPATHS};
+use super::elements::retain_elements;
 use super::hierarchies;
-use super::segment::{Algorithm, Segment, Settings};
-use super::snapshot::Snapshot;
-use super::terms::{attributes_for, retain_elements};
+use super::segment::Segment;
+use super::snapshot::{Snapshot, attributes_for};
 use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;

@@ -1,4 +1,4 @@
-//! Which terms do the live subscriptions of an index ask about?
+//! Which terms do the live subscriptions of a segment ask about?
 //!
 //! Events are given the terms that some segment asks about. A segment counts how many of its live
 //! subscriptions ask about each once the first of them is removed, and no longer asks about a term when
@@ -7,13 +7,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::segment::Segment;
-use super::snapshot::Snapshot;
-use super::{Shared, make_elements};
-use crate::error::Result;
 use crate::event::{AttributeId, Attributes};
 use crate::expression::{Expression, is_hidden, list_of};
-use crate::limits;
 use crate::matcher::Slot;
 
 /// The terms of a segment's expressions.
@@ -91,42 +86,27 @@ fn terms_of(expression: &Expression) -> impl Iterator<Item = Arc<str>> {
     asked.filter(|name| is_hidden(name)).cloned().chain(expression.names_of_unknowns())
 }
 
-/// The attributes that events are decoded by once these are the segments.
-pub(super) fn attributes_for<'a>(
-    current: &Arc<Attributes>,
-    segments: impl Iterator<Item = &'a Arc<Segment>>,
-) -> Arc<Attributes> {
-    let mut terms: Vec<AttributeId> = segments.flat_map(|segment| segment.terms()).collect();
-    terms.sort_unstable();
-    terms.dedup();
-    if terms == current.roots() {
-        return Arc::clone(current);
-    }
-    Arc::new(current.with_terms(terms))
+/// The subscriptions of a segment that were removed, as far as they ask about elements. What they ask is
+/// answered until the segment is dropped: an older snapshot may still match them.
+#[derive(Debug)]
+pub(super) struct Departed {
+    attributes: Arc<Attributes>,
+    expressions: Mutex<Vec<Expression>>,
 }
 
-/// Counts what the live subscriptions of opened segments ask of elements of lists.
-pub(super) fn retain_elements(
-    segments: &[Arc<Segment>],
-    attributes: &Attributes,
-    version: u64,
-) -> Result<()> {
-    for segment in segments.iter().filter(|segment| segment.asks_elements()) {
-        for slot in segment.live(version) {
-            let expression = segment.subscription(slot)?.expression;
-            attributes.retain_elements(std::iter::once(&expression), make_elements)?;
-        }
+impl Departed {
+    pub fn new(attributes: &Arc<Attributes>) -> Departed {
+        Departed { attributes: Arc::clone(attributes), expressions: Mutex::default() }
     }
-    Ok(())
+
+    pub fn push(&self, expression: Expression) {
+        self.expressions.lock().unwrap_or_else(PoisonError::into_inner).push(expression);
+    }
 }
 
-impl Shared {
-    /// Fails where there would be too many terms.
-    pub(super) fn check_terms(&self, current: &Snapshot, added: &[Arc<Segment>]) -> Result<()> {
-        if added.iter().all(|segment| segment.terms().is_empty()) {
-            return Ok(());
-        }
-        let attributes = attributes_for(&current.attributes, current.segments.iter().chain(added));
-        limits::check("distinct terms of an index", "terms", attributes.terms(), self.limits.terms)
+impl Drop for Departed {
+    fn drop(&mut self) {
+        let expressions = self.expressions.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.attributes.release_elements(expressions.iter());
     }
 }

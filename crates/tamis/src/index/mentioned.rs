@@ -1,0 +1,62 @@
+//! Which attributes and regular expressions do the expressions of a segment mention?
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::event::Attributes;
+use crate::expression::{Expression, Pattern};
+
+/// Regular expressions, each once, and the sum of their sizes.
+#[derive(Debug)]
+pub(super) struct DistinctPatterns {
+    pub list: Box<[Pattern]>,
+    pub bytes: usize,
+}
+
+impl DistinctPatterns {
+    pub fn new(list: Vec<Pattern>) -> DistinctPatterns {
+        let bytes = list.iter().map(Pattern::size).fold(0, usize::saturating_add);
+        DistinctPatterns { list: list.into(), bytes }
+    }
+}
+
+/// The names of attributes and the regular expressions of many expressions, each once. Events are decoded and explained
+/// by all that is mentioned, whatever a matcher needs of it.
+#[derive(Default)]
+pub(super) struct Mentioned {
+    names: HashSet<Arc<str>, ahash::RandomState>,
+    addresses: HashSet<usize, ahash::RandomState>,
+    pub patterns: Vec<Pattern>,
+}
+
+impl Mentioned {
+    pub fn add(&mut self, expression: &Expression) {
+        for predicate in expression.predicates() {
+            if !self.names.contains(predicate.attribute()) {
+                self.names.insert(predicate.attribute().clone());
+            }
+        }
+        for pattern in expression.patterns() {
+            if self.addresses.insert(pattern.address()) {
+                self.patterns.push(pattern.clone());
+            }
+        }
+    }
+
+    /// Adds what an expression, once resolved, asks to be true, false or unknown. A matcher may ask for less of it than
+    /// an explanation does.
+    pub fn add_tested(&mut self, resolved: &Expression) {
+        let unknowns = resolved.names_of_unknowns();
+        if !unknowns.is_empty() {
+            self.names.extend(resolved.predicates().map(|predicate| predicate.attribute().clone()));
+            self.names.extend(unknowns);
+        }
+    }
+
+    /// Numbers the names, which holds them for as long as the attributes live.
+    pub fn intern(&self, attributes: &Attributes) {
+        for name in &self.names {
+            attributes.intern(name);
+        }
+    }
+}
