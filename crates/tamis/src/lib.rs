@@ -21,6 +21,7 @@
 extern crate self as tamis;
 
 mod column;
+mod csr;
 mod deadline;
 mod error;
 pub mod event;

@@ -5,6 +5,8 @@
 //! a component breadth first from where it is entered (section 3.2.2), so that a node tends to follow
 //! one that leads to it, and its result need not wait.
 
+use crate::csr;
+
 /// Edges by their source: those of node `n` are `targets[starts[n]..starts[n + 1]]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
@@ -18,7 +20,7 @@ impl<'a> Rows<'a> {
     }
 
     pub fn of(&self, node: u32) -> &'a [u32] {
-        &self.targets[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+        &self.targets[csr::range(self.starts, node)]
     }
 }
 
@@ -38,16 +40,8 @@ pub(super) fn order(rows: Rows<'_>) -> Order {
     let component = components(rows);
     let count = component.iter().max().map_or(0, |last| *last as usize + 1);
     // Tarjan completes a component after all that it leads to: the last one comes first.
-    let mut starts = vec![0u32; count + 1];
-    component.iter().for_each(|&number| starts[count - number as usize] += 1);
-    (0..count).for_each(|place| starts[place + 1] += starts[place]);
-    let mut nodes = vec![0u32; rows.len()];
-    let mut free = starts.clone();
-    for (node, &number) in component.iter().enumerate() {
-        let place = &mut free[count - 1 - number as usize];
-        nodes[*place as usize] = node as u32;
-        *place += 1;
-    }
+    let places: Vec<u32> = component.iter().map(|&number| count as u32 - 1 - number).collect();
+    let (starts, mut nodes) = csr::group(count, &places);
     let mut entered = vec![false; rows.len()];
     for node in 0..rows.len() as u32 {
         for &target in rows.of(node) {
@@ -156,9 +150,7 @@ mod tests {
     fn rows(count: usize, edges: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
         let mut edges = edges.to_vec();
         edges.sort_unstable();
-        let mut starts = vec![0u32; count + 1];
-        edges.iter().for_each(|&(source, _)| starts[source as usize + 1] += 1);
-        (0..count).for_each(|node| starts[node + 1] += starts[node]);
+        let starts = csr::starts(count, edges.iter().map(|&(source, _)| source));
         (starts, edges.into_iter().map(|(_, target)| target).collect())
     }
 

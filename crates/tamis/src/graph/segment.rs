@@ -13,6 +13,7 @@ use super::draft::{Draft, NONE};
 use super::order::{Order, Rows, order};
 use super::programs::Programs;
 use crate::column::Column;
+use crate::csr;
 use crate::error::{Error, Result};
 use crate::event::Attributes;
 use crate::expression::{Expression, parse};
@@ -105,7 +106,7 @@ impl Segment {
         let mut row: Vec<(u32, f64)> = Vec::new();
         for &node in &ordered {
             row.clear();
-            let edges = split.starts[node as usize] as usize..split.starts[node as usize + 1] as usize;
+            let edges = csr::range(&split.starts, node);
             row.extend(edges.map(|edge| (number[split.targets[edge] as usize], split.cost(edge))));
             // Of edges between the same nodes the cheapest is enough; it comes first.
             row.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -133,7 +134,7 @@ impl Segment {
         go_on()?;
         let matcher = Compiled::try_new(asked.take_while(runs), attributes, missing, &[])?;
         go_on()?;
-        let edges = |node: usize| &targets[starts[node] as usize..starts[node + 1] as usize];
+        let edges = |node: usize| &targets[csr::range(&starts, node as u32)];
         let acyclic = (0..count)
             .all(|node| firsts[node] == node as u32 && edges(node).binary_search(&(node as u32)).is_err());
         Ok(Segment {
@@ -181,7 +182,7 @@ impl Segment {
 
     /// Where a node's edges stand.
     pub fn row(&self, node: u32) -> std::ops::Range<usize> {
-        self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
+        csr::range(&self.starts, node)
     }
 
     /// The nodes that a node's edges lead to, ascending.

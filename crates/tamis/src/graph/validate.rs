@@ -7,6 +7,7 @@
 use super::draft::NONE;
 use super::programs::{FAILS, NEGATED, PREDICATE, Programs, STORE};
 use super::segment::Segment;
+use crate::csr::is_ascending;
 
 impl Segment {
     /// Fails where the columns are not those of a graph, and says which.
@@ -16,9 +17,7 @@ impl Segment {
         let is_node = |&node: &u32| (node as usize) < count;
         if !(count < NONE as usize
             && self.starts.len() == count + 1
-            && self.starts[0] == 0
-            && self.starts.last().is_some_and(|&end| end as usize == self.targets.len())
-            && self.starts.windows(2).all(|pair| pair[0] <= pair[1])
+            && is_ascending(&self.starts, self.targets.len())
             && self.targets.iter().all(is_node)
             && self.costs.iter().all(|cost| cost.is_finite() && *cost >= 0.0))
         {

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::column::Column;
+use crate::csr;
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event, Presence};
 use crate::expression::check_name;
@@ -136,16 +137,7 @@ pub(super) fn read_metadata(
 
 impl Grouped {
     fn new(groups: usize, column: &[u32]) -> Grouped {
-        let mut starts = vec![0_u32; groups + 1];
-        column.iter().for_each(|&group| starts[group as usize + 1] += 1);
-        for group in 0..groups {
-            starts[group + 1] += starts[group];
-        }
-        let (mut next, mut slots) = (starts.clone(), vec![0; column.len()]);
-        for (&group, slot) in column.iter().zip(0..) {
-            slots[next[group as usize] as usize] = slot;
-            next[group as usize] += 1;
-        }
+        let (starts, slots) = csr::group(groups, column);
         Grouped { starts: starts.into(), slots: slots.into() }
     }
 

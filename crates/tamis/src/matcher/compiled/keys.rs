@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::validate::is_ascending;
 use super::values::{Buffer, Record, text_of};
 use crate::column::Column;
+use crate::csr::is_ascending;
 use crate::error::Result;
 use crate::probing::place;
 use crate::sections::{SectionReader, Sections};

@@ -12,7 +12,7 @@ use super::program::{self, KIND, LAST, NEGATED};
 use super::ranges::NO_RANK;
 use super::run::{Candidate, count_entries, groups};
 use super::working::Known;
-use super::{Compiled, NO_BLOCK, TARGET_NODE, group};
+use super::{Compiled, NO_BLOCK, TARGET_NODE};
 use crate::event::{Event, Presence};
 use crate::matcher::Slot;
 use crate::truth::Missing;
@@ -61,7 +61,7 @@ impl Compiled {
 
     fn sizes(&self) -> Sizes {
         let [sets, patterns, ..] = self.sources();
-        let set_count = self.set_starts.len() - 1;
+        let set_count = self.sets.len();
         Sizes {
             words: self.bits.words(),
             attributes: self.names.len() + 1,
@@ -171,7 +171,7 @@ impl Many<'_> {
         for position in 0..self.block.sets.items.len() {
             self.follow(sets + self.block.sets.numbers()[position], self.block.sets.items[position]);
         }
-        let ranges = sets + (compiled.set_starts.len() - 1) as u32;
+        let ranges = sets + compiled.sets.len() as u32;
         let presence_matters = compiled.starts[attributes as usize] < compiled.starts[always as usize];
         for position in 0..self.block.fields.items.len() {
             let attribute = self.block.fields.numbers()[position];
@@ -187,7 +187,7 @@ impl Many<'_> {
         let mut cursor = 0;
         while let Some(node) = self.block.pending.pop(&mut cursor) {
             let lanes = self.block.nodes.item(node).fired;
-            for &slot in group(&compiled.node_slot_starts, &compiled.node_slots, node) {
+            for &slot in compiled.node_slots.get(node) {
                 lanes.each(|lane| self.block.found[lane].push(slot));
             }
             self.follow(nodes + node, lanes);
@@ -328,7 +328,7 @@ impl Many<'_> {
                     (found, position + 1 + count)
                 }
                 program::SET => {
-                    let keys = group(&compiled.set_starts, &compiled.set_keys, program[position + 1]);
+                    let keys = compiled.sets.get(program[position + 1]);
                     let is = |known: Known| keys.binary_search(&known.key).is_ok();
                     (self.block.scan(attribute, lanes, is), position + 2)
                 }

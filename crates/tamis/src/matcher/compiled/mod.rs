@@ -11,19 +11,20 @@
 //! identical subexpressions are shared, not subsets of operands; there are no levels, because a node
 //! is either reached from its access or evaluated on demand, once.
 
-mod assemble;
+mod access;
 mod bits;
 mod block;
 mod build;
-mod check;
-mod enter;
 mod estimate;
 mod keys;
 mod lanes;
+mod layout;
+mod lower;
 mod many;
 mod patterns;
 mod program;
 mod ranges;
+mod residual;
 mod run;
 mod shape;
 mod sparse;
@@ -39,6 +40,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Evaluation, Matcher, Scan, Scratch, Slot, one_by_one};
 use crate::column::Column;
+use crate::csr::Lists;
 use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::{Attributes, Event, Presence};
@@ -86,15 +88,15 @@ pub struct Compiled {
     /// The groups and entries of every source; see [`run`].
     runs: Column<u32>,
     program: Column<u32>,
-    key_set_starts: Column<u32>,
-    key_sets: Column<u32>,
-    set_starts: Column<u32>,
-    set_keys: Column<u32>,
+    /// For every key the sets that hold it, of those that are entered.
+    key_sets: Lists<u32>,
+    /// The keys of every set, ascending.
+    sets: Lists<u32>,
     stabbing: Stabbing,
     /// The block that evaluates each node.
     bodies: Column<u32>,
-    node_slot_starts: Column<u32>,
-    node_slots: Column<u32>,
+    /// For every node the slots that it makes true.
+    node_slots: Lists<u32>,
     /// The slots of expressions too deep to compile, and a scan over them.
     deep: Column<Slot>,
     scan: Scan,
@@ -175,13 +177,13 @@ impl Compiled {
             &self.runs,
             &self.starts,
             &self.program,
-            &self.key_set_starts,
-            &self.key_sets,
-            &self.set_starts,
-            &self.set_keys,
+            &self.key_sets.starts,
+            &self.key_sets.items,
+            &self.sets.starts,
+            &self.sets.items,
             &self.bodies,
-            &self.node_slot_starts,
-            &self.node_slots,
+            &self.node_slots.starts,
+            &self.node_slots.items,
             &self.deep,
             &self.attribute_predicates,
         ]
@@ -222,13 +224,10 @@ impl Compiled {
             runs: reader.next()?,
             starts: reader.next()?,
             program: reader.next()?,
-            key_set_starts: reader.next()?,
-            key_sets: reader.next()?,
-            set_starts: reader.next()?,
-            set_keys: reader.next()?,
+            key_sets: Lists::read(reader)?,
+            sets: Lists::read(reader)?,
             bodies: reader.next()?,
-            node_slot_starts: reader.next()?,
-            node_slots: reader.next()?,
+            node_slots: Lists::read(reader)?,
             deep: reader.next()?,
             attribute_predicates: reader.next()?,
             scan: Scan::new([], attributes, missing),
@@ -347,7 +346,7 @@ impl Compiled {
 
     /// The sets that are sources and have a key.
     fn sets_of(&self, key: u32) -> &[u32] {
-        if self.key_sets.is_empty() { &[] } else { group(&self.key_set_starts, &self.key_sets, key) }
+        if self.key_sets.items.is_empty() { &[] } else { self.key_sets.get(key) }
     }
 
     /// Looks at the entries of all sources that wait.
@@ -391,7 +390,7 @@ impl Compiled {
         if !working.reach(node) {
             return;
         }
-        for &slot in group(&self.node_slot_starts, &self.node_slots, node) {
+        for &slot in self.node_slots.get(node) {
             working.emit(slot);
         }
         working.sources.push(self.sources()[4] + node);
@@ -406,7 +405,7 @@ struct Matching<'a> {
 
 impl Context for Matching<'_> {
     fn set(&self, set: u32) -> &[u32] {
-        group(&self.compiled.set_starts, &self.compiled.set_keys, set)
+        self.compiled.sets.get(set)
     }
 
     fn pattern(&self, pattern: u32, working: &mut Working) -> bool {
@@ -434,10 +433,6 @@ impl Context for Matching<'_> {
     }
 }
 
-fn group<'a>(starts: &[u32], items: &'a [u32], group: u32) -> &'a [u32] {
-    &items[starts[group as usize] as usize..starts[group as usize + 1] as usize]
-}
-
 impl Matcher for Compiled {
     fn name(&self) -> &'static str {
         "compiled"
@@ -449,7 +444,7 @@ impl Matcher for Compiled {
             self.scan.matches(event, scratch, &mut deep);
         }
         let working = &mut scratch.compiled;
-        let sets = self.set_starts.len() - 1;
+        let sets = self.sets.len();
         working.begin(
             self.names.len(),
             self.bits.words(),

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::column::Column;
+use crate::csr::Lists;
 use crate::error::{Error, Result};
 use crate::expression::{Operand, Operator, Predicate, Test};
 use crate::limits::Limits;
@@ -37,55 +38,14 @@ pub(super) struct Patterns {
     texts: Strings,
     literals: Literals,
     /// For every literal the patterns that need it: a pattern's number doubled, plus one for a candidate.
-    users: Lists,
+    users: Lists<u32>,
     /// By attribute the patterns that need no literal.
-    unfiltered: Lists,
+    unfiltered: Lists<u32>,
     /// For every pattern that is tried the position of its check in `checks`.
     tried: Column<u32>,
     checks: Vec<OnceLock<Check>>,
     /// Whether one was met that cannot be read as it was written.
     damaged: AtomicBool,
-}
-
-/// Lists of numbers, one behind the other.
-#[derive(Debug, Default)]
-struct Lists {
-    starts: Column<u32>,
-    items: Column<u32>,
-}
-
-impl Lists {
-    fn new(lists: usize, mut pairs: Vec<(u32, u32)>) -> Lists {
-        let (starts, items) = super::assemble::group(lists, &mut pairs);
-        Lists { starts: starts.into(), items: items.into() }
-    }
-
-    fn get(&self, list: u32) -> &[u32] {
-        match self.starts.get(list as usize..) {
-            Some(&[start, end, ..]) => &self.items[start as usize..end as usize],
-            _ => &[],
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        4 * (self.starts.len() + self.items.len())
-    }
-
-    fn write<'a>(&'a self, sections: &mut Sections<'a>) {
-        sections.push(&self.starts);
-        sections.push(&self.items);
-    }
-
-    fn read(reader: &mut SectionReader) -> Result<Lists> {
-        Ok(Lists { starts: reader.next()?, items: reader.next()? })
-    }
-
-    /// Whether these are lists, and `is_item` holds for all items.
-    fn are_whole(&self, is_item: impl Fn(u32) -> bool) -> bool {
-        self.starts.is_sorted()
-            && self.starts.last().is_none_or(|&end| end as usize == self.items.len())
-            && self.items.iter().all(|&item| is_item(item))
-    }
 }
 
 /// Working memory of a search for patterns, and what the last search found.
@@ -133,9 +93,9 @@ impl Patterns {
             attributes: patterns.iter().map(|(attribute, _)| *attribute).collect(),
             operators: patterns.iter().map(operator).collect(),
             texts: patterns.iter().map(|(_, test)| parts(test).1.as_bytes()).collect(),
-            users: Lists::new(literals.len(), numbers.into_iter().zip(wanted).collect()),
+            users: Lists::of_pairs(literals.len(), numbers.into_iter().zip(wanted).collect()),
             literals,
-            unfiltered: Lists::new(attributes, unfiltered),
+            unfiltered: Lists::of_pairs(attributes, unfiltered),
             tried: tried.into(),
             checks,
             damaged: AtomicBool::new(false),
@@ -153,7 +113,7 @@ impl Patterns {
 
     /// The patterns of an attribute that need no literal.
     pub fn unfiltered_of(&self, attribute: u32) -> &[u32] {
-        self.unfiltered.get(attribute)
+        self.unfiltered.find(attribute)
     }
 
     /// Whether a pattern needs no literal.
@@ -205,7 +165,7 @@ impl Patterns {
         decided.clear();
         candidates.clear();
         for &literal in &*found {
-            for &user in self.users.get(literal) {
+            for &user in self.users.find(literal) {
                 if user & 1 == 0 { &mut *decided } else { &mut *candidates }.push(user >> 1);
             }
         }
@@ -275,8 +235,8 @@ impl Patterns {
             |pattern: u32| self.tried.get(pattern as usize).is_some_and(|&check| check != NO_CHECK);
         let is_user = |user: u32| (user >> 1) < self.len() as u32 && (user & 1 == 0 || is_tried(user >> 1));
         self.attributes.iter().all(|&attribute| attribute as usize <= attributes)
-            && self.users.are_whole(is_user)
-            && self.unfiltered.are_whole(is_tried)
+            && self.users.are_lists(|&user| is_user(user))
+            && self.unfiltered.are_lists(|&pattern| is_tried(pattern))
             // Each under its attribute, and once.
             && (0..self.unfiltered.starts.len() as u32).all(|attribute| {
                 let listed = self.unfiltered_of(attribute);

@@ -9,9 +9,9 @@
 use std::ops::Range;
 
 use super::term::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
-use super::validate::is_ascending;
 use super::values::ValueColumns;
 use crate::column::Column;
+use crate::csr::is_ascending;
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
 use crate::value::{Family, Value, ValueRef};

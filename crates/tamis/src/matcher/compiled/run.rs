@@ -10,7 +10,6 @@
 //! little to guess.
 
 use super::bits::BitTest;
-use super::build::Waiting;
 use crate::matcher::Counters;
 
 /// Entries that pass their first bit test are taken further so many at a time.
@@ -68,6 +67,23 @@ pub(super) struct Candidate {
     pub block: u32,
     /// The slot or node that is then true.
     pub target: u32,
+}
+
+/// What follows when a source is true.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    /// The bit tests that come first.
+    pub tests: [BitTest; 2],
+    /// The block of checks that remains.
+    pub block: u32,
+    /// The slot or node that is then true.
+    pub target: u32,
+}
+
+impl Waiting {
+    pub fn new(block: u32, target: u32) -> Waiting {
+        Waiting { tests: [BitTest::NONE; 2], block, target }
+    }
 }
 
 const GROUP: usize = size_of::<Group>() / 4;

@@ -10,6 +10,7 @@
 use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
 use super::run::{Candidate, is_whole};
 use super::{Compiled, NO_BLOCK, TARGET_NODE};
+use crate::csr::is_ascending;
 
 /// More than blocks of anything that is compiled nest, or go on elsewhere: twice for each of its levels,
 /// and once more for each conjunction.
@@ -30,18 +31,13 @@ impl Compiled {
             return Err("the values that are asked about are damaged");
         }
         let [first_set, patterns, ..] = self.sources();
-        let sets = self.set_starts.len() as u32 - 1;
+        let sets = self.sets.len() as u32;
         if !self.stabbing.is_whole(attributes, first_set + sets..patterns) {
             return Err("the ranges are damaged");
         }
-        let lists = is_list(&self.set_starts, sets, &self.set_keys, keys)
-            && is_list(&self.key_set_starts, keys, &self.key_sets, sets)
-            && is_list(
-                &self.node_slot_starts,
-                self.bodies.len() as u32,
-                &self.node_slots,
-                self.counts[0] as u32,
-            )
+        let lists = self.sets.are_whole(sets as usize, |&key| key < keys)
+            && self.key_sets.are_whole(keys as usize, |&set| set < sets)
+            && self.node_slots.are_whole(self.bodies.len(), |&slot| u64::from(slot) < self.counts[0])
             && self.deep.iter().all(|&slot| u64::from(slot) < self.counts[0]);
         if !lists {
             return Err("a list is damaged");
@@ -61,7 +57,7 @@ impl Compiled {
         if self.counts.iter().take(6).any(|&count| count > u64::from(u32::MAX)) {
             return Err("the counts are too large");
         }
-        let set_count = (self.set_starts.len() as u64).checked_sub(1);
+        let set_count = (self.sets.starts.len() as u64).checked_sub(1);
         let numbers = [
             Some(self.keys.len() as u64),
             set_count.map(|count| sets + count + self.stabbing.len() as u64),
@@ -101,20 +97,6 @@ impl Compiled {
     }
 }
 
-/// Whether there are so many groups of items, and all items are less than a number.
-fn is_list(starts: &[u32], groups: u32, items: &[u32], below: u32) -> bool {
-    starts.len() == groups as usize + 1
-        && is_ascending(starts, items.len())
-        && items.iter().all(|&item| item < below)
-}
-
-/// Whether numbers ascend from 0 to `end`.
-pub(super) fn is_ascending(numbers: &[u32], end: usize) -> bool {
-    numbers.first() == Some(&0)
-        && numbers.last().is_some_and(|&last| last as usize == end)
-        && numbers.windows(2).all(|pair| pair[0] <= pair[1])
-}
-
 /// The blocks of a program, as they stand one behind the other.
 struct Blocks<'a> {
     compiled: &'a Compiled,
@@ -151,7 +133,7 @@ impl<'a> Blocks<'a> {
     /// The depth of the block at `start`, and where it ends; `None` where it is damaged. One inside of
     /// another, at a level above 0, does not go on elsewhere.
     fn block(&self, start: usize, outer: bool, level: u8) -> Option<(u8, usize)> {
-        let Compiled { names, patterns, keys, bits, set_starts, .. } = self.compiled;
+        let Compiled { names, patterns, keys, bits, sets, .. } = self.compiled;
         let (mut at, mut deepest) = (start, 0u8);
         if level >= MOST_DEPTH {
             return None;
@@ -176,7 +158,7 @@ impl<'a> Blocks<'a> {
                     asked.iter().all(|key| of.contains(key)).then_some(asked.len())?
                 }
                 SET => {
-                    below(0, set_starts.len() - 1)?;
+                    below(0, sets.len())?;
                     1
                 }
                 RANGE => operands.get(..2)?.len(),

@@ -15,39 +15,13 @@ pub const NONE: u32 = u32::MAX;
 /// Paths that decide no more filters than this name them in every state set.
 const FEW: usize = 8;
 
-/// What waits for a path, while filters are added.
+/// What waits for a path, while filters are added; groups and inline tests as slots and positions.
 #[derive(Debug, Default)]
 pub struct PathFilters {
     pub exact: Vec<Slot>,
-    pub groups: Vec<(Slot, u32)>,
+    pub groups: Vec<[u32; 2]>,
     pub values: Vec<Slot>,
-    pub inline: Vec<(Slot, u32)>,
-}
-
-/// Lists, one behind the other.
-#[derive(Debug)]
-pub struct Lists<T> {
-    pub starts: Vec<u32>,
-    pub items: Vec<T>,
-}
-
-impl<T> Lists<T> {
-    pub fn new(lists: impl Iterator<Item = Vec<T>>) -> Self {
-        let mut joined = Lists { starts: vec![0], items: Vec::new() };
-        for list in lists {
-            joined.items.extend(list);
-            joined.starts.push(joined.items.len() as u32);
-        }
-        joined
-    }
-
-    pub fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    pub fn get(&self, at: u32) -> &[T] {
-        &self.items[self.starts[at as usize] as usize..self.starts[at as usize + 1] as usize]
-    }
+    pub inline: Vec<[u32; 2]>,
 }
 
 #[derive(Default)]
@@ -110,8 +84,8 @@ impl Builder {
             for path in group {
                 let path = self.path(path);
                 let waiting = &mut self.paths[path as usize].groups;
-                if waiting.last() != Some(&(slot, bit)) {
-                    waiting.push((slot, bit));
+                if waiting.last() != Some(&[slot, bit]) {
+                    waiting.push([slot, bit]);
                 }
             }
         }
@@ -173,7 +147,7 @@ impl Builder {
         if engine == Engine::YFilterInline {
             for (at, test) in tests.iter().enumerate() {
                 let tested = self.path(&path[..=test.step]);
-                self.paths[tested as usize].inline.push((slot, at as u32));
+                self.paths[tested as usize].inline.push([slot, at as u32]);
             }
         }
         let steps = path.iter().map(|step| (step.descendant, self.symbols.test(&step.test))).collect();

@@ -11,12 +11,13 @@ mod postponed;
 
 pub use answers::Work;
 use answers::{Answers, Bits, EVALUATED};
-use build::{Builder, Lists, NONE};
+use build::{Builder, NONE};
 pub use early::Early;
 use postponed::{Passed, Postponed};
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::csr::Lists;
 use crate::error::{self, Error};
 use crate::xml::access::{Access, AccessIndex, Slot};
 use crate::xml::document::{Document, NodeIndex, NodeKind};
@@ -47,11 +48,11 @@ pub struct Segment {
     /// Of every path, the filters that it decides.
     exact: Lists<Slot>,
     /// Of every path, the filters that wait for it, and for which of their groups.
-    waiting: Lists<(Slot, u32)>,
+    waiting: Lists<[u32; 2]>,
     /// Of every path, the filters whose values are tested where it is complete.
     postponed: Lists<Slot>,
     /// Of every path, the tests that are made where it is reached, as filters and positions.
-    inline: Lists<(Slot, u32)>,
+    inline: Lists<[u32; 2]>,
     /// Of every filter, the groups that must be reached before it is evaluated, one bit each.
     groups: Vec<u32>,
     /// Of every filter, its position in `values`, if it is there.
@@ -471,7 +472,7 @@ impl Segment {
         for &slot in self.exact.get(path) {
             answers.matched.set(slot);
         }
-        for &(slot, bit) in self.waiting.get(path) {
+        for &[slot, bit] in self.waiting.get(path) {
             let all = self.groups[slot as usize];
             let before = answers.mark(slot);
             let after = before | bit;

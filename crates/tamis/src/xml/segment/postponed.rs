@@ -45,7 +45,7 @@ impl Sink for Postponed<'_> {
 impl Postponed<'_> {
     fn test_inline(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels, cost: &mut usize) {
         let Postponed { segment, document, answers, passed, .. } = self;
-        for &(slot, at) in segment.inline.get(path) {
+        for &[slot, at] in segment.inline.get(path) {
             if answers.matched.is_set(slot) {
                 continue;
             }

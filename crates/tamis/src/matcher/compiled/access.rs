@@ -4,15 +4,16 @@
 //! of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section 5.2.2, which the
 //! paper picks at random); of a disjunction, those of all operands.
 
-use super::build::{Builder, NO_NODE, Source, Waiting};
+use super::lower::{Lowering, NO_NODE, Source};
 use super::ranges::Interval;
+use super::run::Waiting;
 use super::term::{Tag, TermId};
 use crate::truth::Missing;
 
 /// Sets with more values than this are entered once, and found through each of their keys.
 const MOST_COPIES: usize = 16;
 
-impl Builder {
+impl Lowering {
     /// The source that an expression is entered under first.
     pub(super) fn first_source(&self, mut term: TermId) -> (u32, u32) {
         loop {

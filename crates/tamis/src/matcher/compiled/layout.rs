@@ -5,32 +5,62 @@
 
 use std::sync::atomic::AtomicU32;
 
-use super::Compiled;
-use super::build::{Builder, Source, Waiting};
+use super::lower::{Lowering, NO_NODE, Source};
 use super::ranges::{Interval, Stabbing};
-use super::run::write_run;
+use super::run::{Waiting, write_run};
+use super::term::TermId;
+use super::{Compiled, NO_BLOCK, TARGET_NODE};
+use crate::csr::Lists;
 use crate::matcher::{Scan, Slot};
 
 /// Everything there is, before it is laid out.
-pub(super) struct Parts {
-    pub builder: Builder,
+struct Parts {
+    lowering: Lowering,
     /// The block that evaluates each node.
-    pub bodies: Vec<u32>,
-    pub node_slots: Vec<(u32, Slot)>,
+    bodies: Vec<u32>,
+    node_slots: Vec<(u32, Slot)>,
     /// The number of expressions.
-    pub slots: usize,
-    pub deep: Vec<Slot>,
-    pub scan: Scan,
+    slots: usize,
+    deep: Vec<Slot>,
+    scan: Scan,
+}
+
+impl Lowering {
+    /// Enters every expression and lays out what there is.
+    pub fn finish(mut self, roots: &[TermId], deep: Vec<Slot>, scan: Scan, local: Vec<u32>) -> Compiled {
+        let mut bodies = Vec::new();
+        for term in 0..self.terms.len() as TermId {
+            if self.nodes[term as usize] != NO_NODE {
+                let target = self.nodes[term as usize] | TARGET_NODE;
+                bodies.push(self.body(term));
+                self.enter_parts(term, NO_BLOCK, target);
+            }
+        }
+        let mut node_slots: Vec<(u32, Slot)> = Vec::new();
+        // Expressions entered under the same source are compiled one behind the other, so that what
+        // remains to be checked of them is read in one run.
+        let mut order: Vec<Slot> =
+            (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != TermId::MAX).collect();
+        order.sort_by_cached_key(|&slot| self.first_source(roots[slot as usize]));
+        for slot in order {
+            let root = roots[slot as usize];
+            match self.nodes[root as usize] {
+                NO_NODE => self.enter_parts(root, NO_BLOCK, slot),
+                node => node_slots.push((node, slot)),
+            }
+        }
+        Parts { lowering: self, bodies, node_slots, slots: roots.len(), deep, scan }.lay_out(local)
+    }
 }
 
 impl Parts {
     /// Lays it out; `local` has the number here of each attribute of the index.
-    pub fn assemble(self, local: Vec<u32>) -> Compiled {
-        let Parts { mut builder, bodies, mut node_slots, slots, deep, scan } = self;
-        let (shape, attribute_predicates) = std::mem::take(&mut builder.shape);
-        let Builder { terms, keys, sets, intervals, .. } = &builder;
+    fn lay_out(self, local: Vec<u32>) -> Compiled {
+        let Parts { mut lowering, bodies, node_slots, slots, deep, scan } = self;
+        let (shape, attribute_predicates) = std::mem::take(&mut lowering.shape);
+        let Lowering { terms, keys, sets, intervals, .. } = &lowering;
         let count = terms.names().len();
-        let unselective = builder.count_unselective();
+        let unselective = lowering.count_unselective();
         let mut sources = 0;
         let mut section = |size: usize| {
             let start = sources;
@@ -56,7 +86,7 @@ impl Parts {
         // By source and, within one, by first test: what is skipped together stands together, and what
         // decides one of the others decides its neighbours, so that the processor guesses right.
         let mut waiting: Vec<(u32, Waiting)> =
-            builder.entries.iter().map(|&(source, waiting)| (number(source), waiting)).collect();
+            lowering.entries.iter().map(|&(source, waiting)| (number(source), waiting)).collect();
         waiting.sort_by_key(|(source, waiting)| (*source, waiting.tests));
         let (mut starts, mut runs) = (Vec::with_capacity(sources as usize + 1), Vec::new());
         let mut rest = &waiting[..];
@@ -72,62 +102,36 @@ impl Parts {
         for (set, keys) in sets.keys.iter().enumerate().filter(|(set, _)| sets.entered[*set]) {
             key_sets.extend(keys.iter().map(|&key| (key, set as u32)));
         }
-        let (key_set_starts, key_sets) = group(keys.len(), &mut key_sets);
-        let (node_slot_starts, node_slots) = group(bodies.len(), &mut node_slots);
+        let key_sets = Lists::of_pairs(keys.len(), key_sets);
+        let sets = Lists::new(&sets.keys);
         let stabbed = intervals
             .iter()
             .map(|interval| Interval { source: range_sources + interval.source, ..*interval });
         let stabbing = Stabbing::new(stabbed.collect(), count);
-        let mut set_starts = vec![0u32];
-        let mut set_keys = Vec::new();
-        for keys in &sets.keys {
-            set_keys.extend_from_slice(keys);
-            set_starts.push(set_keys.len() as u32);
-        }
         let sources = [set_sources, pattern_sources, attribute_sources, always, node_sources];
-        let figures = shape.into_iter().chain([builder.patterns.unfiltered() as u64, unselective]);
+        let figures = shape.into_iter().chain([lowering.patterns.unfiltered() as u64, unselective]);
         let counts = [slots as u64].into_iter().chain(sources.map(u64::from)).chain(figures);
         Compiled {
-            missing: builder.missing,
+            missing: lowering.missing,
             counts: counts.collect(),
             attribute_predicates: attribute_predicates.into(),
             names: terms.names().iter().map(|name| name.as_bytes()).collect(),
             attributes: local,
-            patterns: builder.patterns,
+            patterns: lowering.patterns,
             starts: starts.into(),
             runs: runs.into(),
-            bits: builder.bits,
-            key_set_starts: key_set_starts.into(),
-            key_sets: key_sets.into(),
-            set_starts: set_starts.into(),
-            set_keys: set_keys.into(),
+            bits: lowering.bits,
+            key_sets,
+            sets,
             stabbing,
+            node_slots: Lists::of_pairs(bodies.len(), node_slots),
             bodies: bodies.into(),
-            node_slot_starts: node_slot_starts.into(),
-            node_slots: node_slots.into(),
             deep: deep.into(),
             scan,
-            keys: builder.keys,
-            bounds: builder.bounds,
-            program: builder.program.into(),
+            keys: lowering.keys,
+            bounds: lowering.bounds,
+            program: lowering.program.into(),
             unasked: AtomicU32::new(0),
         }
     }
-}
-
-fn accumulate(counts: &mut [u32]) {
-    for position in 1..counts.len() {
-        counts[position] += counts[position - 1];
-    }
-}
-
-/// The second of each pair, grouped by the first; and where each group begins.
-pub(super) fn group(groups: usize, pairs: &mut [(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
-    pairs.sort_unstable();
-    let mut starts = vec![0u32; groups + 1];
-    for (group, _) in pairs.iter() {
-        starts[*group as usize + 1] += 1;
-    }
-    accumulate(&mut starts);
-    (starts, pairs.iter().map(|(_, item)| *item).collect())
 }

@@ -4,11 +4,11 @@
 
 use super::NO_BLOCK;
 use super::bits::BitTest;
-use super::build::{Builder, NO_NODE};
+use super::lower::{Lowering, NO_NODE};
 use super::program::{self, MOST_KEYS, end_block, head};
 use super::term::{Tag, TermId};
 
-impl Builder {
+impl Lowering {
     /// A block that checks the terms and goes on with the block at `rest`.
     pub(super) fn block(&mut self, terms: &[TermId], rest: u32) -> u32 {
         if terms.is_empty() {

@@ -1,0 +1,157 @@
+//! How are many short lists kept in two arrays?
+//!
+//! Compressed sparse rows: all items stand one behind the other, and `starts` tells where each list begins.
+
+use std::ops::Range;
+
+use bytemuck::{AnyBitPattern, NoUninit};
+
+use crate::column::Column;
+use crate::error::Result;
+use crate::sections::{SectionReader, Sections};
+
+/// Lists by their number.
+#[derive(Debug)]
+pub(crate) struct Lists<T> {
+    /// Where each list begins, and where the last one ends.
+    pub starts: Column<u32>,
+    pub items: Column<T>,
+}
+
+impl<T: AnyBitPattern + NoUninit> Default for Lists<T> {
+    fn default() -> Self {
+        Lists { starts: Column::default(), items: Column::default() }
+    }
+}
+
+impl<T: AnyBitPattern + NoUninit> Lists<T> {
+    /// Puts lists one behind the other.
+    pub fn new<L: AsRef<[T]>>(lists: impl IntoIterator<Item = L>) -> Lists<T> {
+        let (mut starts, mut items) = (vec![0], Vec::new());
+        for list in lists {
+            items.extend_from_slice(list.as_ref());
+            starts.push(items.len() as u32);
+        }
+        Lists { starts: starts.into(), items: items.into() }
+    }
+
+    /// How many lists there are; none where a file that was not validated has not even the first start.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// A list that is there.
+    #[inline]
+    pub fn get(&self, list: u32) -> &[T] {
+        &self.items[self.starts[list as usize] as usize..self.starts[list as usize + 1] as usize]
+    }
+
+    /// A list; empty where there is none of that number.
+    pub fn find(&self, list: u32) -> &[T] {
+        match self.starts.get(list as usize..) {
+            Some(&[start, end, ..]) => &self.items[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        4 * self.starts.len() + size_of::<T>() * self.items.len()
+    }
+
+    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
+        sections.push(&self.starts);
+        sections.push(&self.items);
+    }
+
+    pub fn read(reader: &mut SectionReader) -> Result<Lists<T>> {
+        Ok(Lists { starts: reader.next()?, items: reader.next()? })
+    }
+
+    /// Whether there are so many lists, which hold all items, and `is_item` is true of each.
+    pub fn are_whole(&self, lists: usize, is_item: impl Fn(&T) -> bool) -> bool {
+        self.starts.len() == lists + 1 && self.are_lists(is_item)
+    }
+
+    /// Whether the lists hold all items, and `is_item` is true of each.
+    pub fn are_lists(&self, is_item: impl Fn(&T) -> bool) -> bool {
+        let ascend = is_ascending(&self.starts, self.items.len());
+        (ascend || self.starts.is_empty() && self.items.is_empty()) && self.items.iter().all(is_item)
+    }
+}
+
+impl Lists<u32> {
+    /// The second number of each pair in the list of the first; every list ascends.
+    pub fn of_pairs(lists: usize, mut pairs: Vec<(u32, u32)>) -> Lists<u32> {
+        pairs.sort_unstable();
+        let starts = starts(lists, pairs.iter().map(|(list, _)| *list));
+        let items: Vec<u32> = pairs.iter().map(|(_, item)| *item).collect();
+        Lists { starts: starts.into(), items: items.into() }
+    }
+}
+
+/// Where each list begins, given the list of every item in any order.
+pub(crate) fn starts(lists: usize, of_items: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut starts = vec![0u32; lists + 1];
+    of_items.for_each(|list| starts[list as usize + 1] += 1);
+    for list in 0..lists {
+        starts[list + 1] += starts[list];
+    }
+    starts
+}
+
+/// Starts and items of lists, given the list of every item, which are numbered from 0; every list ascends.
+pub(crate) fn group(lists: usize, of_items: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let starts = starts(lists, of_items.iter().copied());
+    let (mut next, mut items) = (starts.clone(), vec![0; of_items.len()]);
+    for (&list, item) in of_items.iter().zip(0..) {
+        items[next[list as usize] as usize] = item;
+        next[list as usize] += 1;
+    }
+    (starts, items)
+}
+
+/// Where the items of a list stand.
+#[inline]
+pub(crate) fn range(starts: &[u32], list: u32) -> Range<usize> {
+    starts[list as usize] as usize..starts[list as usize + 1] as usize
+}
+
+/// Whether numbers ascend from 0 to `end`, as starts do.
+pub(crate) fn is_ascending(numbers: &[u32], end: usize) -> bool {
+    numbers.first() == Some(&0)
+        && numbers.last().is_some_and(|&last| last as usize == end)
+        && numbers.windows(2).all(|pair| pair[0] <= pair[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_hold_what_they_were_made_of() {
+        let lists = Lists::new([vec![3, 1], vec![], vec![2]]);
+        assert_eq!(
+            (lists.len(), lists.get(0), lists.get(1), lists.get(2)),
+            (3, &[3, 1][..], &[][..], &[2][..])
+        );
+        assert_eq!(lists.find(3), [0u32; 0]);
+        let pairs = Lists::of_pairs(3, vec![(2, 5), (0, 4), (2, 1)]);
+        assert_eq!((pairs.get(0), pairs.get(1), pairs.get(2)), (&[4][..], &[][..], &[1, 5][..]));
+        let (starts, items) = group(3, &[2, 0, 2, 0]);
+        assert_eq!((&starts[..], &items[..]), (&[0, 2, 2, 4][..], &[1, 3, 0, 2][..]));
+        assert_eq!(range(&starts, 2), 2..4);
+    }
+
+    #[test]
+    fn damaged_lists_are_found_out() {
+        let whole = |starts: Vec<u32>, items: Vec<u32>, lists| {
+            Lists { starts: starts.into(), items: items.into() }.are_whole(lists, |&item| item < 9)
+        };
+        assert!(whole(vec![0, 1, 1], vec![8], 2));
+        assert!(!whole(vec![0, 1, 1], vec![9], 2));
+        assert!(!whole(vec![0, 1], vec![8], 2));
+        assert!(!whole(vec![0, 2, 1], vec![8], 2));
+        assert!(!whole(vec![], vec![], 0));
+    }
+}
