@@ -18,10 +18,12 @@ use crate::error;
 use crate::event;
 use crate::id;
 use crate::import::is_arrow;
-use crate::index::{Index, Working, with_working};
+use crate::index::Index;
 use crate::items::{iterate, iterate_events};
+use crate::options::read_now;
 use crate::rank;
 use crate::refused::{Part, Refusals};
+use crate::working::{Working, with_working};
 use crate::xml::Source;
 
 /// Events decoded before they are matched together, without the interpreter's lock.
@@ -97,6 +99,17 @@ pub struct Asked<'a> {
     pub now: Timestamp,
 }
 
+/// What a batch method takes besides what it asks.
+pub struct Batch<'a, 'py> {
+    pub name: &'static str,
+    pub events: &'a Bound<'py, PyAny>,
+    pub condition: Option<&'a Bound<'py, PyAny>>,
+    pub documents: Option<&'a Bound<'py, PyAny>>,
+    pub column: Option<&'a str>,
+    pub threads: Option<usize>,
+    pub now: Option<&'a Bound<'py, PyAny>>,
+}
+
 /// An event of a chunk that was decoded.
 struct Row {
     /// Its position in the chunk.
@@ -126,16 +139,19 @@ impl Index {
         Ok(sources)
     }
 
-    pub(crate) fn batch<'py>(
+    /// Asks the same of every event of a batch.
+    pub(crate) fn ask_batch<'py>(
         &self,
         py: Python<'py>,
-        asked: &Asked<'_>,
-        events: &Bound<'py, PyAny>,
-        documents: Option<&Bound<'py, PyAny>>,
-        column: Option<&str>,
-        threads: Option<usize>,
+        snapshot: &Snapshot,
+        ask: Ask<'_>,
+        on_error: OnError,
+        batch: &Batch<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let name = asked.name;
+        let &Batch { name, events, condition, documents, column, threads, now } = batch;
+        let selection = self.select(py, snapshot, condition)?;
+        let now = read_now(now, snapshot.attributes())?;
+        let asked = &Asked { name, snapshot, ask, selection: selection.as_ref(), on_error, now };
         if is_arrow(events) {
             let documents = documents.map(|documents| {
                 documents.extract::<&str>().map_err(|_| {

@@ -11,8 +11,9 @@ use tamis::index::Refused;
 
 use crate::error;
 use crate::import::Batches;
-use crate::index::{Index, read_columns, read_missing, read_zone};
+use crate::index::Index;
 use crate::limits::{Limits, or_default};
+use crate::options::{read_columns, read_missing, read_zone};
 
 /// A set of subscriptions, given as Arrow data, that is going to be an index of one segment.
 ///

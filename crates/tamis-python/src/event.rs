@@ -12,6 +12,7 @@ use tamis::{Event, Limits};
 use crate::error::{self, shorten, type_name};
 use crate::expression::without_lock;
 use crate::objects::is_array;
+use crate::options::read_now;
 use crate::value::{Refusal, with_value};
 use crate::whole;
 
@@ -32,6 +33,19 @@ pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Co
     } else {
         Ok(None)
     }
+}
+
+/// The event of one call, at the moment that `now` is.
+pub fn read(
+    object: &Bound<'_, PyAny>,
+    now: Option<&Bound<'_, PyAny>>,
+    attributes: &Attributes,
+    limits: &Limits,
+) -> PyResult<Event> {
+    let mut event = Event::default();
+    event.set_now(Some(read_now(now, attributes)?));
+    decode(object, &mut event, attributes, limits)?;
+    Ok(event)
 }
 
 /// Fills `event` from a Python object of any form an event may have.

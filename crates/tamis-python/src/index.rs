@@ -1,83 +1,35 @@
 //! `tamis.Index`: what a user holds.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyType};
-use tamis::event::Attributes;
-use tamis::index::{Algorithm, MatchScratch, Selection, Snapshot, Validity};
+use tamis::index::{Snapshot, Validity};
 use tamis::lint::LintOptions;
-use tamis::matcher::Evaluation;
 use tamis::storage::OpenOptions;
-use tamis::value::{TimeZone, Timestamp};
-use tamis::{Event, Missing};
 
-use crate::batch::{Ask, Asked};
+use crate::batch::{Ask, Batch};
 use crate::check;
 use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
 use crate::hierarchy;
 use crate::id;
-use crate::items;
+use crate::interrupt::PATIENCE;
 use crate::limits::{Limits, or_default};
 use crate::loading::Loading;
 use crate::manners;
+use crate::options::{
+    read_algorithm, read_columns, read_count, read_evaluation, read_missing, read_now, read_zone,
+    write_missing,
+};
+use crate::question::Question;
 use crate::rank;
 use crate::refused::read_on_error;
 use crate::subscription::{Subscription, read_boost, read_priority, write_metadata, write_moment};
-use crate::value;
-use crate::xml::{Failure, Source};
-
-/// So many subscriptions, filters, nodes and edges are added at once without looking for interrupts.
-pub(crate) const STOPPABLE: usize = 2_000;
-
-/// How often what waits looks whether it was interrupted.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
-
-#[derive(Default)]
-pub(crate) struct Working {
-    pub events: Vec<Event>,
-    pub scratch: MatchScratch,
-}
-
-impl Working {
-    /// The memory of one event and of its matches.
-    fn for_one(&mut self) -> (&mut Event, &mut MatchScratch) {
-        if self.events.is_empty() {
-            self.events.push(Event::default());
-        }
-        (&mut self.events[0], &mut self.scratch)
-    }
-
-    /// The memory of the event that comes after so many.
-    pub fn next_event(&mut self, count: usize, now: Timestamp) -> &mut Event {
-        self.events.resize_with(self.events.len().max(count + 1), Event::default);
-        let event = &mut self.events[count];
-        event.set_now(Some(now));
-        event
-    }
-}
-
-thread_local! {
-    /// Working memory, reused from call to call.
-    static WORKING: RefCell<Working> = RefCell::default();
-}
-
-/// Runs `use_it` with this thread's working memory, or with new memory where Python code that
-/// decoding runs calls back into an index.
-pub(crate) fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
-    WORKING.with(|working| match working.try_borrow_mut() {
-        Ok(mut working) => use_it(&mut working),
-        Err(_) => use_it(&mut Working::default()),
-    })
-}
 
 /// A set of subscriptions that can be matched while it changes.
 ///
@@ -412,23 +364,13 @@ impl Index {
     ) -> PyResult<Bound<'py, PyList>> {
         let deadline = error::deadline(timeout)?;
         let snapshot = self.index.snapshot();
-        let selection = self.select(py, &snapshot, r#where)?;
-        let document = self.document(document)?;
-        with_working(|working| {
-            let (decoded, scratch) = working.for_one();
-            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
+        let question = Question { event, condition: r#where, document, now, deadline };
+        let found = self.ask(py, &snapshot, &question, |event, selection, scratch| {
             let mut found = Vec::new();
-            let matched = py.detach(|| {
-                self.read_document_within(&snapshot, &document, deadline, decoded)?;
-                let selection = selection.as_ref();
-                let matched =
-                    snapshot.matches_within(decoded, selection, deadline, scratch, |id| found.push(id));
-                matched.map_err(Failure::Engine)
-            });
-            matched.map_err(|failure| failure.raise(py))?;
-            id::write_all(py, found)
-        })
+            snapshot.matches_within(event, selection, deadline, scratch, |id| found.push(id))?;
+            Ok(found)
+        })?;
+        id::write_all(py, found)
     }
 
     /// The ids of the subscriptions that each event matches.
@@ -500,11 +442,9 @@ impl Index {
             true => Ask::Count(Mutex::default()),
             false => Ask::All { metadata, evaluation },
         };
-        let selection = self.select(py, &snapshot, r#where)?;
-        let now = read_now(now, snapshot.attributes())?;
-        let (snapshot, selection) = (&*snapshot, selection.as_ref());
-        let asked = Asked { name: "match_batch", snapshot, ask, selection, on_error, now };
-        self.batch(py, &asked, events, documents, column, threads)
+        let batch =
+            Batch { name: "match_batch", events, condition: r#where, documents, column, threads, now };
+        self.ask_batch(py, &snapshot, ask, on_error, &batch)
     }
 
     /// The subscriptions that an event matches best, with their scores, best first.
@@ -541,19 +481,11 @@ impl Index {
         let n = read_count(n)?;
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
-        let selection = self.select(py, &snapshot, r#where)?;
-        let document = self.document(document)?;
-        with_working(|working| {
-            let (decoded, scratch) = working.for_one();
-            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
-            let ranking = py.detach(|| {
-                self.read_document(&snapshot, &document, decoded)?;
-                let selection = selection.as_ref();
-                snapshot.top_selected(decoded, n, &weights, selection, scratch).map_err(Failure::Engine)
-            });
-            rank::write_ranking(py, &ranking.map_err(|failure| failure.raise(py))?)
-        })
+        let question = Question { event, condition: r#where, document, now, deadline: None };
+        let ranking = self.ask(py, &snapshot, &question, |event, selection, scratch| {
+            snapshot.top_selected(event, n, &weights, selection, scratch)
+        })?;
+        rank::write_ranking(py, &ranking)
     }
 
     /// The subscriptions that each event matches best; see `top` and `match_batch`.
@@ -600,11 +532,8 @@ impl Index {
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ask = Ask::Top(read_count(n)?, &weights);
-        let selection = self.select(py, &snapshot, r#where)?;
-        let now = read_now(now, snapshot.attributes())?;
-        let (snapshot, selection) = (&*snapshot, selection.as_ref());
-        let asked = Asked { name: "top_batch", snapshot, ask, selection, on_error, now };
-        self.batch(py, &asked, events, documents, column, threads)
+        let batch = Batch { name: "top_batch", events, condition: r#where, documents, column, threads, now };
+        self.ask_batch(py, &snapshot, ask, on_error, &batch)
     }
 
     /// The ids of the matching subscriptions of the highest priorities, highest first.
@@ -630,19 +559,11 @@ impl Index {
     ) -> PyResult<Bound<'py, PyList>> {
         let n = read_count(n)?;
         let snapshot = self.index.snapshot();
-        let selection = self.select(py, &snapshot, r#where)?;
-        let document = self.document(document)?;
-        with_working(|working| {
-            let (decoded, scratch) = working.for_one();
-            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
-            let first = py.detach(|| {
-                self.read_document(&snapshot, &document, decoded)?;
-                snapshot.first(decoded, n, selection.as_ref(), scratch).map_err(Failure::Engine)
-            });
-            let first = first.map_err(|failure| failure.raise(py))?;
-            id::write_all(py, first.into_iter().map(|(id, _)| id).collect::<Vec<_>>())
-        })
+        let question = Question { event, condition: r#where, document, now, deadline: None };
+        let first = self.ask(py, &snapshot, &question, |event, selection, scratch| {
+            snapshot.first(event, n, selection, scratch)
+        })?;
+        id::write_all(py, first.into_iter().map(|(id, _)| id).collect::<Vec<_>>())
     }
 
     /// The matching subscriptions of the highest priorities for each event; see `first`.
@@ -685,11 +606,9 @@ impl Index {
         let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
         let ask = Ask::First(read_count(n)?);
-        let selection = self.select(py, &snapshot, r#where)?;
-        let now = read_now(now, snapshot.attributes())?;
-        let (snapshot, selection) = (&*snapshot, selection.as_ref());
-        let asked = Asked { name: "first_batch", snapshot, ask, selection, on_error, now };
-        self.batch(py, &asked, events, documents, column, threads)
+        let batch =
+            Batch { name: "first_batch", events, condition: r#where, documents, column, threads, now };
+        self.ask_batch(py, &snapshot, ask, on_error, &batch)
     }
 
     /// Say what lies above the values of an attribute.
@@ -726,9 +645,7 @@ impl Index {
         let document = self.document(document)?;
         // The subscription may be removed meanwhile, and its names with it.
         let _pin = snapshot.attributes().pin();
-        let mut decoded = Event::default();
-        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-        event::decode(event, &mut decoded, snapshot.attributes(), self.index.limits())?;
+        let mut decoded = event::read(event, now, snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
         Ok(Explanation(self.index.explain(&subscription.expression, &decoded)))
@@ -958,118 +875,9 @@ impl Index {
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.index.snapshot()
     }
-
-    /// What `where` selects of a snapshot.
-    fn select(
-        &self,
-        py: Python<'_>,
-        snapshot: &Snapshot,
-        condition: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Selection>> {
-        let Some(condition) = condition.filter(|condition| !condition.is_none()) else { return Ok(None) };
-        let text = match condition.cast::<crate::expression::Expression>() {
-            Ok(expression) => Cow::Owned(expression.get().0.to_string()),
-            Err(_) => Cow::Borrowed(crate::expression::text_of(py, condition, "`where`")?),
-        };
-        let selected = py.detach(|| snapshot.select(&self.index.condition(&text)?));
-        selected.map(Some).map_err(|error| error::raise(py, &error))
-    }
-
-    /// The document that a Python object is, if it is one.
-    pub(crate) fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
-        let given = document.filter(|document| !document.is_none());
-        given.map(|document| Source::read(document, &self.index.limits().xml)).transpose()
-    }
-
-    /// Adds a document to a decoded event.
-    pub(crate) fn read_document(
-        &self,
-        snapshot: &Snapshot,
-        document: &Option<Source>,
-        event: &mut Event,
-    ) -> Result<(), Failure> {
-        self.read_document_within(snapshot, document, None, event)
-    }
-
-    fn read_document_within(
-        &self,
-        snapshot: &Snapshot,
-        document: &Option<Source>,
-        deadline: Option<tamis::Deadline>,
-        event: &mut Event,
-    ) -> Result<(), Failure> {
-        match document {
-            Some(source) => source.with(&self.index.limits().xml, |input| {
-                snapshot.read_document_within(input, deadline, event)
-            }),
-            None => Ok(()),
-        }
-    }
 }
 
 /// An attribute's name, or a term as it is written.
 fn written_name(name: &str) -> String {
     if name.starts_with('\u{1}') { tamis::expression::shown(name) } else { name.to_owned() }
-}
-
-/// The moment that `now()` is for all of one call: a time, or the clock's where none is given.
-pub(crate) fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) -> PyResult<Timestamp> {
-    let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(tamis::event::clock()) };
-    let moment = value::read(now).ok().and_then(|value| attributes.time_zone().moment_of(value.as_ref()));
-    let refused = || PyValueError::new_err(format!("now is a time, not {}", error::shown(now)));
-    moment.ok_or_else(refused)
-}
-
-/// The names of columns of metadata.
-pub(crate) fn read_columns(columns: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Arc<str>>> {
-    let Some(columns) = columns.filter(|columns| !columns.is_none()) else { return Ok(Vec::new()) };
-    let names = items::iterate(columns, "metadata_columns is an iterable of names")?;
-    names.map(|name| Ok(name?.extract::<String>()?.into())).collect()
-}
-
-fn read_count(n: i64) -> PyResult<usize> {
-    usize::try_from(n).map_err(|_| PyValueError::new_err(format!("n is at least 0, not {n}")))
-}
-
-pub fn read_zone(name: &str) -> PyResult<TimeZone> {
-    TimeZone::named(name).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-pub fn read_missing(missing: &str) -> PyResult<Missing> {
-    match missing {
-        "unknown" => Ok(Missing::Unknown),
-        "false" => Ok(Missing::False),
-        other => {
-            let message = format!("missing is \"unknown\" or \"false\", not {other:?}");
-            Err(PyValueError::new_err(message))
-        }
-    }
-}
-
-pub fn write_missing(missing: Missing) -> &'static str {
-    match missing {
-        Missing::Unknown => "unknown",
-        Missing::False => "false",
-    }
-}
-
-fn read_evaluation(evaluation: &str) -> PyResult<Evaluation> {
-    match evaluation {
-        "auto" => Ok(Evaluation::Auto),
-        "events" => Ok(Evaluation::Events),
-        "blocks" => Ok(Evaluation::Blocks),
-        other => {
-            let message = format!("evaluation is \"auto\", \"events\" or \"blocks\", not {other:?}");
-            Err(PyValueError::new_err(message))
-        }
-    }
-}
-
-fn read_algorithm(matcher: &str) -> PyResult<Algorithm> {
-    tamis_papers::algorithm(matcher).ok_or_else(|| {
-        let mut names: Vec<_> =
-            tamis_papers::ALGORITHMS.iter().map(|algorithm| format!("{:?}", algorithm.name())).collect();
-        let last = names.pop().unwrap_or_default();
-        PyValueError::new_err(format!("matcher is {} or {last}, not {matcher:?}", names.join(", ")))
-    })
 }

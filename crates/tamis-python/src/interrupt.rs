@@ -8,8 +8,11 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use tamis::index::Work;
 
-/// How often long work looks whether it was interrupted.
-const PATIENCE: Duration = Duration::from_millis(50);
+/// So many subscriptions, filters, nodes and edges are added at once without looking for interrupts.
+pub const STOPPABLE: usize = 2_000;
+
+/// How often long work, and what waits, looks whether it was interrupted.
+pub const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Runs `work` without the interpreter's lock. After an interrupt, waits for it to see that it should stop.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {

@@ -25,12 +25,15 @@ mod loading;
 mod manifest;
 mod manners;
 mod objects;
+mod options;
+mod question;
 mod rank;
 mod refused;
 mod subscription;
 mod term;
 mod value;
 mod whole;
+mod working;
 mod xml;
 
 #[pyo3::pymodule]

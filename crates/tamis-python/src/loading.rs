@@ -12,8 +12,8 @@ use tamis::index::Work;
 use crate::error;
 use crate::id;
 use crate::import::{Batches, is_arrow};
-use crate::index::{Index, STOPPABLE};
-use crate::interrupt::watched;
+use crate::index::Index;
+use crate::interrupt::{STOPPABLE, watched};
 use crate::items;
 use crate::subscription::{read_id, read_written};
 

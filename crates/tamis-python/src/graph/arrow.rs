@@ -8,8 +8,8 @@ use tamis::graph::{ArrowSources, Strategy};
 use super::{Graph, find};
 use crate::arrow;
 use crate::error;
-use crate::index::read_now;
 use crate::interrupt::interruptible;
+use crate::options::read_now;
 
 impl Graph {
     /// The nodes that the rows of Arrow data reach, from one source or from that which a column names.

@@ -12,8 +12,8 @@ use super::{Graph, WORKING, find};
 use crate::error;
 use crate::event;
 use crate::id;
-use crate::index::read_now;
 use crate::items::iterate_events;
+use crate::options::read_now;
 use crate::refused::{Part, Refusals};
 
 /// Events decoded before they are searched for together, without the interpreter's lock.

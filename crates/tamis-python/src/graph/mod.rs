@@ -15,19 +15,19 @@ use std::sync::atomic::AtomicBool;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
+use tamis::IdRef;
 use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
 use tamis::storage::OpenOptions;
-use tamis::{Event, IdRef};
 
 use crate::error;
 use crate::event;
 use crate::expression::Expression;
 use crate::id;
 use crate::import::is_arrow;
-use crate::index::{PATIENCE, STOPPABLE, read_missing, read_now, read_zone, write_missing};
-use crate::interrupt::abandonable;
+use crate::interrupt::{PATIENCE, STOPPABLE, abandonable};
 use crate::items;
 use crate::limits::{Limits, or_default};
+use crate::options::{read_missing, read_zone, write_missing};
 use crate::rank;
 use crate::refused::read_on_error;
 pub use delivery::Delivery;
@@ -206,9 +206,7 @@ impl Graph {
         let strategy = read_strategy(strategy)?;
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
-        let mut decoded = Event::default();
-        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-        event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
+        let decoded = event::read(event, now, snapshot.attributes(), self.graph.limits())?;
         let search = snapshot.search(decoded, source, strategy, sinks_only);
         let mut search = search.map_err(|error| error::raise(py, &error))?;
         search.set_deadline(deadline);
@@ -282,9 +280,7 @@ impl Graph {
     ) -> PyResult<GraphExplanation> {
         let snapshot = self.graph.snapshot();
         let ends = (find(py, &snapshot, source)?, find(py, &snapshot, target)?);
-        let mut decoded = Event::default();
-        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-        event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
+        let decoded = event::read(event, now, snapshot.attributes(), self.graph.limits())?;
         let route = py.detach(|| snapshot.explain(&decoded, ends.0, ends.1));
         let route = route.map_err(|error| error::raise(py, &error))?;
         let names = (id::read(source)?, id::read(target)?);
@@ -323,9 +319,7 @@ impl Graph {
         }
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
-        let mut decoded = Event::default();
-        decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-        event::decode(event, &mut decoded, snapshot.attributes(), self.graph.limits())?;
+        let decoded = event::read(event, now, snapshot.attributes(), self.graph.limits())?;
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ranking = Ranking { most: n, max_cost, sinks_only };
         let best = py.detach(|| {

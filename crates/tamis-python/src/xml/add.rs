@@ -11,8 +11,7 @@ use tamis::xml::{Filter, FilterSubscription, Limits, Variable, XPath};
 
 use crate::error;
 use crate::id;
-use crate::index::STOPPABLE;
-use crate::interrupt::abandonable;
+use crate::interrupt::{STOPPABLE, abandonable};
 use crate::items;
 
 /// So many bytes of filters are added at once without looking for interrupts.

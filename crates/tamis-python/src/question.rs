@@ -1,0 +1,95 @@
+//! One event, and what a call asks of an index about it.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use tamis::Event;
+use tamis::index::{MatchScratch, Selection, Snapshot};
+
+use crate::error;
+use crate::event;
+use crate::index::Index;
+use crate::options::read_now;
+use crate::working::with_working;
+use crate::xml::{Failure, Source};
+
+/// What `match`, `top` and `first` take besides the event.
+pub(crate) struct Question<'a, 'py> {
+    pub event: &'a Bound<'py, PyAny>,
+    pub condition: Option<&'a Bound<'py, PyAny>>,
+    pub document: Option<&'a Bound<'py, PyAny>>,
+    pub now: Option<&'a Bound<'py, PyAny>>,
+    pub deadline: Option<tamis::Deadline>,
+}
+
+impl Index {
+    /// Decodes the event, then answers without the interpreter's lock.
+    pub(crate) fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        snapshot: &Snapshot,
+        question: &Question<'_, '_>,
+        answer: impl FnOnce(&Event, Option<&Selection>, &mut MatchScratch) -> tamis::Result<T> + Send,
+    ) -> PyResult<T> {
+        let &Question { event, condition, document, now, deadline } = question;
+        let selection = self.select(py, snapshot, condition)?;
+        let document = self.document(document)?;
+        with_working(|working| {
+            let (decoded, scratch) = working.for_one();
+            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
+            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
+            let answered = py.detach(|| {
+                self.read_document_within(snapshot, &document, deadline, decoded)?;
+                answer(decoded, selection.as_ref(), scratch).map_err(Failure::Engine)
+            });
+            answered.map_err(|failure| failure.raise(py))
+        })
+    }
+
+    /// What `where` selects of a snapshot.
+    pub(crate) fn select(
+        &self,
+        py: Python<'_>,
+        snapshot: &Snapshot,
+        condition: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Selection>> {
+        let Some(condition) = condition.filter(|condition| !condition.is_none()) else { return Ok(None) };
+        let text = match condition.cast::<crate::expression::Expression>() {
+            Ok(expression) => Cow::Owned(expression.get().0.to_string()),
+            Err(_) => Cow::Borrowed(crate::expression::text_of(py, condition, "`where`")?),
+        };
+        let selected = py.detach(|| snapshot.select(&self.index.condition(&text)?));
+        selected.map(Some).map_err(|error| error::raise(py, &error))
+    }
+
+    /// The document that a Python object is, if it is one.
+    pub(crate) fn document(&self, document: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Source>> {
+        let given = document.filter(|document| !document.is_none());
+        given.map(|document| Source::read(document, &self.index.limits().xml)).transpose()
+    }
+
+    /// Adds a document to a decoded event.
+    pub(crate) fn read_document(
+        &self,
+        snapshot: &Snapshot,
+        document: &Option<Source>,
+        event: &mut Event,
+    ) -> Result<(), Failure> {
+        self.read_document_within(snapshot, document, None, event)
+    }
+
+    fn read_document_within(
+        &self,
+        snapshot: &Snapshot,
+        document: &Option<Source>,
+        deadline: Option<tamis::Deadline>,
+        event: &mut Event,
+    ) -> Result<(), Failure> {
+        match document {
+            Some(source) => source.with(&self.index.limits().xml, |input| {
+                snapshot.read_document_within(input, deadline, event)
+            }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Which memory do the calls of one thread share?
+
+use std::cell::RefCell;
+
+use tamis::Event;
+use tamis::index::MatchScratch;
+use tamis::value::Timestamp;
+
+/// The memory that calls of one thread take turns in.
+#[derive(Default)]
+pub(crate) struct Working {
+    pub events: Vec<Event>,
+    pub scratch: MatchScratch,
+}
+
+impl Working {
+    /// The memory of one event and of its matches.
+    pub fn for_one(&mut self) -> (&mut Event, &mut MatchScratch) {
+        if self.events.is_empty() {
+            self.events.push(Event::default());
+        }
+        (&mut self.events[0], &mut self.scratch)
+    }
+
+    /// The memory of the event that comes after so many.
+    pub fn next_event(&mut self, count: usize, now: Timestamp) -> &mut Event {
+        self.events.resize_with(self.events.len().max(count + 1), Event::default);
+        let event = &mut self.events[count];
+        event.set_now(Some(now));
+        event
+    }
+}
+
+thread_local! {
+    /// Working memory, reused from call to call.
+    static WORKING: RefCell<Working> = RefCell::default();
+}
+
+/// Runs `use_it` with this thread's working memory, or with new memory where Python code that
+/// decoding runs calls back into an index.
+pub(crate) fn with_working<T>(use_it: impl FnOnce(&mut Working) -> T) -> T {
+    WORKING.with(|working| match working.try_borrow_mut() {
+        Ok(mut working) => use_it(&mut working),
+        Err(_) => use_it(&mut Working::default()),
+    })
+}
