@@ -36,6 +36,8 @@ mod kinds;
 mod postings;
 mod predicates;
 mod scratch;
+#[cfg(test)]
+mod testing;
 
 pub use atree::{ATree, ATreeOptions, ATreeStats};
 pub use cnf::Cnf;

@@ -1,9 +1,8 @@
 //! The worked examples of Whang et al. 2009, section 4.
 
 use super::*;
-use tamis::matcher::Counters;
-use tamis::rank::{ScoreScratch, Scores, Top};
-use tamis::{Limits, parse};
+use crate::testing::{Best, decode, read, run};
+use tamis::rank::{ScoreScratch, Scores};
 
 /// Figure 7, with the weights of Figure 8.
 const EXPRESSIONS: [&str; 6] = [
@@ -16,16 +15,7 @@ const EXPRESSIONS: [&str; 6] = [
 ];
 
 fn build(texts: &[&str], attributes: &Attributes, missing: Missing) -> Cnf {
-    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
-    Cnf::new(&expressions, attributes, missing, 1000)
-}
-
-fn run(index: &Cnf, json: &str, attributes: &Attributes) -> (Vec<Slot>, Counters) {
-    let mut event = Event::default();
-    event.decode_json(json.as_bytes(), attributes, &Limits::default()).unwrap();
-    let (mut scratch, mut found) = (Scratch::default(), Vec::new());
-    index.matches(&event, &mut scratch, &mut found);
-    (found, scratch.take_counters())
+    Cnf::new(&read(texts), attributes, missing, 1000)
 }
 
 /// Nothing that the events below match, for the bounds that Figure 8 gives.
@@ -64,63 +54,31 @@ fn figure_8() {
     assert_eq!(lists, expected);
 }
 
-/// Notes what is scored, and keeps the best.
-struct Best<'a> {
-    scores: &'a Scores,
-    event: &'a Event,
-    weights: &'a EventWeights,
-    scratch: ScoreScratch,
-    scored: Vec<(Slot, f64)>,
-    top: Top<Slot>,
-}
-
-impl Visit for Best<'_> {
-    fn visit(&mut self, slot: Slot) {
-        let score = self.scores.score(slot as usize, self.event, self.weights, &mut self.scratch).unwrap();
-        self.scored.push((slot, score));
-        self.top.offer(score, u64::from(slot), slot);
-    }
-
-    fn threshold(&self, slot: Slot) -> f64 {
-        self.top.threshold(u64::from(slot))
-    }
-}
-
 #[test]
 fn figure_13() {
     let attributes = Attributes::default();
     let texts: Vec<&str> = EXPRESSIONS.into_iter().chain([BOUNDS]).collect();
     let index = build(&texts, &attributes, Missing::False);
-    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
-    let scores = Scores::new(&expressions, &attributes, Missing::False);
-    let mut event = Event::default();
-    event.decode_json(br#"{"A": 1, "C": 2}"#, &attributes, &Limits::default()).unwrap();
+    let scores = Scores::new(&read(&texts), &attributes, Missing::False);
+    let event = decode(r#"{"A": 1, "C": 2}"#, &attributes);
     let mut weights = EventWeights::default();
     weights.set(&attributes, "A", None, 0.1).unwrap();
     weights.set(&attributes, "C", None, 0.9).unwrap();
-    let run = |pruning: Pruning| {
+    let rank = |pruning: Pruning| {
         let mut scratch = Scratch::default();
         scratch.set_pruning(pruning);
-        let mut best = Best {
-            scores: &scores,
-            event: &event,
-            weights: &weights,
-            scratch: ScoreScratch::default(),
-            scored: Vec::new(),
-            top: Top::new(1),
-        };
-        scores.begin(&mut best.scratch);
+        let mut best = Best::new(&scores, &event, &weights);
         index.rank(&event, &weights, &mut scratch, &mut best);
-        let ranking: Vec<_> = best.top.into_ranking().collect();
-        assert_eq!(ranking[0].0, 2, "c3");
-        assert!((ranking[0].1 - 2.46).abs() < 1e-12);
-        let candidates = scratch.take_counters().candidates;
-        (best.scored.into_iter().map(|(slot, _)| slot).collect::<Vec<_>>(), candidates)
+        let scored = best.scored.clone();
+        let (slot, score) = best.best();
+        assert_eq!(slot, 2, "c3");
+        assert!((score - 2.46).abs() < 1e-12);
+        (scored, scratch.take_counters().candidates)
     };
     // c4 is skipped, because it can score no more than 0.1; c5 and c6 because of less.
-    assert_eq!(run(Pruning::Paper), (vec![2], 2));
-    assert_eq!(run(Pruning::Tight), (vec![2], 2));
-    assert_eq!(run(Pruning::None), (vec![2, 3, 4], 5));
+    assert_eq!(rank(Pruning::Paper), (vec![2], 2));
+    assert_eq!(rank(Pruning::Tight), (vec![2], 2));
+    assert_eq!(rank(Pruning::None), (vec![2, 3, 4], 5));
     let scored = scores.score(3, &event, &weights, &mut {
         let mut scratch = ScoreScratch::default();
         scores.begin(&mut scratch);
@@ -148,8 +106,7 @@ fn the_bound_of_c4_is_a_tenth() {
     let attributes = Attributes::default();
     let texts: Vec<&str> = EXPRESSIONS.into_iter().chain([BOUNDS]).collect();
     let index = build(&texts, &attributes, Missing::False);
-    let mut event = Event::default();
-    event.decode_json(br#"{"A": 1, "C": 2}"#, &attributes, &Limits::default()).unwrap();
+    let event = decode(r#"{"A": 1, "C": 2}"#, &attributes);
     let mut weights = EventWeights::default();
     weights.set(&attributes, "A", None, 0.1).unwrap();
     weights.set(&attributes, "C", None, 0.9).unwrap();

@@ -2,18 +2,7 @@
 
 use super::*;
 use crate::forest::TreeNode;
-use tamis::matcher::Scan;
-use tamis::{Limits, parse};
-
-fn leaf(letter: char) -> TreeNode {
-    TreeNode::Leaf(Source::Conjunction(letter as u32))
-}
-
-/// The tree of Figure 2: (A and B) or C or (D and E and F).
-fn figure_2() -> Vec<TreeNode> {
-    let [a, b, c, d, e, f] = ['A', 'B', 'C', 'D', 'E', 'F'].map(leaf);
-    vec![TreeNode::Or(3), TreeNode::And(2), a, b, c, TreeNode::And(3), d, e, f]
-}
+use crate::testing::{self, figure_2, figure_2_holds, leaf};
 
 fn spell(id: &[Part]) -> String {
     let parts: Vec<_> =
@@ -84,8 +73,7 @@ fn every_set_of_leaves_of_figure_2() {
     for set in 1..64u32 {
         let chosen = (0..6).filter(|bit| set >> bit & 1 == 1);
         let (letters, leaves): (String, Vec<_>) = chosen.map(|bit| all[bit].clone()).unzip();
-        let holds = |wanted: &str| wanted.chars().all(|letter| letters.contains(letter));
-        let expected = holds("AB") || holds("C") || holds("DEF");
+        let expected = figure_2_holds(&letters);
         assert_eq!(evaluate(&leaves).0, expected, "{letters}");
     }
 }
@@ -102,21 +90,11 @@ fn parts_are_as_long_as_they_need() {
 }
 
 fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
-    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
-    let attributes = Attributes::default();
-    let scan = Scan::new(&expressions, &attributes, Missing::Unknown);
-    let planting = Planting::new(&attributes, Missing::Unknown, false);
-    let planting = most_leaves.map_or(planting, |most| planting.with_most_leaves(most));
-    let dewey = Dewey::build(planting, &expressions);
-    let mut scratch = Scratch::default();
-    for json in events {
-        let mut event = Event::default();
-        event.decode_json(json.as_bytes(), &attributes, &Limits::none()).unwrap();
-        let (mut expected, mut found) = (Vec::new(), Vec::new());
-        scan.matches(&event, &mut scratch, &mut expected);
-        dewey.matches(&event, &mut scratch, &mut found);
-        assert_eq!(found, expected);
-    }
+    let build = |expressions: &[Expression], attributes: &Attributes| {
+        let planting = Planting::new(attributes, Missing::Unknown, false);
+        Dewey::build(most_leaves.map_or(planting, |most| planting.with_most_leaves(most)), expressions)
+    };
+    testing::compare(texts, events, build, |_| ());
 }
 
 #[test]

@@ -3,18 +3,7 @@
 use super::label::{Label, label};
 use super::*;
 use crate::forest::{Planting, Source, TreeNode};
-use tamis::matcher::Scan;
-use tamis::{Limits, parse};
-
-fn leaf(letter: char) -> TreeNode {
-    TreeNode::Leaf(Source::Conjunction(letter as u32))
-}
-
-/// The tree of Figures 2, 5 and 6: (A and B) or C or (D and E and F).
-fn figure_5() -> Vec<TreeNode> {
-    let [a, b, c, d, e, f] = ['A', 'B', 'C', 'D', 'E', 'F'].map(leaf);
-    vec![TreeNode::Or(3), TreeNode::And(2), a, b, c, TreeNode::And(3), d, e, f]
-}
+use crate::testing::{self, figure_2, figure_2_holds, leaf, read};
 
 fn labels(nodes: &[TreeNode], last: u32) -> Vec<(char, u32, u32)> {
     let mut labels = Vec::new();
@@ -30,7 +19,7 @@ fn labels_of_figures_3_to_5() {
     assert_eq!(labels(&[TreeNode::Or(2), leaf('A'), leaf('B')], 10), [('A', 1, 10), ('B', 1, 10)]);
     assert_eq!(labels(&[TreeNode::And(2), leaf('A'), leaf('B')], 10), [('A', 1, 1), ('B', 2, 10)]);
     let expected = [('A', 1, 1), ('B', 2, 10), ('C', 1, 10), ('D', 1, 4), ('E', 5, 5), ('F', 6, 10)];
-    assert_eq!(labels(&figure_5(), 10), expected);
+    assert_eq!(labels(&figure_2(), 10), expected);
 }
 
 /// MATCH as the paper has it (Alg. 5), and its `matched` after each interval.
@@ -49,7 +38,7 @@ fn matched(intervals: &[(char, u32, u32)], last: u32) -> Vec<String> {
 
 #[test]
 fn the_run_of_table_1() {
-    let mut intervals = labels(&figure_5(), 10);
+    let mut intervals = labels(&figure_2(), 10);
     intervals.retain(|(letter, ..)| "ADEF".contains(*letter));
     intervals.sort_by_key(|(_, begin, _)| *begin);
     assert_eq!(matched(&intervals, 10), ["11000000000", "11001000000", "11001100000", "11001100001"]);
@@ -58,15 +47,9 @@ fn the_run_of_table_1() {
 #[test]
 fn the_layout_runs_as_table_1_does() {
     let attributes = Attributes::default();
-    let expression = parse("a and x or c or d and (e or z) and (f or z)", &Limits::default()).unwrap();
-    let interval = Interval::new([&expression], &attributes, Missing::False, IntervalOptions::default());
-    let run = |json: &str| {
-        let mut event = Event::default();
-        event.decode_json(json.as_bytes(), &attributes, &Limits::default()).unwrap();
-        let (mut scratch, mut found) = (Scratch::default(), Vec::new());
-        interval.matches(&event, &mut scratch, &mut found);
-        (found, scratch.take_counters())
-    };
+    let expressions = read(&["a and x or c or d and (e or z) and (f or z)"]);
+    let interval = Interval::new(&expressions, &attributes, Missing::False, IntervalOptions::default());
+    let run = |json: &str| testing::run(&interval, json, &attributes);
     let (found, counters) = run(r#"{"a": true, "d": true, "e": true, "f": true}"#);
     assert_eq!(found, [0]);
     assert_eq!(counters.leaves, 3);
@@ -91,13 +74,12 @@ fn the_invalid_labelling_of_figure_6() {
         labels.iter().copied().filter(|(letter, ..)| letters.contains(*letter)).collect()
     };
     assert!(covered(&pick(&invalid, "BD"), 10));
-    let valid = labels(&figure_5(), 10);
+    let valid = labels(&figure_2(), 10);
     assert!(!covered(&pick(&valid, "BD"), 10));
     // Over all sets of true leaves, the labels of LABEL give what the expression gives.
     for set in 0..64u32 {
         let letters: String = ('A'..='F').filter(|letter| set >> (*letter as u32 - 65) & 1 == 1).collect();
-        let holds = |wanted: &str| wanted.chars().all(|letter| letters.contains(letter));
-        let expected = holds("AB") || holds("C") || holds("DEF");
+        let expected = figure_2_holds(&letters);
         assert_eq!(covered(&pick(&valid, &letters), 10), expected, "{letters}");
     }
 }
@@ -125,24 +107,14 @@ fn invariants_hold() {
 }
 
 fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
-    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
     for common in [false, true] {
-        let attributes = Attributes::default();
-        let scan = Scan::new(&expressions, &attributes, Missing::Unknown);
-        let planting = Planting::new(&attributes, Missing::Unknown, common);
-        let planting = most_leaves.map_or(planting, |most| planting.with_most_leaves(most));
-        let interval = build::build(planting, &expressions);
-        let mut scratch = Scratch::default();
-        for json in events {
-            let mut event = Event::default();
-            event.decode_json(json.as_bytes(), &attributes, &Limits::none()).unwrap();
-            let (mut expected, mut found) = (Vec::new(), Vec::new());
-            scan.matches(&event, &mut scratch, &mut expected);
-            interval.matches(&event, &mut scratch, &mut found);
-            assert_eq!(found, expected, "common {common}");
-            let counters = scratch.take_counters();
+        let make = |expressions: &[Expression], attributes: &Attributes| {
+            let planting = Planting::new(attributes, Missing::Unknown, common);
+            build::build(most_leaves.map_or(planting, |most| planting.with_most_leaves(most)), expressions)
+        };
+        testing::compare(texts, events, make, |counters| {
             assert!(counters.probes <= 2 * counters.leaves, "{counters:?}");
-        }
+        });
     }
 }
 
@@ -174,20 +146,17 @@ fn common_subexpressions_are_evaluated_once() {
     let texts: Vec<_> = (0..50)
         .map(|n| format!("((a = 1 or b = 1) and (c = 1 or d = 1) or e = {n}) and f = {}", n % 5))
         .collect();
-    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
+    let expressions = read(&texts);
     let attributes = Attributes::default();
     let mut counts = Vec::new();
     for common_subexpressions in [false, true] {
         let options = IntervalOptions { common_subexpressions };
         let interval = Interval::new(&expressions, &attributes, Missing::Unknown, options);
         assert_eq!(interval.shared() > 0, common_subexpressions);
-        let mut event = Event::default();
-        let json = br#"{"a": 1, "b": 1, "c": 1, "d": 1, "f": 2}"#;
-        event.decode_json(json, &attributes, &Limits::none()).unwrap();
-        let (mut scratch, mut found) = (Scratch::default(), Vec::new());
-        interval.matches(&event, &mut scratch, &mut found);
+        let event = r#"{"a": 1, "b": 1, "c": 1, "d": 1, "f": 2}"#;
+        let (found, counters) = testing::run(&interval, event, &attributes);
         assert_eq!(found.len(), 10);
-        counts.push(scratch.take_counters().leaves);
+        counts.push(counters.leaves);
     }
     assert!(2 * counts[1] < counts[0], "{counts:?}");
 }

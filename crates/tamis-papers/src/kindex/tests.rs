@@ -1,9 +1,9 @@
 //! The worked examples of Whang et al. 2009, section 3, and what the cursor promises.
 
 use super::*;
+use crate::testing::{Best, decode, read};
 use tamis::matcher::Counters;
-use tamis::parse;
-use tamis::rank::{ScoreScratch, Scores, Top};
+use tamis::rank::Scores;
 
 /// Figure 1.
 const CONJUNCTIONS: [&str; 6] = [
@@ -16,15 +16,7 @@ const CONJUNCTIONS: [&str; 6] = [
 ];
 
 fn build<T: AsRef<str>>(texts: &[T], attributes: &Attributes, missing: Missing, share: bool) -> KIndex {
-    let expressions: Vec<_> =
-        texts.iter().map(|text| parse(text.as_ref(), &Limits::default()).unwrap()).collect();
-    KIndex::new(&expressions, attributes, missing, KIndexOptions { share, ..KIndexOptions::default() })
-}
-
-fn decode(json: &str, attributes: &Attributes) -> Event {
-    let mut event = Event::default();
-    event.decode_json(json.as_bytes(), attributes, &Limits::default()).unwrap();
-    event
+    KIndex::new(&read(texts), attributes, missing, KIndexOptions { share, ..KIndexOptions::default() })
 }
 
 fn run(index: &KIndex, json: &str, attributes: &Attributes, skipping: bool) -> (Vec<Slot>, Counters) {
@@ -65,33 +57,12 @@ fn figure_2() {
     assert_eq!(lists, expected);
 }
 
-/// Scores what is found, and keeps the best.
-struct Best<'a> {
-    scores: &'a Scores,
-    event: &'a Event,
-    weights: &'a EventWeights,
-    scratch: ScoreScratch,
-    top: Top<Slot>,
-}
-
-impl Visit for Best<'_> {
-    fn visit(&mut self, slot: Slot) {
-        let score = self.scores.score(slot as usize, self.event, self.weights, &mut self.scratch);
-        self.top.offer(score.unwrap(), u64::from(slot), slot);
-    }
-
-    fn threshold(&self, slot: Slot) -> f64 {
-        self.top.threshold(u64::from(slot))
-    }
-}
-
 #[test]
 fn figures_10_to_12() {
     let attributes = Attributes::default();
     let texts: Vec<&str> = CONJUNCTIONS.into_iter().chain([BOUNDS]).collect();
     let index = build(&texts, &attributes, Missing::False, true);
-    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
-    let scores = Scores::new(&expressions, &attributes, Missing::False);
+    let scores = Scores::new(&read(&texts), &attributes, Missing::False);
     let event = decode(r#"{"age": 3, "state": "NY", "gender": "F"}"#, &attributes);
     let mut weights = EventWeights::default();
     for (name, value, weight) in
@@ -102,21 +73,13 @@ fn figures_10_to_12() {
     for pruning in [Pruning::Paper, Pruning::Tight, Pruning::None] {
         let mut scratch = Scratch::default();
         scratch.set_pruning(pruning);
-        let mut best = Best {
-            scores: &scores,
-            event: &event,
-            weights: &weights,
-            scratch: ScoreScratch::default(),
-            top: Top::new(1),
-        };
-        scores.begin(&mut best.scratch);
+        let mut best = Best::new(&scores, &event, &weights);
         index.rank(&event, &weights, &mut scratch, &mut best);
         let counters = scratch.take_counters();
-        let scored = best.scratch.scored;
-        let ranking: Vec<_> = best.top.into_ranking().collect();
-        assert_eq!(ranking.len(), 1);
-        assert_eq!(ranking[0].0, 0, "c1");
-        assert!((ranking[0].1 - 4.08).abs() < 1e-12);
+        let scored = best.scored.len();
+        let (slot, score) = best.best();
+        assert_eq!(slot, 0, "c1");
+        assert!((score - 4.08).abs() < 1e-12);
         if pruning == Pruning::None {
             // c1, c2 and c5 match.
             assert_eq!((counters.candidates, counters.sizes_skipped, scored), (4, 0, 3));
@@ -199,7 +162,7 @@ fn many_ranges() {
         });
     }
     let attributes = Attributes::default();
-    let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
+    let expressions = read(&texts);
     for missing in [Missing::Unknown, Missing::False] {
         let scan = Scan::new(&expressions, &attributes, missing);
         let kindex = build(&texts, &attributes, missing, true);
