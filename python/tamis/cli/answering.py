@@ -48,24 +48,22 @@ class Options:
     """What `match`, `top` and `first` can be told.
 
     Attributes:
-        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those that
-            satisfy it are looked for.
+        where: Match only subscriptions whose metadata satisfies this expression, such as
+            `tenant = 'a'`.
         shown: What else to write, separated by commas: `event`, `metadata` of the subscriptions, or
             members of either, such as `event.age` or `metadata.owner`.
-        only_matched: Write nothing for events that match nothing.
-        missing: What a predicate is on an attribute without a value: `unknown`, and so is its
-            negation, or `false`, and its negation is true. By default `unknown`; a saved index
-            knows it.
-        now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's when
-            events are read.
+        only_matched: Leave out events that match nothing.
+        missing: The result of a predicate on an attribute without a value: `unknown`, and so is its
+            negation, or `false`, and its negation is true. By default `unknown`; a saved index has
+            its own setting.
+        now: The value of `now()`, such as `2026-01-02T05:00Z`; by default the current time.
         on_error: What to do about an invalid event or subscription: `raise` stops there; `skip`
             reports it and goes on without it; `collect` does the same, but writes an object with
             `error` in the place of an invalid event.
-        format: The format of the events. By default a file whose name ends with `.csv`, `.parquet`
-            or `.xml` is that, and all else is JSON lines.
+        format: The format of the events. By default, the name of the file decides: `.csv`,
+            `.parquet` or `.xml`; everything else is JSON lines.
         text: Columns of a CSV file that are text, even where a cell looks like a number.
-        language: The language of the rules that `subscriptions` names, a file or a folder, where
-            they are not subscriptions.
+        language: Read `subscriptions`, a file or a folder, as rules of this language.
     """
 
     where: Where = None

@@ -36,11 +36,11 @@ Examples:
 
 app = App(
     name="tamis",
-    help="Find, for every event, which of many standing Boolean expressions it satisfies.",
+    help="Find, for each event, which of many rules (Boolean expressions) are true.",
     version=f"tamis {__version__}",
     version_flags=["--version", "-V"],
     help_format="markdown",
-    help_epilogue="`tamis COMMAND --help` tells more, with examples.",
+    help_epilogue="`tamis COMMAND --help` shows all options and examples.",
     default_parameter=Parameter(negative=""),
     suppress_keyboard_interrupt=False,
 )

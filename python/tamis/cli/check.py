@@ -74,27 +74,27 @@ def check(
     language: From = None,
     as_json: Json = False,
 ) -> int:
-    """Say whether expressions are valid and, where not, at which line and column.
+    """Check whether expressions are valid; for those that are not, show the line and column.
 
-    Valid expressions are written in their canonical form; of a file, only their number. With
-    `--events`, say also what is worth a look: attributes and types that no event of the sample has,
-    texts that are ordered as texts but look like times or numbers, expressions that can never or
-    always hold, subscriptions that ask the same as others or less.
+    Prints valid expressions in canonical form; for a file, prints only how many are valid. With
+    `--events`, also reports what may be a mistake: attributes and types that no event of the sample
+    has, times, numbers, versions and networks that are written as text, expressions that are never
+    or always true, and subscriptions that equal others or are implied by them.
 
-    The exit code is 0 when all are valid and nothing was found, and 1 otherwise.
+    The exit code is 0 if all are valid and nothing was found, and 1 otherwise.
 
     Args:
         expressions: Expressions, as text or in the JSON form.
-        file: A file to check instead, `-` for standard input; or, with `--events`, the folder of a
-            saved index.
+        file: A file to check instead, or `-` for standard input. With `--events`, it may be the
+            folder of a saved index.
         format: What the file holds: subscriptions (`jsonl`, `csv`, `parquet`), or one expression
-            per line (`text`), where lines that begin with `--` are comments. By default what the
-            name of the file says: `.jsonl`, `.csv`, `.parquet`, or `.txt` and `.sql` for text.
+            per line (`text`), where lines that begin with `--` are comments. By default, the name
+            of the file decides: `.jsonl`, `.csv`, `.parquet`, or `.txt` and `.sql` for text.
         events: A sample of events as JSON lines.
-        missing: What a predicate is on an attribute without a value: `unknown`, the default, or
-            `false`; a saved index knows it.
+        missing: The result of a predicate on an attribute without a value: `unknown`, the default,
+            or `false`. A saved index has its own setting.
         language: The language of the rules that `--file` names, a file or a folder.
-        as_json: Write a JSON object for every expression, and one for everything that was found.
+        as_json: Write a JSON object per expression and per finding.
     """
     if (file is None) == (not expressions):
         raise CommandError("check takes expressions or --file, one of the two")

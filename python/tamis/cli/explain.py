@@ -47,22 +47,21 @@ def explain(
     language: From = None,
     as_json: Json = False,
 ) -> int:
-    """Say which predicates of a subscription held, failed or were unknown for an event.
+    """Show which predicates of a subscription are true, false or unknown for an event.
 
     The exit code is 0 whether the event satisfies the subscription or not.
 
     Args:
-        subscriptions: The subscriptions, as for `tamis match`. Left out with `--expression`.
-        id: The id of one of them. Left out with `--expression`.
-        event: The event: JSON, or `@` and the name of a file, or `-` for standard input.
-        line: The line of a file of events, or its row, where `event` names one, as for `tamis
-            match`.
+        subscriptions: The subscriptions, as for `tamis match`. Not used with `--expression`.
+        id: The id of one of them. Not used with `--expression`.
+        event: The event: JSON, or `@` and the name of a file, or `-` for standard input. With
+            `--line`, a file of events.
+        line: Which event of the file to explain: the number of its line, or of its row in Parquet.
         expression: An expression to explain, instead of one from a file.
-        missing: What a predicate is on an attribute without a value: `unknown`, the default, or
-            `false`; a saved index knows it.
-        now: The moment that `now()` is, such as `2026-01-02T05:00Z`; by default the clock's.
-        language: The language of the rules that `subscriptions` names, where they are not
-            subscriptions as JSON lines.
+        missing: The result of a predicate on an attribute without a value: `unknown`, the default,
+            or `false`. A saved index has its own setting.
+        now: The value of `now()`, such as `2026-01-02T05:00Z`; by default the current time.
+        language: Read `subscriptions` as rules of this language.
         as_json: Write the explanation as a JSON object.
     """
     given = [argument for argument in (subscriptions, id, event) if argument is not None]

@@ -28,17 +28,17 @@ def match(
 ) -> int:
     """Write, for every event, the ids of the subscriptions it satisfies.
 
-    For every event, a JSON object with the number of its line and the ids, in the order of the
-    subscriptions, is written as soon as it is known. The exit code is 1 when some event is invalid.
+    Writes one JSON object per event, with the number of its line and the ids, in the order of the
+    subscriptions. Each is written as soon as it is known. The exit code is 1 if an event or a
+    subscription is invalid.
 
     Args:
         subscriptions: The subscriptions: JSON lines, CSV, Parquet, the folder of a saved index, or
             `-` for JSON lines from standard input.
-        events: The events: JSON lines, CSV, Parquet, an XML document or a folder of such, or `-`
-            for standard input.
-        count: Write, instead, one object per subscription that matches, with the number of events,
-            in the order of the subscriptions.
-        options: What `match`, `top` and `first` can be told alike.
+        events: The events: JSON lines, CSV, Parquet, an XML document or a folder of documents, or
+            `-` for standard input.
+        count: Write one object per subscription that matches instead, with its number of events.
+        options: The options that `match`, `top` and `first` share.
     """
     if count:
         ask = partial(Index.match_batch, count=True)

@@ -31,15 +31,15 @@ _Count = Annotated[int, Parameter(alias="-n", validator=Number(gte=0))]
 def top(subscriptions: File, events: File, /, *, n: _Count = 10, options: Options = DEFAULT) -> int:
     """Write, for every event, the subscriptions it matches best.
 
-    For every event, a JSON object with the number of its line and the best matches, each an id and
-    a score, is written as soon as it is known. Weights stand in the expressions, and a subscription
-    may have a `boost`. The exit code is 1 when some event is invalid.
+    Writes one JSON object per event, with the number of its line and its best matches, each with an
+    id and a score. Expressions may have weights, and a subscription may have a `boost`. The exit
+    code is 1 if an event or a subscription is invalid.
 
     Args:
         subscriptions: The subscriptions, as for `tamis match`.
         events: The events, as for `tamis match`.
-        n: How many matches of an event are written at most.
-        options: What `match`, `top` and `first` can be told alike.
+        n: The largest number of matches per event.
+        options: The options that `match`, `top` and `first` share.
     """
     question = Question("top", "ranking", partial(Index.top_batch, n=n), is_scored=True)
     return answer(question, subscriptions, events, options)
@@ -48,17 +48,17 @@ def top(subscriptions: File, events: File, /, *, n: _Count = 10, options: Option
 def first(
     subscriptions: File, events: File, /, *, n: _Count = 1, options: Options = DEFAULT
 ) -> int:
-    """Write, for every event, the subscriptions of the highest priorities that it satisfies.
+    """Write, for every event, the matching subscriptions of the highest priority.
 
-    A subscription may have a `priority`, an integer that is 0 by default; of equal priorities the
-    one that stands first comes first. For every event, a JSON object with the number of its line
-    and the ids is written as soon as it is known. The exit code is 1 when some event is invalid.
+    A subscription may have a `priority`, an integer; the default is 0. Among equal priorities, the
+    one that comes first in the file wins. Writes one JSON object per event, with the number of its
+    line and the ids. The exit code is 1 if an event or a subscription is invalid.
 
     Args:
         subscriptions: The subscriptions, as for `tamis match`.
         events: The events, as for `tamis match`.
-        n: How many matches of an event are written at most.
-        options: What `match`, `top` and `first` can be told alike.
+        n: The largest number of matches per event.
+        options: The options that `match`, `top` and `first` share.
     """
     question = Question("first", "matching", partial(Index.first_batch, n=n))
     return answer(question, subscriptions, events, options)

@@ -41,12 +41,11 @@ def serve(
     log_requests: bool = False,
     copy: bool = False,
 ) -> int:
-    """Answer requests with an index, a graph or XML filters that were saved in a folder.
+    """Serve a saved index, graph or XML filter over HTTP.
 
-    The folder is followed: when another version is committed there, it takes the place of the one
-    that is served. With `--own` changes are accepted instead; each is on the disk before it is
-    acknowledged. A page to look at it all is at `/`. Ends on SIGTERM or Ctrl-C, when what is being
-    answered has been.
+    Follows the folder: when a new version is committed there, it replaces the one that is served.
+    With `--own`, accepts changes instead, and writes each to disk before it is acknowledged. `/`
+    has a console. On SIGTERM or Ctrl-C, finishes the running requests and exits.
 
     Args:
         folder: The folder, or its URI.

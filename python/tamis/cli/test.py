@@ -28,15 +28,15 @@ def run_examples(
     now: Now = None,
     as_json: Json = False,
 ) -> int:
-    """Match the example events that rules carry, and explain those that are not as they must be.
+    """Run the examples that rules contain, and explain those that fail.
 
-    The exit code is 0 when all examples are as they must be and all rules could be read, else 1.
+    The exit code is 0 if all examples pass and all rules are valid, and 1 otherwise.
 
     Args:
         rules: A rules file, YAML or JSON; with `--from sigma`, a file or folder of Sigma rules.
-        language: The language of the rules, where they are not a rules file.
-        missing: What a predicate is on an attribute without a value, instead of what the file says.
-        now: The moment that `now()` is, such as `2026-01-02T05:00Z`.
+        language: Read the rules as rules of this language.
+        missing: The result of a predicate on an attribute without a value; overrides the file.
+        now: The value of `now()`, such as `2026-01-02T05:00Z`.
         as_json: Write a JSON object for every example that fails and every rule that is refused.
     """
     try:

@@ -30,16 +30,16 @@ def run(
     records: Records = FOLDER,
     machine: Machine = None,
 ) -> int:
-    """Measure the matchers of an experiment, each in a process of its own, and record the figures.
+    """Measure the matchers of an experiment, each in its own process, and record the results.
 
-    What the records already have of this build of the engine is not measured again, so that a run
-    that was interrupted goes on where it was. Needs `tamis[lab]`.
+    Skips what is already recorded for this build of the engine, so you can interrupt a run and
+    start it again. Needs `tamis[lab]`.
 
     Args:
         names: Figures such as `whang/fig14`, papers such as `whang`, `all`, or TOML files.
         scale: `small` for fewer and smaller cells.
-        seed: Of the workloads.
-        again: Measure also what was measured already.
+        seed: The seed of the workloads.
+        again: Also measure what is already recorded.
         records: The folder of all records.
         machine: The folder within it; named after this machine by default.
     """
