@@ -256,24 +256,40 @@ def test_views_and_streams(spark: SparkSession, tmp_path: Path) -> None:
         spark.catalog.dropTempView(view)
 
 
-def test_each_micro_batch_has_its_version(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_micro_batch_has_its_version_and_moment(spark: SparkSession, tmp_path: Path) -> None:
+    """In `foreachBatch`, `match_column` and `register` take both when a micro-batch begins."""
     index, incoming = tmp_path / "index", tmp_path / "in"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
     stream = spark.readStream.schema("number long, a long").option("maxFilesPerTrigger", 1)
-    met = dict[int, set[int]]()
+    met = dict[int, set[tuple[int, int, bool]]]()
+    moments = list[datetime]()
 
     def write(events: DataFrame, batch: int) -> None:
-        found = events.select(sf.size(ts.match_column(index)).alias("hits")).distinct()
-        met[batch] = {row["hits"] for row in found.collect()}
+        session = events.sparkSession
+        ts.register(session, {"rules": index})
+        events.createOrReplaceTempView("micro_batch")
+        moments.append(datetime.now(UTC))
+        named = session.sql(
+            f"""select number, size(tamis_match(struct(a), 'rules')) as named,
+                size(tamis_match(named_struct('at', timestamp '{moments[0]}'), '{clock}')) = 1
+                as late from micro_batch"""
+        )
+        column = events.select("number", sf.size(ts.match_column(index)).alias("hits"))
+        rows = named.join(column, "number").select("named", "hits", "late").distinct().collect()
+        met[batch] = {(row["named"], row["hits"], row["late"]) for row in rows}
         if batch == 0:
             subscribe(spark, index, 10, 10)
 
+    clock = tmp_path / "clock"
+    rule = spark.createDataFrame([(1, "at < now()")], "id long, expression string")
+    ts.compile(rule, clock)
     for first in (0, 10, 20):
         write_events(incoming, first, 10)
     each = stream.json(str(incoming)).writeStream.foreachBatch(write).trigger(availableNow=True)
     each.option("checkpointLocation", str(tmp_path / "state")).start().awaitTermination()
-    assert met == {0: {1}, 1: {2}, 2: {2}}
+    # The first moment lies behind the registration of its own micro-batch, before later ones.
+    assert met == {0: {(1, 1, False)}, 1: {(2, 2, True)}, 2: {(2, 2, True)}}
 
 
 def test_errors_are_a_column(spark: SparkSession, path: Path) -> None:
