@@ -100,7 +100,7 @@ impl Ids {
 
     /// Reads the ids at these positions, so that those who come for them one by one do not wait for memory
     /// one by one.
-    pub fn touch(&self, positions: &[u32]) {
+    pub fn prefetch(&self, positions: &[u32]) {
         let read = positions.iter().filter_map(|&position| self.integers.get(position as usize));
         std::hint::black_box(read.fold(0, |all, number| all ^ number));
     }

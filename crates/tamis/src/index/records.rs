@@ -93,8 +93,8 @@ impl Records {
     }
 
     /// Reads the ids in these slots ahead.
-    pub fn touch(&self, slots: &[Slot]) {
-        self.ids.touch(slots);
+    pub fn prefetch(&self, slots: &[Slot]) {
+        self.ids.prefetch(slots);
     }
 
     /// Appends ids that are integers; `None` where one is not.

@@ -272,8 +272,8 @@ impl Segment {
     }
 
     /// Reads the ids in these slots ahead.
-    pub fn touch(&self, slots: &[Slot]) {
-        self.records.touch(slots);
+    pub fn prefetch(&self, slots: &[Slot]) {
+        self.records.prefetch(slots);
     }
 
     /// Appends ids that are integers; fails where one is not.

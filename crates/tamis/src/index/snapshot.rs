@@ -123,7 +123,7 @@ impl Snapshot {
         for (position, segment) in self.segments.iter().enumerate() {
             self.find_slots(position, event, selection, scratch)?;
             for slots in scratch.slots.chunks(AHEAD) {
-                segment.touch(slots);
+                segment.prefetch(slots);
                 for &slot in slots {
                     found(segment, slot)?;
                 }

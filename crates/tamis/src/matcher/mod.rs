@@ -115,7 +115,7 @@ pub struct Scratch {
     /// Truths of operands waiting for their operator.
     stack: Vec<Truth>,
     compiled: compiled::Working,
-    block: compiled::Block,
+    batch: compiled::BatchState,
     evaluation: Evaluation,
     /// Working memory of matchers of other crates.
     extensions: Vec<Box<dyn extend::ScratchExtension>>,
@@ -147,7 +147,7 @@ impl Scratch {
     /// How much work matchers have done with this scratch since this was asked; a scan counts nothing.
     pub fn take_counters(&mut self) -> Counters {
         let mut all = Counters::default();
-        for counters in [&mut self.compiled.counters, &mut self.block.counters] {
+        for counters in [&mut self.compiled.counters, &mut self.batch.counters] {
             all += std::mem::take(counters);
         }
         for extension in &mut self.extensions {

@@ -4,9 +4,9 @@
 //! of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section 5.2.2, which the
 //! paper picks at random); of a disjunction, those of all operands.
 
-use super::lower::{Lowering, NO_NODE, Source};
+use super::entry_list::PendingEntry;
+use super::lower::{Lowering, NO_NODE, Trigger};
 use super::ranges::Interval;
-use super::run::Waiting;
 use super::term::{Tag, TermId};
 use crate::truth::Missing;
 
@@ -14,8 +14,8 @@ use crate::truth::Missing;
 const MOST_COPIES: usize = 16;
 
 impl Lowering {
-    /// The source that an expression is entered under first.
-    pub(super) fn first_source(&self, mut term: TermId) -> (u32, u32) {
+    /// The trigger that an expression is entered under first.
+    pub(super) fn first_trigger(&self, mut term: TermId) -> (u32, u32) {
         loop {
             let parts = self.terms.get(term);
             match parts.tag {
@@ -36,11 +36,11 @@ impl Lowering {
         operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
     }
 
-    /// Enters a term so that `target` is reached when it and the block at `rest` hold.
+    /// Enters a term so that `target` is reached when it and the residual at `rest` hold.
     fn enter(&mut self, term: TermId, rest: u32, target: u32) {
         match self.nodes[term as usize] {
             NO_NODE => self.enter_parts(term, rest, target),
-            node => self.entries.push((Source::Node(node), Waiting::new(rest, target))),
+            node => self.entries.push((Trigger::Node(node), PendingEntry::new(rest, target))),
         }
     }
 
@@ -49,7 +49,7 @@ impl Lowering {
         match parts.tag {
             Tag::Constant => {
                 if parts.constant() {
-                    self.entries.push((Source::Always, Waiting::new(rest, target)));
+                    self.entries.push((Trigger::Always, PendingEntry::new(rest, target)));
                 }
             }
             Tag::Or => {
@@ -80,7 +80,7 @@ impl Lowering {
                 }
                 // What a bit test decides costs least to check.
                 others.sort_by_key(|&other| !self.is_bit_test(other));
-                let rest = self.block(&others, rest);
+                let rest = self.residual(&others, rest);
                 let from = self.entries.len();
                 self.enter(access, rest, target);
                 for (_, entry) in &mut self.entries[from..] {
@@ -95,14 +95,14 @@ impl Lowering {
         let parts = self.terms.get(term);
         let attribute = parts.attribute();
         if !self.is_positive(parts) {
-            // It holds for want of a source: it is looked at whenever it can be true.
+            // It holds for want of a trigger: it is looked at whenever it can be true.
             let needs_value = match parts.tag {
                 Tag::Presence => false,
                 _ => self.missing == Missing::Unknown,
             };
-            let source = if needs_value { Source::Attribute(attribute) } else { Source::Always };
-            let rest = self.block(&[term], rest);
-            self.entries.push((source, Waiting::new(rest, target)));
+            let trigger = if needs_value { Trigger::Attribute(attribute) } else { Trigger::Always };
+            let rest = self.residual(&[term], rest);
+            self.entries.push((trigger, PendingEntry::new(rest, target)));
             return;
         }
         match parts.tag {
@@ -110,27 +110,27 @@ impl Lowering {
                 let keys: Vec<u32> =
                     parts.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
                 for key in keys {
-                    self.entries.push((Source::Key(key), Waiting::new(rest, target)));
+                    self.entries.push((Trigger::Key(key), PendingEntry::new(rest, target)));
                 }
             }
             Tag::Keys => {
                 let set = self.set(term);
                 self.sets.entered[set as usize] = true;
-                self.entries.push((Source::Set(set), Waiting::new(rest, target)));
+                self.entries.push((Trigger::Set(set), PendingEntry::new(rest, target)));
             }
             Tag::Range => {
                 let (first, last) = self.interval(term);
-                let source = self.intervals.len() as u32;
-                self.intervals.push(Interval { attribute, first, last, source });
-                self.entries.push((Source::Range(source), Waiting::new(rest, target)));
+                let trigger = self.intervals.len() as u32;
+                self.intervals.push(Interval { attribute, first, last, trigger });
+                self.entries.push((Trigger::Range(trigger), PendingEntry::new(rest, target)));
             }
             Tag::Pattern => {
                 let pattern = parts.payload()[0];
-                self.entries.push((Source::Pattern(pattern), Waiting::new(rest, target)));
+                self.entries.push((Trigger::Pattern(pattern), PendingEntry::new(rest, target)));
             }
             Tag::Presence => {
-                let rest = self.block(&[term], rest);
-                self.entries.push((Source::Attribute(attribute), Waiting::new(rest, target)));
+                let rest = self.residual(&[term], rest);
+                self.entries.push((Trigger::Attribute(attribute), PendingEntry::new(rest, target)));
             }
             Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),
         }

@@ -1,7 +1,7 @@
 //! How do expressions become a compiled matcher?
 //!
 //! They are taken apart into terms, whose chances are estimated. Every expression is entered under some of
-//! its literals, and what else must hold becomes a block of checks. A conjunction or disjunction that
+//! its literals, and what else must hold becomes a residual. A conjunction or disjunction that
 //! several others use is a node of its own, evaluated at most once per event.
 
 use super::Compiled;

@@ -96,7 +96,7 @@ impl Keys {
     }
 
     /// The second step, where there are enough values for it to pay: reads the texts that they may be.
-    pub fn touch(&self, probes: &[Probe]) {
+    pub fn prefetch(&self, probes: &[Probe]) {
         if probes.len() >= LEAST_TOUCHED {
             let taken = probes.iter().filter(|probe| probe.note != 0);
             let bytes = taken.filter_map(|probe| self.slots[probe.slot as usize].first_byte(&self.texts));

@@ -1,22 +1,22 @@
 //! How is what was compiled laid out, so that matching reads it in runs?
 //!
-//! Sources of all kinds are numbered one behind the other, their entries sorted together, and every
+//! Triggers of all kinds are numbered one behind the other, their entries sorted together, and every
 //! relation becomes a list of starts and a list of items.
 
 use std::sync::atomic::AtomicU32;
 
-use super::lower::{Lowering, NO_NODE, Source};
+use super::entry_list::{PendingEntry, write_entry_list};
+use super::lower::{Lowering, NO_NODE, Trigger};
 use super::ranges::{Interval, Stabbing};
-use super::run::{Waiting, write_run};
 use super::term::TermId;
-use super::{Compiled, NO_BLOCK, TARGET_NODE};
+use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
 use crate::csr::Lists;
 use crate::matcher::{Scan, Slot};
 
 /// Everything there is, before it is laid out.
 struct Parts {
     lowering: Lowering,
-    /// The block that evaluates each node.
+    /// The residual that evaluates each node.
     bodies: Vec<u32>,
     node_slots: Vec<(u32, Slot)>,
     /// The number of expressions.
@@ -33,19 +33,19 @@ impl Lowering {
             if self.nodes[term as usize] != NO_NODE {
                 let target = self.nodes[term as usize] | TARGET_NODE;
                 bodies.push(self.body(term));
-                self.enter_parts(term, NO_BLOCK, target);
+                self.enter_parts(term, NO_RESIDUAL, target);
             }
         }
         let mut node_slots: Vec<(u32, Slot)> = Vec::new();
-        // Expressions entered under the same source are compiled one behind the other, so that what
+        // Expressions entered under the same trigger are compiled one behind the other, so that what
         // remains to be checked of them is read in one run.
         let mut order: Vec<Slot> =
             (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != TermId::MAX).collect();
-        order.sort_by_cached_key(|&slot| self.first_source(roots[slot as usize]));
+        order.sort_by_cached_key(|&slot| self.first_trigger(roots[slot as usize]));
         for slot in order {
             let root = roots[slot as usize];
             match self.nodes[root as usize] {
-                NO_NODE => self.enter_parts(root, NO_BLOCK, slot),
+                NO_NODE => self.enter_parts(root, NO_RESIDUAL, slot),
                 node => node_slots.push((node, slot)),
             }
         }
@@ -61,40 +61,40 @@ impl Parts {
         let Lowering { terms, keys, sets, intervals, .. } = &lowering;
         let count = terms.names().len();
         let unselective = lowering.count_unselective();
-        let mut sources = 0;
+        let mut triggers = 0;
         let mut section = |size: usize| {
-            let start = sources;
-            sources += size as u32;
+            let start = triggers;
+            triggers += size as u32;
             start
         };
         section(keys.len());
-        let set_sources = section(sets.keys.len());
-        let range_sources = section(intervals.len());
-        let pattern_sources = section(terms.patterns.len());
-        let attribute_sources = section(count + 1);
+        let set_triggers = section(sets.keys.len());
+        let range_triggers = section(intervals.len());
+        let pattern_triggers = section(terms.patterns.len());
+        let attribute_triggers = section(count + 1);
         let always = section(1);
-        let node_sources = section(bodies.len());
-        let number = |source: Source| match source {
-            Source::Key(key) => key,
-            Source::Set(set) => set_sources + set,
-            Source::Range(range) => range_sources + range,
-            Source::Pattern(pattern) => pattern_sources + pattern,
-            Source::Attribute(attribute) => attribute_sources + attribute,
-            Source::Always => always,
-            Source::Node(node) => node_sources + node,
+        let node_triggers = section(bodies.len());
+        let number = |trigger: Trigger| match trigger {
+            Trigger::Key(key) => key,
+            Trigger::Set(set) => set_triggers + set,
+            Trigger::Range(range) => range_triggers + range,
+            Trigger::Pattern(pattern) => pattern_triggers + pattern,
+            Trigger::Attribute(attribute) => attribute_triggers + attribute,
+            Trigger::Always => always,
+            Trigger::Node(node) => node_triggers + node,
         };
-        // By source and, within one, by first test: what is skipped together stands together, and what
+        // By trigger and, within one, by first test: what is skipped together stands together, and what
         // decides one of the others decides its neighbours, so that the processor guesses right.
-        let mut waiting: Vec<(u32, Waiting)> =
-            lowering.entries.iter().map(|&(source, waiting)| (number(source), waiting)).collect();
-        waiting.sort_by_key(|(source, waiting)| (*source, waiting.tests));
-        let (mut starts, mut runs) = (Vec::with_capacity(sources as usize + 1), Vec::new());
-        let mut rest = &waiting[..];
-        for source in 0..sources {
+        let mut pending: Vec<(u32, PendingEntry)> =
+            lowering.entries.iter().map(|&(trigger, pending)| (number(trigger), pending)).collect();
+        pending.sort_by_key(|(trigger, pending)| (*trigger, pending.tests));
+        let (mut starts, mut runs) = (Vec::with_capacity(triggers as usize + 1), Vec::new());
+        let mut rest = &pending[..];
+        for trigger in 0..triggers {
             starts.push(runs.len() as u32);
             let run;
-            (run, rest) = rest.split_at(rest.partition_point(|(of, _)| *of == source));
-            write_run(run.iter().map(|(_, waiting)| waiting), &mut runs);
+            (run, rest) = rest.split_at(rest.partition_point(|(of, _)| *of == trigger));
+            write_entry_list(run.iter().map(|(_, pending)| pending), &mut runs);
         }
         starts.push(runs.len() as u32);
 
@@ -106,11 +106,11 @@ impl Parts {
         let sets = Lists::new(&sets.keys);
         let stabbed = intervals
             .iter()
-            .map(|interval| Interval { source: range_sources + interval.source, ..*interval });
+            .map(|interval| Interval { trigger: range_triggers + interval.trigger, ..*interval });
         let stabbing = Stabbing::new(stabbed.collect(), count);
-        let sources = [set_sources, pattern_sources, attribute_sources, always, node_sources];
+        let triggers = [set_triggers, pattern_triggers, attribute_triggers, always, node_triggers];
         let figures = shape.into_iter().chain([lowering.patterns.unfiltered() as u64, unselective]);
-        let counts = [slots as u64].into_iter().chain(sources.map(u64::from)).chain(figures);
+        let counts = [slots as u64].into_iter().chain(triggers.map(u64::from)).chain(figures);
         Compiled {
             missing: lowering.missing,
             counts: counts.collect(),

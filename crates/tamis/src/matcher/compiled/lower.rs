@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 
 use super::bits::{BitTest, Bits};
+use super::entry_list::PendingEntry;
 use super::estimate::Estimates;
 use super::keys::Keys;
 use super::patterns::Patterns;
 use super::program::MOST_KEYS;
 use super::ranges::{Bounds, Interval};
-use super::run::Waiting;
 use super::term::{Tag, Term, TermId, Terms};
 use crate::truth::Missing;
 
@@ -21,7 +21,7 @@ pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// What an entry waits for; the kinds are numbered one behind the other once all are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Source {
+pub(super) enum Trigger {
     Key(u32),
     Set(u32),
     /// The number of an interval.
@@ -59,7 +59,7 @@ pub(super) struct Lowering {
     /// How often per event a term's entries are looked at.
     pub costs: Vec<f64>,
     pub nodes: Vec<u32>,
-    pub entries: Vec<(Source, Waiting)>,
+    pub entries: Vec<(Trigger, PendingEntry)>,
     pub program: Vec<u32>,
     pub sets: Sets,
     pub intervals: Vec<Interval>,
@@ -110,19 +110,19 @@ impl Lowering {
 
     /// How many expressions and nodes are looked at on every event, or on every event with an attribute.
     pub(super) fn count_unselective(&self) -> u64 {
-        let is_unselective = |source: &Source| match *source {
-            Source::Always | Source::Attribute(_) => true,
-            Source::Pattern(pattern) => self.patterns.is_unfiltered(pattern),
+        let is_unselective = |trigger: &Trigger| match *trigger {
+            Trigger::Always | Trigger::Attribute(_) => true,
+            Trigger::Pattern(pattern) => self.patterns.is_unfiltered(pattern),
             _ => false,
         };
-        let entries = self.entries.iter().filter(|(source, _)| is_unselective(source));
+        let entries = self.entries.iter().filter(|(trigger, _)| is_unselective(trigger));
         let mut targets: Vec<u32> = entries.map(|(_, waiting)| waiting.target).collect();
         targets.sort_unstable();
         targets.dedup();
         targets.len() as u64
     }
 
-    /// Whether a literal can be true only where a source of its own says so.
+    /// Whether a literal can be true only where a trigger of its own says so.
     pub(super) fn is_positive(&self, term: Term<'_>) -> bool {
         match term.tag {
             // `exists` needs the attribute; `missing` and `is null` hold for want of it.

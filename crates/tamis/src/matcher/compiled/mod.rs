@@ -1,10 +1,10 @@
 //! The A-Tree in its compiled form (after Ji & Jacobsen 2021): flat, immutable, and read in runs.
 //!
-//! A *source* is what can become true: a pair, a set, a range, a pattern, the presence of an
-//! attribute, or a node that several expressions share. The *entries* of a source stand one behind
+//! A *trigger* is what can become true: a pair, a set, a range, a pattern, the presence of an
+//! attribute, or a node that several expressions share. The *entries* of a trigger stand one behind
 //! the other, grouped by the attribute that their first bit test looks at: a group none of whose entries
 //! can pass it is skipped whole. An entry has up to two bit tests, each on the values of one attribute,
-//! and refers to the block of checks that remains. Entries past their bit tests are collected first
+//! and refers to what remains to be checked, its *residual*. Entries past their bit tests are collected first
 //! and checked afterwards, so that the reads of one do not wait for those of another.
 //!
 //! Departures from the paper: access children are chosen by estimated cost, not at random; only
@@ -12,20 +12,20 @@
 //! is either reached from its access or evaluated on demand, once.
 
 mod access;
+mod batch_match;
+mod batch_state;
 mod bits;
-mod block;
 mod build;
+mod entry_list;
 mod estimate;
+mod event_set;
 mod keys;
-mod lanes;
 mod layout;
 mod lower;
-mod many;
 mod patterns;
 mod program;
 mod ranges;
 mod residual;
-mod run;
 mod shape;
 mod sparse;
 mod term;
@@ -48,27 +48,27 @@ use crate::expression::Expression;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::truth::Missing;
+pub(crate) use batch_state::BatchState;
 use bits::Bits;
-pub(crate) use block::Block;
 pub(crate) use build::CompiledBuilder;
+use entry_list::{Candidate, prefetch};
+use event_set::LANES;
 use keys::{Keys, NO_KEY};
-use lanes::LANES;
 use patterns::Patterns;
-use program::{Context, block_holds, holds};
+use program::{Context, holds, residual_holds};
 use ranges::{Bounds, NO_RANK, Stabbing};
-use run::{Candidate, touch};
 pub use shape::Shape;
 pub(crate) use working::Working;
 use working::{Field, Known};
 
-/// Events with a longer list are looked at one by one: of a block, every value is looked at for every check.
+/// Events with a longer list are looked at one by one: of a batch, every value is looked at for every check.
 const MOST_VALUES: usize = 256;
 
-/// No block: nothing remains to be checked.
-const NO_BLOCK: u32 = u32::MAX;
+/// No residual: nothing remains to be checked.
+const NO_RESIDUAL: u32 = u32::MAX;
 /// Fewer events are looked at one by one.
-const LEAST_BLOCK: usize = 64;
-/// Where that is no better for one block, it is not tried for so many.
+const LEAST_BATCH: usize = 64;
+/// Where that is no better for one batch, it is not tried for so many.
 const UNASKED: u32 = 63;
 /// Marks a target that is a node, not a slot.
 const TARGET_NODE: u32 = 1 << 31;
@@ -83,9 +83,9 @@ pub struct Compiled {
     bounds: Bounds,
     patterns: Patterns,
     bits: Bits,
-    /// Where the run of each source begins in `runs`.
+    /// Where the run of each trigger begins in `runs`.
     starts: Column<u32>,
-    /// The groups and entries of every source; see [`run`].
+    /// The groups and entries of every trigger; see [`entry_list`].
     runs: Column<u32>,
     program: Column<u32>,
     /// For every key the sets that hold it, of those that are entered.
@@ -93,7 +93,7 @@ pub struct Compiled {
     /// The keys of every set, ascending.
     sets: Lists<u32>,
     stabbing: Stabbing,
-    /// The block that evaluates each node.
+    /// The residual that evaluates each node.
     bodies: Column<u32>,
     /// For every node the slots that it makes true.
     node_slots: Lists<u32>,
@@ -104,9 +104,9 @@ pub struct Compiled {
     names: Strings,
     /// By attribute of these names: how many predicates it has.
     attribute_predicates: Column<u32>,
-    /// The number of slots, the first source of each kind, and the figures of [`Shape`].
+    /// The number of slots, the first trigger of each kind, and the figures of [`Shape`].
     counts: Column<u64>,
-    /// For how many blocks of events not to ask whether they are better looked at together.
+    /// For how many batches of events not to ask whether they are better looked at together.
     unasked: AtomicU32,
 }
 
@@ -142,8 +142,8 @@ impl Compiled {
         builder.finish(attributes, missing, sample, deep)
     }
 
-    /// The first source of the sets, patterns, attributes, of what is always true, and of the nodes.
-    fn sources(&self) -> [u32; 5] {
+    /// The first trigger of the sets, patterns, attributes, of what is always true, and of the nodes.
+    fn triggers(&self) -> [u32; 5] {
         std::array::from_fn(|kind| self.counts[1 + kind] as u32)
     }
 
@@ -258,7 +258,7 @@ impl Compiled {
     /// Whether to find out if so many events are better looked at together: not where that was found
     /// to be no better a short while ago.
     fn is_worth_asking(&self, events: usize, evaluation: Evaluation) -> bool {
-        if evaluation == Evaluation::Events || events < LEAST_BLOCK {
+        if evaluation == Evaluation::Events || events < LEAST_BATCH {
             return false;
         }
         let fewer = |unasked: u32| unasked.checked_sub(1);
@@ -276,10 +276,10 @@ impl Compiled {
         found
     }
 
-    /// Writes down what the event has, and which sources that makes true.
+    /// Writes down what the event has, and which triggers that makes true.
     fn load(&self, event: &Event, working: &mut Working) {
-        let [sets, _, attributes, always, _] = self.sources();
-        working.sources.push(always);
+        let [sets, _, attributes, always, _] = self.triggers();
+        working.triggers.push(always);
         // Often nothing waits for the mere presence of an attribute.
         let presence_matters = self.starts[attributes as usize] < self.starts[always as usize];
         working.probes.clear();
@@ -290,7 +290,7 @@ impl Compiled {
                 }
             }
         }
-        self.keys.touch(&working.probes);
+        self.keys.prefetch(&working.probes);
         let mut probe = 0;
         for (attribute, global, presence) in self.known(event) {
             let first = working.values.len() as u32;
@@ -308,16 +308,16 @@ impl Compiled {
                         working.values.push(Known { key, rank });
                         if key != NO_KEY {
                             self.bits.with_key(attribute, key, |word, bit| working.set(word, bit));
-                            working.sources.push(key);
+                            working.triggers.push(key);
                             for &set in self.sets_of(key) {
                                 if working.find_set(set) {
-                                    working.sources.push(sets + set);
+                                    working.triggers.push(sets + set);
                                 }
                             }
                         }
                         if rank != NO_RANK && before != Some(rank) {
                             self.bits.with_rank(attribute, rank, |word, bit| working.set(word, bit));
-                            let found = &mut |source| working.sources.push(source);
+                            let found = &mut |trigger| working.triggers.push(trigger);
                             self.stabbing.stab(attribute, before, rank, found);
                             before = ascending.then_some(rank);
                         }
@@ -325,7 +325,7 @@ impl Compiled {
                 }
             }
             if presence_matters {
-                working.sources.push(attributes + attribute);
+                working.triggers.push(attributes + attribute);
             }
             let values = working.values.len() as u32 - first;
             let key = working.values.get(first as usize).map_or(NO_KEY, |value| value.key);
@@ -344,36 +344,38 @@ impl Compiled {
         })
     }
 
-    /// The sets that are sources and have a key.
+    /// The sets that are triggers and have a key.
     fn sets_of(&self, key: u32) -> &[u32] {
         if self.key_sets.items.is_empty() { &[] } else { self.key_sets.get(key) }
     }
 
-    /// Looks at the entries of all sources that wait.
+    /// Looks at the entries of all triggers that wait.
     fn follow(&self, event: &Event, working: &mut Working, deadline: Option<Deadline>) -> bool {
         let mut in_time = true;
         let mut stages = std::mem::take(&mut working.stages);
-        let ranges = working.sources.drain(..).map(|source| {
-            let source = source as usize;
-            (self.starts[source], self.starts[source + 1])
+        let ranges = working.triggers.drain(..).map(|trigger| {
+            let trigger = trigger as usize;
+            (self.starts[trigger], self.starts[trigger + 1])
         });
         stages.begin(ranges, &self.runs, &working.bits, &mut working.counters);
         while stages.pass(&self.runs, &working.bits, &mut working.counters) {
-            touch(&self.program, stages.candidates().iter().map(|candidate| candidate.block));
+            prefetch(&self.program, stages.candidates().iter().map(|candidate| candidate.residual));
             let targets = stages.candidates().iter().map(|candidate| candidate.target);
-            touch(
+            prefetch(
                 &working.nodes,
                 targets.filter(|target| target & TARGET_NODE != 0).map(|node| node & !TARGET_NODE),
             );
             let matching = Matching { compiled: self, event };
-            for &Candidate { block, target } in stages.candidates() {
-                if block == NO_BLOCK || block_holds(&matching, &self.program, block as usize, working) {
+            for &Candidate { residual, target } in stages.candidates() {
+                if residual == NO_RESIDUAL
+                    || residual_holds(&matching, &self.program, residual as usize, working)
+                {
                     self.reach(target, working);
                 }
             }
             if deadline.is_some_and(|deadline| deadline.has_passed()) {
                 in_time = false;
-                working.sources.clear();
+                working.triggers.clear();
                 break;
             }
         }
@@ -393,7 +395,7 @@ impl Compiled {
         for &slot in self.node_slots.get(node) {
             working.emit(slot);
         }
-        working.sources.push(self.sources()[4] + node);
+        working.triggers.push(self.triggers()[4] + node);
     }
 }
 
@@ -454,7 +456,7 @@ impl Matcher for Compiled {
             self.counts[0] as usize,
         );
         self.load(event, working);
-        while !working.sources.is_empty() {
+        while !working.triggers.is_empty() {
             scratch.expired |= !self.follow(event, working, scratch.deadline);
         }
         deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
@@ -483,10 +485,10 @@ impl Matcher for Compiled {
                 one_by_one(self, events, scratch, found, ends, stopped);
                 continue;
             }
-            let mut block = std::mem::take(&mut scratch.block);
+            let mut state = std::mem::take(&mut scratch.batch);
             let deep = || self.match_deep(events, scratch);
-            let matched = self.match_block(events, &mut block, in_any_case, deep, found, ends);
-            scratch.block = block;
+            let matched = self.match_batch(events, &mut state, in_any_case, deep, found, ends);
+            scratch.batch = state;
             if !matched {
                 self.unasked.store(UNASKED, Ordering::Relaxed);
                 one_by_one(self, events, scratch, found, ends, stopped);

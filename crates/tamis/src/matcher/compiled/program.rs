@@ -1,7 +1,7 @@
 //! What remains to be checked once an access predicate is true, and how is it checked?
 //!
-//! A block is a conjunction of checks, each a head word and what it needs, laid out one behind the
-//! other. The head says what is checked, whether its failure is asked for, whether the block ends
+//! A residual is a conjunction of checks, each a head word and what it needs, laid out one behind the
+//! other. The head says what is checked, whether its failure is asked for, whether the residual ends
 //! here, a small count and the attribute.
 
 use super::working::{Field, Working};
@@ -14,8 +14,8 @@ pub(super) const RANGE: u32 = 2; // the first and last rank follow
 pub(super) const PATTERN: u32 = 3; // a pattern follows
 pub(super) const PRESENCE: u32 = 4; // count 0: exists, 1: is null
 pub(super) const NODE: u32 = 5; // a node follows
-pub(super) const ANY: u32 = 6; // the number of blocks and the words they take, then each with its length
-pub(super) const JUMP: u32 = 7; // a block goes on elsewhere
+pub(super) const ANY: u32 = 6; // the number of alternatives and the words they take, then each with its length
+pub(super) const JUMP: u32 = 7; // a residual goes on elsewhere
 pub(super) const BITS: u32 = 8; // a word and the halves of its mask follow: an exact test
 
 pub(super) const KIND: u32 = 15;
@@ -36,12 +36,12 @@ pub(super) fn key_count(head: u32) -> usize {
     (head >> 6 & 15) as usize
 }
 
-/// Marks the check whose head stands at `position` as the last of its block.
-pub(super) fn end_block(program: &mut [u32], position: usize) {
+/// Marks the check whose head stands at `position` as the last of its residual.
+pub(super) fn end_residual(program: &mut [u32], position: usize) {
     program[position] |= LAST;
 }
 
-/// What a block's checks ask of the matcher besides the event.
+/// What a residual's checks ask of the matcher besides the event.
 pub(super) trait Context {
     /// The keys of a set, ascending.
     fn set(&self, set: u32) -> &[u32];
@@ -55,10 +55,10 @@ pub(super) trait Context {
     fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
 }
 
-/// Whether all checks of the block at `position` hold. Blocks of nothing but bit tests are decided
+/// Whether all checks of the residual at `position` hold. Residuals of nothing but bit tests are decided
 /// here, without the call.
 #[inline]
-pub(super) fn block_holds<C: Context>(
+pub(super) fn residual_holds<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,
@@ -79,7 +79,7 @@ pub(super) fn block_holds<C: Context>(
     holds(context, program, position, working)
 }
 
-/// Whether all checks of the block at `position` hold. The recursion through nodes and alternatives
+/// Whether all checks of the residual at `position` hold. The recursion through nodes and alternatives
 /// is as deep as the expressions, which is bounded when they are compiled, and when a file is validated.
 pub(super) fn holds<C: Context>(
     context: &C,
@@ -135,15 +135,15 @@ pub(super) fn holds<C: Context>(
             }
             NODE => (Some(context.node(program[position + 1], working)), position + 2),
             ANY => {
-                let (blocks, words) = (program[position + 1], program[position + 2]);
-                let mut block = position + 3;
+                let (residuals, words) = (program[position + 1], program[position + 2]);
+                let mut residual = position + 3;
                 let mut found = false;
-                for _ in 0..blocks {
-                    if holds(context, program, block + 1, working) {
+                for _ in 0..residuals {
+                    if holds(context, program, residual + 1, working) {
                         found = true;
                         break;
                     }
-                    block += 1 + program[block] as usize;
+                    residual += 1 + program[residual] as usize;
                 }
                 (Some(found), position + 3 + words as usize)
             }

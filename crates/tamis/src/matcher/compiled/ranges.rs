@@ -135,7 +135,7 @@ pub(super) struct Interval {
     pub attribute: u32,
     pub first: u32,
     pub last: u32,
-    pub source: u32,
+    pub trigger: u32,
 }
 
 /// The intervals of every attribute, ready to be stabbed.
@@ -171,15 +171,15 @@ impl Stabbing {
         self.intervals.len()
     }
 
-    /// Whether the intervals of so many attributes are there, each with a source of its own.
-    pub fn is_whole(&self, attributes: usize, sources: Range<u32>) -> bool {
-        let mut seen = vec![false; sources.len()];
+    /// Whether the intervals of so many attributes are there, each with a trigger of its own.
+    pub fn is_whole(&self, attributes: usize, triggers: Range<u32>) -> bool {
+        let mut seen = vec![false; triggers.len()];
         self.starts.len() == attributes + 2
             && is_ascending(&self.starts, self.intervals.len())
             && self.highest.len() == self.intervals.len()
             && self.intervals.iter().all(|interval| {
-                sources.contains(&interval.source)
-                    && !std::mem::replace(&mut seen[(interval.source - sources.start) as usize], true)
+                triggers.contains(&interval.trigger)
+                    && !std::mem::replace(&mut seen[(interval.trigger - triggers.start) as usize], true)
             })
     }
 
@@ -189,7 +189,7 @@ impl Stabbing {
         &self.intervals[self.starts[attribute] as usize..self.starts[attribute + 1] as usize]
     }
 
-    /// Calls `found` with the source of every interval of the attribute that holds the rank, but not a lesser
+    /// Calls `found` with the trigger of every interval of the attribute that holds the rank, but not a lesser
     /// rank `before`: over ascending ranks every interval is found once.
     pub fn stab(&self, attribute: u32, before: Option<u32>, rank: u32, found: &mut impl FnMut(u32)) {
         if rank == NO_RANK {
@@ -218,7 +218,7 @@ impl Stabbing {
                 return;
             }
             if rank <= interval.last && from <= middle {
-                found(interval.source);
+                found(interval.trigger);
             }
             low = middle + 1;
         }
@@ -264,16 +264,16 @@ mod tests {
             rank in 0..22u32,
         ) {
             let intervals: Vec<Interval> = (0..).zip(&ranges)
-                .map(|(source, &(attribute, first, last))| Interval { attribute, first, last, source })
+                .map(|(trigger, &(attribute, first, last))| Interval { attribute, first, last, trigger })
                 .collect();
             let stabbing = Stabbing::new(intervals.clone(), 3);
             for attribute in 1..3 {
                 let mut found = Vec::new();
-                stabbing.stab(attribute, None, rank, &mut |source| found.push(source));
+                stabbing.stab(attribute, None, rank, &mut |trigger| found.push(trigger));
                 found.sort_unstable();
                 let expected: Vec<u32> = intervals.iter()
                     .filter(|interval| interval.attribute == attribute && (interval.first..=interval.last).contains(&rank))
-                    .map(|interval| interval.source)
+                    .map(|interval| interval.trigger)
                     .collect();
                 prop_assert_eq!(found, expected);
             }
@@ -285,18 +285,18 @@ mod tests {
             ranks in prop::collection::btree_set(0..22u32, 0..10),
         ) {
             let intervals: Vec<Interval> = (0..).zip(&ranges)
-                .map(|(source, &(first, last))| Interval { attribute: 1, first, last, source })
+                .map(|(trigger, &(first, last))| Interval { attribute: 1, first, last, trigger })
                 .collect();
             let stabbing = Stabbing::new(intervals.clone(), 1);
             let (mut found, mut before) = (Vec::new(), None);
             for &rank in &ranks {
-                stabbing.stab(1, before, rank, &mut |source| found.push(source));
+                stabbing.stab(1, before, rank, &mut |trigger| found.push(trigger));
                 before = Some(rank);
             }
             found.sort_unstable();
             let expected: Vec<u32> = intervals.iter()
                 .filter(|interval| ranks.iter().any(|rank| (interval.first..=interval.last).contains(rank)))
-                .map(|interval| interval.source)
+                .map(|interval| interval.trigger)
                 .collect();
             prop_assert_eq!(found, expected);
         }

@@ -1,16 +1,16 @@
 //! What remains to be checked of an expression once what it waits for is true?
 //!
-//! A block of checks, the least likely first, as `program` runs it.
+//! A residual: checks, the least likely first, as `program` runs it.
 
-use super::NO_BLOCK;
+use super::NO_RESIDUAL;
 use super::bits::BitTest;
 use super::lower::{Lowering, NO_NODE};
-use super::program::{self, MOST_KEYS, end_block, head};
+use super::program::{self, MOST_KEYS, end_residual, head};
 use super::term::{Tag, TermId};
 
 impl Lowering {
-    /// A block that checks the terms and goes on with the block at `rest`.
-    pub(super) fn block(&mut self, terms: &[TermId], rest: u32) -> u32 {
+    /// A residual that checks the terms and goes on with the residual at `rest`.
+    pub(super) fn residual(&mut self, terms: &[TermId], rest: u32) -> u32 {
         if terms.is_empty() {
             return rest;
         }
@@ -20,17 +20,17 @@ impl Lowering {
             last = words.len();
             self.check(term, &mut words);
         }
-        if rest == NO_BLOCK {
-            end_block(&mut words, last);
+        if rest == NO_RESIDUAL {
+            end_residual(&mut words, last);
         } else {
             words.extend([head(program::JUMP, false, 0, 0), rest]);
         }
-        let block = self.program.len() as u32;
+        let residual = self.program.len() as u32;
         self.program.extend(words);
-        block
+        residual
     }
 
-    /// The block that evaluates a node from its operands.
+    /// The residual that evaluates a node from its operands.
     pub(super) fn body(&mut self, term: TermId) -> u32 {
         let mut words = Vec::new();
         let mut last = 0;
@@ -45,10 +45,10 @@ impl Lowering {
         } else {
             self.alternatives(term, &mut words);
         }
-        end_block(&mut words, last);
-        let block = self.program.len() as u32;
+        end_residual(&mut words, last);
+        let residual = self.program.len() as u32;
         self.program.extend(words);
-        block
+        residual
     }
 
     /// Appends the check that a term is true.
@@ -111,7 +111,7 @@ impl Lowering {
                 last = words.len();
                 self.check(check, words);
             }
-            end_block(words, last);
+            end_residual(words, last);
             words[length] = (words.len() - length - 1) as u32;
         }
         words[start - 1] = (words.len() - start) as u32;

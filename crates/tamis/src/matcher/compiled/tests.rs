@@ -20,7 +20,7 @@ fn compile(texts: &[&str], usual: &str) -> (Compiled, Attributes) {
 }
 
 /// What an event matches and what that took, where events are usually like `usual`. Looking at several such
-/// events in a block must take the same.
+/// events in a batch must take the same.
 fn run(texts: &[&str], usual: &str, json: &str) -> (Vec<Slot>, Counters) {
     let (compiled, attributes) = compile(texts, usual);
     let event = decode(json, &attributes);

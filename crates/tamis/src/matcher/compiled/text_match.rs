@@ -7,8 +7,8 @@
 //! [`Patterns`]: super::patterns::Patterns
 
 use super::Compiled;
-use super::lanes::Lanes;
-use super::many::Many;
+use super::batch_match::BatchMatch;
+use super::event_set::EventSet;
 use super::working::{Guess, Working};
 use crate::event::{Event, Presence};
 use crate::truth::{Missing, Truth};
@@ -29,13 +29,13 @@ fn texts(event: &Event, global: u32) -> impl Iterator<Item = &str> {
 impl Compiled {
     /// Whether some entry is indexed under a pattern.
     fn is_trigger(&self, pattern: u32) -> bool {
-        let source = (self.sources()[1] + pattern) as usize;
-        self.starts[source] < self.starts[source + 1]
+        let trigger = (self.triggers()[1] + pattern) as usize;
+        self.starts[trigger] < self.starts[trigger + 1]
     }
 
     /// Finds the patterns of an attribute that the event satisfies, and triggers what waits for them.
     pub(super) fn find_patterns(&self, attribute: u32, global: u32, event: &Event, working: &mut Working) {
-        let first = self.sources()[1];
+        let first = self.triggers()[1];
         if self.patterns.has_literals(attribute) {
             let mut scratch = std::mem::take(&mut working.texts);
             for text in texts(event, global) {
@@ -43,7 +43,7 @@ impl Compiled {
                 for &pattern in &scratch.decided {
                     if working.guess(pattern) != Some(Guess::True) {
                         working.note(pattern, Guess::True);
-                        working.sources.push(first + pattern);
+                        working.triggers.push(first + pattern);
                     }
                 }
                 for &pattern in &scratch.candidates {
@@ -57,7 +57,7 @@ impl Compiled {
                     working.counters.tried += 1;
                     if self.patterns.get(pattern).1.holds(ValueRef::String(text)) {
                         working.note(pattern, Guess::True);
-                        working.sources.push(first + pattern);
+                        working.triggers.push(first + pattern);
                     } else {
                         working.note(pattern, Guess::False);
                     }
@@ -67,7 +67,7 @@ impl Compiled {
         }
         for &pattern in self.patterns.unfiltered_of(attribute) {
             if self.is_trigger(pattern) && self.try_pattern(pattern, event, working) {
-                working.sources.push(first + pattern);
+                working.triggers.push(first + pattern);
             }
         }
     }
@@ -92,14 +92,14 @@ impl Compiled {
     }
 }
 
-impl Many<'_> {
+impl BatchMatch<'_> {
     /// Finds the patterns that events satisfy, and looks at what waits for them.
     pub(super) fn follow_patterns(&mut self) {
         let compiled = self.compiled;
         if compiled.patterns.len() == 0 {
             return;
         }
-        let mut scratch = std::mem::take(&mut self.block.texts);
+        let mut scratch = std::mem::take(&mut self.state.texts);
         for (lane, event) in self.events.iter().enumerate() {
             for (attribute, global, _) in compiled.known(event) {
                 if !compiled.patterns.has_literals(attribute) {
@@ -108,18 +108,18 @@ impl Many<'_> {
                 for text in texts(event, global) {
                     compiled.patterns.find(attribute, text, &mut scratch);
                     for &pattern in &scratch.decided {
-                        let truths = self.block.patterns.item(pattern);
+                        let truths = self.state.patterns.item(pattern);
                         truths.truth.insert(lane);
                         truths.known.insert(lane);
                     }
                     for &pattern in &scratch.candidates {
-                        let truths = self.block.patterns.item(pattern);
+                        let truths = self.state.patterns.item(pattern);
                         if truths.truth.contains(lane) {
                             continue;
                         }
                         truths.candidates.insert(lane);
                         if compiled.is_trigger(pattern) {
-                            self.block.counters.tried += 1;
+                            self.state.counters.tried += 1;
                             truths.known.insert(lane);
                             if compiled.patterns.get(pattern).1.holds(ValueRef::String(text)) {
                                 truths.truth.insert(lane);
@@ -129,15 +129,15 @@ impl Many<'_> {
                 }
             }
         }
-        self.block.texts = scratch;
-        let first = compiled.sources()[1];
-        for position in 0..self.block.patterns.items.len() {
-            let pattern = self.block.patterns.numbers()[position];
-            self.follow(first + pattern, self.block.patterns.items[position].truth);
+        self.state.texts = scratch;
+        let first = compiled.triggers()[1];
+        for position in 0..self.state.patterns.items.len() {
+            let pattern = self.state.patterns.numbers()[position];
+            self.follow(first + pattern, self.state.patterns.items[position].truth);
         }
-        for position in 0..self.block.fields.items.len() {
-            let attribute = self.block.fields.numbers()[position];
-            let valued = self.block.fields.items[position].valued;
+        for position in 0..self.state.fields.items.len() {
+            let attribute = self.state.fields.numbers()[position];
+            let valued = self.state.fields.items[position].valued;
             for &pattern in compiled.patterns.unfiltered_of(attribute) {
                 if compiled.is_trigger(pattern) {
                     let truth = self.try_pattern(pattern, valued);
@@ -148,32 +148,32 @@ impl Many<'_> {
     }
 
     /// The events of `lanes`, and perhaps others, for which a pattern is true.
-    pub(super) fn pattern(&mut self, pattern: u32, lanes: Lanes) -> Lanes {
+    pub(super) fn pattern(&mut self, pattern: u32, lanes: EventSet) -> EventSet {
         if self.compiled.patterns.is_unfiltered(pattern) {
             return self.try_pattern(pattern, lanes);
         }
-        match self.block.patterns.get(pattern).copied() {
-            None => Lanes::NONE,
+        match self.state.patterns.get(pattern).copied() {
+            None => EventSet::NONE,
             Some(truths) => self.try_pattern(pattern, lanes & truths.candidates),
         }
     }
 
-    fn try_pattern(&mut self, pattern: u32, lanes: Lanes) -> Lanes {
-        let truths = *self.block.patterns.item(pattern);
+    fn try_pattern(&mut self, pattern: u32, lanes: EventSet) -> EventSet {
+        let truths = *self.state.patterns.item(pattern);
         let rest = lanes.without(truths.known);
         if rest.is_none() {
             return truths.truth;
         }
         let (attribute, check) = self.compiled.patterns.get(pattern);
-        let global = self.block.fields.get(attribute).map_or(0, |field| field.global);
-        let truths = self.block.patterns.item(pattern);
+        let global = self.state.fields.get(attribute).map_or(0, |field| field.global);
+        let truths = self.state.patterns.item(pattern);
         truths.known |= rest;
         rest.each(|lane| {
             if check.truth(self.events[lane].get(global), Missing::False) == Truth::True {
                 truths.truth.insert(lane);
             }
         });
-        self.block.counters.tried += u64::from(rest.count());
+        self.state.counters.tried += u64::from(rest.count());
         truths.truth
     }
 }

@@ -7,12 +7,12 @@
 //! A forged file may still answer wrongly. It cannot make matching fail, loop or take memory without
 //! bound.
 
+use super::entry_list::{Candidate, is_whole};
 use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
-use super::run::{Candidate, is_whole};
-use super::{Compiled, NO_BLOCK, TARGET_NODE};
+use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
 use crate::csr::is_ascending;
 
-/// More than blocks of anything that is compiled nest, or go on elsewhere: twice for each of its levels,
+/// More than residuals of anything that is compiled nest, or go on elsewhere: twice for each of its levels,
 /// and once more for each conjunction.
 const MOST_DEPTH: u8 = 250;
 
@@ -30,7 +30,7 @@ impl Compiled {
         if !whole {
             return Err("the values that are asked about are damaged");
         }
-        let [first_set, patterns, ..] = self.sources();
+        let [first_set, patterns, ..] = self.triggers();
         let sets = self.sets.len() as u32;
         if !self.stabbing.is_whole(attributes, first_set + sets..patterns) {
             return Err("the ranges are damaged");
@@ -45,8 +45,8 @@ impl Compiled {
         if !self.patterns.are_whole(attributes) {
             return Err("the patterns are damaged");
         }
-        let blocks = Blocks::new(self)?;
-        self.check_runs(&blocks)
+        let residuals = Residuals::new(self)?;
+        self.check_runs(&residuals)
     }
 
     /// The numbers of everything must be those of the columns.
@@ -71,23 +71,23 @@ impl Compiled {
         if right { Ok(()) } else { Err("the counts are wrong") }
     }
 
-    fn check_runs(&self, blocks: &Blocks<'_>) -> Result<(), &'static str> {
+    fn check_runs(&self, residuals: &Residuals<'_>) -> Result<(), &'static str> {
         let damaged = Err("what waits for a predicate is damaged");
         if !is_ascending(&self.starts, self.runs.len()) {
             return damaged;
         }
         let (words, slots, nodes) = (self.bits.words(), self.counts[0] as u32, self.bodies.len() as u32);
-        let first_node = self.sources()[4];
-        for (bounds, source) in self.starts.windows(2).zip(0u32..) {
+        let first_node = self.triggers()[4];
+        for (bounds, trigger) in self.starts.windows(2).zip(0u32..) {
             let run = &self.runs[bounds[0] as usize..bounds[1] as usize];
             // What waits for a node makes greater nodes true.
-            let least = source.checked_sub(first_node).map_or(0, |node| node + 1);
-            let leads_on = |Candidate { block, target }: Candidate| {
+            let least = trigger.checked_sub(first_node).map_or(0, |node| node + 1);
+            let leads_on = |Candidate { residual, target }: Candidate| {
                 let reached = match target & TARGET_NODE {
                     0 => target < slots,
                     _ => (least..nodes).contains(&(target & !TARGET_NODE)),
                 };
-                reached && (block == NO_BLOCK || blocks.is_start(block))
+                reached && (residual == NO_RESIDUAL || residuals.is_start(residual))
             };
             if !run.is_empty() && !is_whole(run, words, leads_on) {
                 return damaged;
@@ -97,42 +97,43 @@ impl Compiled {
     }
 }
 
-/// The blocks of a program, as they stand one behind the other.
-struct Blocks<'a> {
+/// The residuals of a program, as they stand one behind the other.
+struct Residuals<'a> {
     compiled: &'a Compiled,
     program: &'a [u32],
-    /// For every word at which a block begins, one more than the depth to which it nests; 0 elsewhere.
+    /// For every word at which a residual begins, one more than the depth to which it nests; 0 elsewhere.
     depths: Vec<u8>,
     /// The depth of every node whose body is behind.
     nodes: Vec<u8>,
 }
 
-impl<'a> Blocks<'a> {
-    /// Goes over all blocks in turn. A block goes on only at one before it, and asks only for nodes whose
+impl<'a> Residuals<'a> {
+    /// Goes over all residuals in turn. A residual goes on only at one before it, and asks only for nodes whose
     /// bodies stand before it, so that nothing leads back to itself.
-    fn new(compiled: &'a Compiled) -> Result<Blocks<'a>, &'static str> {
+    fn new(compiled: &'a Compiled) -> Result<Residuals<'a>, &'static str> {
         let program = &compiled.program[..];
-        let mut blocks = Blocks { compiled, program, depths: vec![0; program.len()], nodes: Vec::new() };
+        let mut residuals =
+            Residuals { compiled, program, depths: vec![0; program.len()], nodes: Vec::new() };
         let mut bodies = compiled.bodies.iter().peekable();
         let mut start = 0;
         while start < program.len() {
-            let (depth, end) = blocks.block(start, true, 0).ok_or("a program is damaged")?;
-            blocks.depths[start] = depth + 1;
+            let (depth, end) = residuals.residual(start, true, 0).ok_or("a program is damaged")?;
+            residuals.depths[start] = depth + 1;
             if bodies.next_if(|&&body| body as usize == start).is_some() {
-                blocks.nodes.push(depth);
+                residuals.nodes.push(depth);
             }
             start = end;
         }
-        if blocks.nodes.len() == compiled.bodies.len() { Ok(blocks) } else { Err("a node is damaged") }
+        if residuals.nodes.len() == compiled.bodies.len() { Ok(residuals) } else { Err("a node is damaged") }
     }
 
-    fn is_start(&self, block: u32) -> bool {
-        self.depths.get(block as usize).is_some_and(|&depth| depth > 0)
+    fn is_start(&self, residual: u32) -> bool {
+        self.depths.get(residual as usize).is_some_and(|&depth| depth > 0)
     }
 
-    /// The depth of the block at `start`, and where it ends; `None` where it is damaged. One inside of
+    /// The depth of the residual at `start`, and where it ends; `None` where it is damaged. One inside of
     /// another, at a level above 0, does not go on elsewhere.
-    fn block(&self, start: usize, outer: bool, level: u8) -> Option<(u8, usize)> {
+    fn residual(&self, start: usize, outer: bool, level: u8) -> Option<(u8, usize)> {
         let Compiled { names, patterns, keys, bits, sets, .. } = self.compiled;
         let (mut at, mut deepest) = (start, 0u8);
         if level >= MOST_DEPTH {
@@ -175,17 +176,17 @@ impl<'a> Blocks<'a> {
                 ANY => {
                     let [count, words] = *operands.first_chunk::<2>()?;
                     let (begin, end) = (at + 3, at.checked_add(3)?.checked_add(words as usize)?);
-                    let mut block = begin;
+                    let mut residual = begin;
                     for _ in 0..count {
-                        let length = *self.program.get(block)? as usize;
-                        let (depth, end_of_block) = self.block(block + 1, false, level + 1)?;
-                        if end_of_block != block + 1 + length || end_of_block > end {
+                        let length = *self.program.get(residual)? as usize;
+                        let (depth, end_of_residual) = self.residual(residual + 1, false, level + 1)?;
+                        if end_of_residual != residual + 1 + length || end_of_residual > end {
                             return None;
                         }
                         deepest = deepest.max(depth.checked_add(1)?);
-                        block = end_of_block;
+                        residual = end_of_residual;
                     }
-                    (block == end).then_some(end - at - 1)?
+                    (residual == end).then_some(end - at - 1)?
                 }
                 JUMP if outer => {
                     let target = *operands.first()? as usize;

@@ -3,10 +3,10 @@
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
 //! no event costs work proportional to the number of expressions.
 
+use super::entry_list::Stages;
 use super::keys::Probe;
 use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
-use super::run::Stages;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
 
@@ -60,8 +60,8 @@ pub(crate) struct Working {
     pub(super) values: Vec<Known>,
     /// The attributes that the event has.
     pub(super) touched: Vec<u32>,
-    /// Sources that are true and wait for their entries to be looked at.
-    pub(super) sources: Vec<u32>,
+    /// Triggers that are true and wait for their entries to be looked at.
+    pub(super) triggers: Vec<u32>,
     pub(super) stages: Stages,
     pub(super) texts: TextScratch,
     /// What is known of patterns: four times the stamp, plus a [`Guess`].
@@ -111,12 +111,12 @@ impl Working {
             self.fields[attribute as usize] = Field::default();
         }
         self.values.clear();
-        self.sources.clear();
+        self.triggers.clear();
         // What a long list took is given back, so that one event does not cost memory for ever.
         shrink(&mut self.filled);
         shrink(&mut self.probes);
         shrink(&mut self.values);
-        shrink(&mut self.sources);
+        shrink(&mut self.triggers);
     }
 
     /// Notes a bit that the event has.

@@ -1,18 +1,18 @@
 //! Which expressions do many events satisfy, looked at together?
 //!
-//! What waits for a source is read once for all events of a block that make the source true, and
+//! What waits for a trigger is read once for all events of a batch that make the trigger true, and
 //! every test is made for all of them at once: what it leaves is a set of events instead of a truth.
 //! Nodes come in ascending order once everything else was looked at, each with all of its events,
 //! because a node waits for none but smaller ones.
 
-use super::block::{Block, Sizes};
+use super::batch_state::{BatchState, Sizes};
+use super::entry_list::{Candidate, count_entries, groups};
+use super::event_set::EventSet;
 use super::keys::NO_KEY;
-use super::lanes::Lanes;
 use super::program::{self, KIND, LAST, NEGATED};
 use super::ranges::NO_RANK;
-use super::run::{Candidate, count_entries, groups};
 use super::working::Known;
-use super::{Compiled, NO_BLOCK, TARGET_NODE};
+use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
 use crate::event::{Event, Presence};
 use crate::matcher::Slot;
 use crate::truth::Missing;
@@ -21,7 +21,7 @@ use crate::truth::Missing;
 const SAMPLE: usize = 8;
 
 /// About how many nanoseconds it takes to come to a run, to look at an entry of it for one event, and
-/// for a block of events, on what *conjunctive*, *dense*, *abe-gen* and *ads-like* were measured on.
+/// for a batch of events, on what *conjunctive*, *dense*, *abe-gen* and *ads-like* were measured on.
 const RUN: f64 = 25.0;
 const ENTRY: f64 = 1.2;
 const ENTRY_TOGETHER: f64 = 20.0;
@@ -30,37 +30,37 @@ impl Compiled {
     /// Appends the slots that each event matches, ascending, and where they end. There are at most as
     /// many events as lanes; `deep` has what is true of the expressions too deep to compile. Where not
     /// told to in any case, it does so only where that costs less than event by event, and tells.
-    pub(super) fn match_block(
+    pub(super) fn match_batch(
         &self,
         events: &[Event],
-        block: &mut Block,
+        state: &mut BatchState,
         in_any_case: bool,
         deep: impl FnOnce() -> Vec<(usize, Slot)>,
         found: &mut Vec<Slot>,
         ends: &mut Vec<usize>,
     ) -> bool {
-        block.begin(events.len(), &self.sizes());
-        let mut many = Many { compiled: self, events, block };
-        many.load();
-        let matched = in_any_case || many.costs_less();
+        state.begin(events.len(), &self.sizes());
+        let mut matching = BatchMatch { compiled: self, events, state };
+        matching.load();
+        let matched = in_any_case || matching.costs_less();
         if matched {
-            deep().into_iter().for_each(|(lane, slot)| many.block.found[lane].push(slot));
-            many.follow_all();
-            block.counters.nodes += block.nodes.items.len() as u64;
-            block.take(events.len(), found, ends);
+            deep().into_iter().for_each(|(lane, slot)| matching.state.found[lane].push(slot));
+            matching.follow_all();
+            state.counters.nodes += state.nodes.items.len() as u64;
+            state.take(events.len(), found, ends);
         }
-        block.end();
+        state.end();
         matched
     }
 
-    /// How many entries wait for a source.
-    fn entries(&self, source: u32) -> u32 {
-        let (start, end) = (self.starts[source as usize], self.starts[source as usize + 1]);
+    /// How many entries wait for a trigger.
+    fn entries(&self, trigger: u32) -> u32 {
+        let (start, end) = (self.starts[trigger as usize], self.starts[trigger as usize + 1]);
         if start == end { 0 } else { count_entries(&self.runs[start as usize..end as usize]) }
     }
 
     fn sizes(&self) -> Sizes {
-        let [sets, patterns, ..] = self.sources();
+        let [sets, patterns, ..] = self.triggers();
         let set_count = self.sets.len();
         Sizes {
             words: self.bits.words(),
@@ -74,18 +74,18 @@ impl Compiled {
     }
 }
 
-/// A compiled matcher at work on a block of events.
-pub(super) struct Many<'a> {
+/// A compiled matcher at work on a batch of events.
+pub(super) struct BatchMatch<'a> {
     pub compiled: &'a Compiled,
     pub events: &'a [Event],
-    pub block: &'a mut Block,
+    pub state: &'a mut BatchState,
 }
 
-impl Many<'_> {
+impl BatchMatch<'_> {
     /// Writes down what the events have.
     fn load(&mut self) {
-        let Many { compiled, events, block, .. } = self;
-        let mut probes = std::mem::take(&mut block.probes);
+        let BatchMatch { compiled, events, state, .. } = self;
+        let mut probes = std::mem::take(&mut state.probes);
         for (lane, event) in events.iter().enumerate() {
             probes.clear();
             for (attribute, _, presence) in compiled.known(event) {
@@ -93,7 +93,7 @@ impl Many<'_> {
                     probes.extend(values.map(|value| compiled.keys.probe(attribute, value)));
                 }
             }
-            compiled.keys.touch(&probes);
+            compiled.keys.prefetch(&probes);
             let mut probes = probes.iter();
             for (attribute, global, presence) in compiled.known(event) {
                 let values = match presence {
@@ -101,22 +101,22 @@ impl Many<'_> {
                     Presence::Null => None,
                     Presence::Values(values) => Some(values),
                 };
-                let place = block.see(lane, attribute, global);
+                let place = state.see(lane, attribute, global);
                 for (value, &probe) in values.into_iter().flatten().zip(&mut probes) {
                     let key = compiled.keys.find(probe, value);
                     let rank = compiled.bounds.rank(attribute, value);
-                    block.see_value(lane, place, Known { key, rank });
+                    state.see_value(lane, place, Known { key, rank });
                     if key != NO_KEY {
-                        block.see_key(lane, attribute, key, &compiled.bits);
+                        state.see_key(lane, attribute, key, &compiled.bits);
                     }
                     if rank != NO_RANK {
-                        block.see_rank(lane, attribute, rank, &compiled.bits);
+                        state.see_rank(lane, attribute, rank, &compiled.bits);
                     }
                 }
             }
         }
-        block.probes = probes;
-        block.lay_out();
+        state.probes = probes;
+        state.lay_out();
     }
 
     /// Whether looking at what waits for keys and ranges once, for all events, costs less than looking
@@ -124,18 +124,18 @@ impl Many<'_> {
     fn costs_less(&mut self) -> bool {
         let compiled = self.compiled;
         let (mut one_by_one, mut together) = (0.0, 0.0);
-        for &(key, mark) in &self.block.keys {
+        for &(key, mark) in &self.state.keys {
             let entries = f64::from(compiled.entries(key));
-            one_by_one += f64::from(self.block.marked(mark).count()) * (RUN + ENTRY * entries);
+            one_by_one += f64::from(self.state.marked(mark).count()) * (RUN + ENTRY * entries);
             together += RUN + ENTRY_TOGETHER * entries;
         }
-        for position in 0..self.block.fields.items.len() {
-            let attribute = self.block.fields.numbers()[position];
+        for position in 0..self.state.fields.items.len() {
+            let attribute = self.state.fields.numbers()[position];
             let intervals = compiled.stabbing.of(attribute).len();
             if intervals > 0 {
                 let answers = self.answers(attribute) as f64;
-                let events = f64::from(self.block.fields.items[position].valued.count());
-                let ranks = self.block.ranks(attribute).0.len().max(1) as f64;
+                let events = f64::from(self.state.fields.items[position].valued.count());
+                let ranks = self.state.ranks(attribute).0.len().max(1) as f64;
                 one_by_one += answers * events / ranks * (RUN + ENTRY);
                 together += answers.min(intervals as f64) * (RUN + ENTRY_TOGETHER);
             }
@@ -145,7 +145,7 @@ impl Many<'_> {
 
     /// About how many ranges the distinct ranks of an attribute lie in, one behind the other.
     fn answers(&mut self, attribute: u32) -> usize {
-        let ranks = self.block.ranks(attribute).0;
+        let ranks = self.state.ranks(attribute).0;
         let step = ranks.len().div_ceil(SAMPLE).max(1);
         let mut answers = 0;
         for &rank in ranks.iter().step_by(step) {
@@ -157,38 +157,38 @@ impl Many<'_> {
     /// Looks at everything that waits for something that some event makes true.
     fn follow_all(&mut self) {
         let compiled = self.compiled;
-        let [sets, _, attributes, always, nodes] = compiled.sources();
+        let [sets, _, attributes, always, nodes] = compiled.triggers();
         self.follow_patterns();
-        self.follow(always, self.block.all);
-        for position in 0..self.block.keys.len() {
-            let (key, mark) = self.block.keys[position];
-            let lanes = self.block.marked(mark);
+        self.follow(always, self.state.all);
+        for position in 0..self.state.keys.len() {
+            let (key, mark) = self.state.keys[position];
+            let lanes = self.state.marked(mark);
             self.follow(key, lanes);
             for &set in compiled.sets_of(key) {
-                *self.block.sets.item(set) |= lanes;
+                *self.state.sets.item(set) |= lanes;
             }
         }
-        for position in 0..self.block.sets.items.len() {
-            self.follow(sets + self.block.sets.numbers()[position], self.block.sets.items[position]);
+        for position in 0..self.state.sets.items.len() {
+            self.follow(sets + self.state.sets.numbers()[position], self.state.sets.items[position]);
         }
         let ranges = sets + compiled.sets.len() as u32;
         let presence_matters = compiled.starts[attributes as usize] < compiled.starts[always as usize];
-        for position in 0..self.block.fields.items.len() {
-            let attribute = self.block.fields.numbers()[position];
-            let field = self.block.fields.items[position];
+        for position in 0..self.state.fields.items.len() {
+            let attribute = self.state.fields.numbers()[position];
+            let field = self.state.fields.items[position];
             self.stab(attribute, ranges);
             if presence_matters {
                 self.follow(attributes + attribute, field.present);
             }
         }
-        for position in 0..self.block.ranges.items.len() {
-            self.follow(ranges + self.block.ranges.numbers()[position], self.block.ranges.items[position]);
+        for position in 0..self.state.ranges.items.len() {
+            self.follow(ranges + self.state.ranges.numbers()[position], self.state.ranges.items[position]);
         }
         let mut cursor = 0;
-        while let Some(node) = self.block.pending.pop(&mut cursor) {
-            let lanes = self.block.nodes.item(node).fired;
+        while let Some(node) = self.state.pending.pop(&mut cursor) {
+            let lanes = self.state.nodes.item(node).fired;
             for &slot in compiled.node_slots.get(node) {
-                lanes.each(|lane| self.block.found[lane].push(slot));
+                lanes.each(|lane| self.state.found[lane].push(slot));
             }
             self.follow(nodes + node, lanes);
         }
@@ -196,32 +196,32 @@ impl Many<'_> {
 
     /// Looks at the ranges of an attribute: at all of them in turn, or at those that the ranks of the
     /// events' values lie in, whichever are fewer.
-    fn stab(&mut self, attribute: u32, first_source: u32) {
+    fn stab(&mut self, attribute: u32, first_trigger: u32) {
         let compiled = self.compiled;
         let intervals = compiled.stabbing.of(attribute);
         if intervals.is_empty() {
             return;
         }
-        let several = self.block.several(attribute);
+        let several = self.state.several(attribute);
         let mut apart = Vec::new();
         if !several.is_none() {
-            self.block.each_value(attribute, several, |lane, known| apart.push((lane, known.rank)));
+            self.state.each_value(attribute, several, |lane, known| apart.push((lane, known.rank)));
         }
         for (lane, rank) in apart {
-            let ranges = &mut self.block.ranges;
-            compiled.stabbing.stab(attribute, None, rank, &mut |source| {
-                ranges.item(source - first_source).insert(lane);
+            let ranges = &mut self.state.ranges;
+            compiled.stabbing.stab(attribute, None, rank, &mut |trigger| {
+                ranges.item(trigger - first_trigger).insert(lane);
             });
         }
         let sweep = self.answers(attribute) >= intervals.len();
-        let (ranks, below) = self.block.ranks(attribute);
+        let (ranks, below) = self.state.ranks(attribute);
         let (ranks, below) = (ranks.to_vec(), below.to_vec());
         if !sweep {
             for (position, &rank) in ranks.iter().enumerate() {
                 let lanes = below[position + 1].without(below[position]);
-                let ranges = &mut self.block.ranges;
-                compiled.stabbing.stab(attribute, None, rank, &mut |source| {
-                    *ranges.item(source - first_source) |= lanes;
+                let ranges = &mut self.state.ranges;
+                compiled.stabbing.stab(attribute, None, rank, &mut |trigger| {
+                    *ranges.item(trigger - first_trigger) |= lanes;
                 });
             }
             return;
@@ -234,38 +234,38 @@ impl Many<'_> {
             }
             let high = low + ranks[low..].partition_point(|&rank| rank <= interval.last);
             if low < high {
-                self.follow(interval.source, below[high].without(below[low]));
+                self.follow(interval.trigger, below[high].without(below[low]));
             }
         }
     }
 
-    /// Looks at what waits for a source that is true for some events.
-    pub fn follow(&mut self, source: u32, lanes: Lanes) {
+    /// Looks at what waits for a trigger that is true for some events.
+    pub fn follow(&mut self, trigger: u32, lanes: EventSet) {
         let starts = &self.compiled.starts;
-        let (start, end) = (starts[source as usize], starts[source as usize + 1]);
+        let (start, end) = (starts[trigger as usize], starts[trigger as usize + 1]);
         if start == end || lanes.is_none() {
             return;
         }
-        self.block.counters.lists += 1;
+        self.state.counters.lists += 1;
         for (word, masks, entries) in groups(&self.compiled.runs[start as usize..end as usize]) {
-            let word = if word == 0 { None } else { Some(self.block.word(word)) };
+            let word = if word == 0 { None } else { Some(self.state.word(word)) };
             let within = match word {
                 None => lanes,
                 Some(None) => continue,
-                Some(Some(word)) => lanes & self.block.any(word),
+                Some(Some(word)) => lanes & self.state.any(word),
             };
             if within.is_none() {
                 continue;
             }
-            self.block.counters.entries += entries.len() as u64;
-            let (mut last, mut passed) = (0, Lanes::NONE);
+            self.state.counters.entries += entries.len() as u64;
+            let (mut last, mut passed) = (0, EventSet::NONE);
             for (mask, entry) in masks.iter().zip(entries) {
                 let mask = mask.whole();
                 // Equal masks stand together.
                 if mask != last {
                     last = mask;
                     passed = match word {
-                        Some(Some(word)) => within & self.block.some(word, mask),
+                        Some(Some(word)) => within & self.state.some(word, mask),
                         _ => within,
                     };
                 }
@@ -275,15 +275,15 @@ impl Many<'_> {
                 let mut lanes = passed;
                 let (word, mask) = entry.test();
                 if (word, mask) != (0, u64::MAX) {
-                    lanes &= self.block.test(word, mask);
+                    lanes &= self.state.test(word, mask);
                 }
                 if lanes.is_none() {
                     continue;
                 }
-                self.block.counters.candidates += 1;
-                let Candidate { block, target } = entry.candidate;
-                if block != NO_BLOCK {
-                    lanes = self.holds(block as usize, lanes);
+                self.state.counters.candidates += 1;
+                let Candidate { residual, target } = entry.candidate;
+                if residual != NO_RESIDUAL {
+                    lanes = self.holds(residual as usize, lanes);
                 }
                 if !lanes.is_none() {
                     self.reach(target, lanes);
@@ -292,21 +292,21 @@ impl Many<'_> {
         }
     }
 
-    fn reach(&mut self, target: u32, lanes: Lanes) {
+    fn reach(&mut self, target: u32, lanes: EventSet) {
         if target & TARGET_NODE == 0 {
-            lanes.each(|lane| self.block.found[lane].push(target));
+            lanes.each(|lane| self.state.found[lane].push(target));
             return;
         }
         let node = target & !TARGET_NODE;
-        let truths = self.block.nodes.item(node);
+        let truths = self.state.nodes.item(node);
         truths.known |= lanes;
         truths.truth |= lanes;
         truths.fired |= lanes;
-        self.block.pending.insert(node);
+        self.state.pending.insert(node);
     }
 
-    /// The events of `lanes` for which all checks of the block at `position` hold.
-    fn holds(&mut self, mut position: usize, mut lanes: Lanes) -> Lanes {
+    /// The events of `lanes` for which all checks of the residual at `position` hold.
+    fn holds(&mut self, mut position: usize, mut lanes: EventSet) -> EventSet {
         let compiled = self.compiled;
         let program = &compiled.program[..];
         loop {
@@ -317,32 +317,32 @@ impl Many<'_> {
             let (found, next) = match head & KIND {
                 program::BITS => {
                     let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
-                    (self.block.test(program[position + 1], mask), position + 4)
+                    (self.state.test(program[position + 1], mask), position + 4)
                 }
                 program::KEYS => {
-                    let mut found = Lanes::NONE;
+                    let mut found = EventSet::NONE;
                     for &key in &program[position + 1..position + 1 + count] {
                         let (word, bit) = compiled.bits.key(attribute, key);
-                        found |= self.block.test(word, bit);
+                        found |= self.state.test(word, bit);
                     }
                     (found, position + 1 + count)
                 }
                 program::SET => {
                     let keys = compiled.sets.get(program[position + 1]);
                     let is = |known: Known| keys.binary_search(&known.key).is_ok();
-                    (self.block.scan(attribute, lanes, is), position + 2)
+                    (self.state.scan(attribute, lanes, is), position + 2)
                 }
                 program::RANGE => {
-                    let found = self.block.within(attribute, program[position + 1], program[position + 2]);
+                    let found = self.state.within(attribute, program[position + 1], program[position + 2]);
                     (found, position + 3)
                 }
                 program::PATTERN => {
-                    let valued = self.block.valued(attribute);
+                    let valued = self.state.valued(attribute);
                     (self.pattern(program[position + 1], lanes & valued), position + 2)
                 }
                 program::PRESENCE => {
                     needs_value = false;
-                    let field = self.block.fields.get(attribute).copied().unwrap_or_default();
+                    let field = self.state.fields.get(attribute).copied().unwrap_or_default();
                     let found = if count == 0 { field.present } else { lanes.without(field.valued) };
                     (found, position + 1)
                 }
@@ -352,16 +352,16 @@ impl Many<'_> {
                 }
                 program::ANY => {
                     needs_value = false;
-                    let (blocks, words) = (program[position + 1], program[position + 2]);
-                    let mut block = position + 3;
-                    let mut found = Lanes::NONE;
-                    for _ in 0..blocks {
+                    let (residuals, words) = (program[position + 1], program[position + 2]);
+                    let mut residual = position + 3;
+                    let mut found = EventSet::NONE;
+                    for _ in 0..residuals {
                         let rest = lanes.without(found);
                         if rest.is_none() {
                             break;
                         }
-                        found |= self.holds(block + 1, rest);
-                        block += 1 + program[block] as usize;
+                        found |= self.holds(residual + 1, rest);
+                        residual += 1 + program[residual] as usize;
                     }
                     (found, position + 3 + words as usize)
                 }
@@ -374,7 +374,7 @@ impl Many<'_> {
                 0 => lanes & found,
                 // Without a value the predicate is unknown, and so is its negation; or it is false.
                 _ if needs_value && compiled.missing == Missing::Unknown => {
-                    (lanes & self.block.valued(attribute)).without(found)
+                    (lanes & self.state.valued(attribute)).without(found)
                 }
                 _ => lanes.without(found),
             };
@@ -386,14 +386,14 @@ impl Many<'_> {
     }
 
     /// The events of `lanes`, and perhaps others, for which a node is true.
-    fn node(&mut self, node: u32, lanes: Lanes) -> Lanes {
-        let truths = *self.block.nodes.item(node);
+    fn node(&mut self, node: u32, lanes: EventSet) -> EventSet {
+        let truths = *self.state.nodes.item(node);
         let rest = lanes.without(truths.known);
         if rest.is_none() {
             return truths.truth;
         }
         let found = self.holds(self.compiled.bodies[node as usize] as usize, rest);
-        let truths = self.block.nodes.item(node);
+        let truths = self.state.nodes.item(node);
         truths.known |= rest;
         truths.truth |= found;
         truths.truth

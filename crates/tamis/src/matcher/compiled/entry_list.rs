@@ -1,6 +1,6 @@
-//! What waits for a source, and how is it looked at?
+//! What waits for a trigger, and how is it looked at?
 //!
-//! Everything that waits for one source stands in one run of words: the number of groups; the groups;
+//! Everything that waits for one trigger stands in one run of words: the number of groups; the groups;
 //! the masks of the first bit tests of all entries, except of those alone in their group; the entries. A
 //! group holds the entries whose first bit test looks at the same word of the event, and knows what their
 //! masks have together: where the word has nothing of that, none of them is looked at.
@@ -15,7 +15,7 @@ use crate::matcher::Counters;
 /// Entries that pass their first bit test are taken further so many at a time.
 const BATCH: usize = 1024;
 
-/// Entries of a source whose first bit test looks at the same word.
+/// Entries of a trigger whose first bit test looks at the same word.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Group {
@@ -42,7 +42,7 @@ impl Mask {
     }
 }
 
-/// What follows when a source is true and the first bit test passes.
+/// What follows when a trigger is true and the first bit test passes.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Entry {
@@ -63,26 +63,26 @@ impl Entry {
 #[derive(Debug, Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Candidate {
-    /// The block of checks that remains.
-    pub block: u32,
+    /// The checks that remain to be made.
+    pub residual: u32,
     /// The slot or node that is then true.
     pub target: u32,
 }
 
-/// What follows when a source is true.
+/// What follows when a trigger is true.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
+pub(super) struct PendingEntry {
     /// The bit tests that come first.
     pub tests: [BitTest; 2],
-    /// The block of checks that remains.
-    pub block: u32,
+    /// The checks that remain to be made.
+    pub residual: u32,
     /// The slot or node that is then true.
     pub target: u32,
 }
 
-impl Waiting {
-    pub fn new(block: u32, target: u32) -> Waiting {
-        Waiting { tests: [BitTest::NONE; 2], block, target }
+impl PendingEntry {
+    pub fn new(residual: u32, target: u32) -> PendingEntry {
+        PendingEntry { tests: [BitTest::NONE; 2], residual, target }
     }
 }
 
@@ -91,12 +91,15 @@ const MASK: usize = size_of::<Mask>() / 4;
 const ANY: u32 = (std::mem::offset_of!(Group, any) / 4) as u32;
 const ENTRY: usize = size_of::<Entry>() / 4;
 
-/// Appends the run of a source, unless nothing waits for it. What waits is sorted by its tests.
-pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> + Clone, run: &mut Vec<u32>) {
+/// Appends the run of a trigger, unless nothing waits for it. What waits is sorted by its tests.
+pub(super) fn write_entry_list<'a>(
+    pending: impl ExactSizeIterator<Item = &'a PendingEntry> + Clone,
+    run: &mut Vec<u32>,
+) {
     let (mut groups, mut begin): (Vec<Group>, u32) = (Vec::new(), 0);
     let mut masks: Vec<Mask> = Vec::new();
-    for (waiting, end) in waiting.clone().zip(1..) {
-        let BitTest { word, mask, .. } = waiting.tests[0];
+    for (pending, end) in pending.clone().zip(1..) {
+        let BitTest { word, mask, .. } = pending.tests[0];
         let mask = Mask::halves(mask);
         match groups.last_mut() {
             Some(group) if group.word == word => {
@@ -119,8 +122,8 @@ pub(super) fn write_run<'a>(waiting: impl ExactSizeIterator<Item = &'a Waiting> 
     run.push(groups.len() as u32);
     run.extend_from_slice(bytemuck::cast_slice(&groups));
     run.extend_from_slice(bytemuck::cast_slice(&masks));
-    for &Waiting { tests: [_, BitTest { word, mask, .. }], block, target } in waiting {
-        let entry = Entry { mask: Mask::halves(mask), word, candidate: Candidate { block, target } };
+    for &PendingEntry { tests: [_, BitTest { word, mask, .. }], residual, target } in pending {
+        let entry = Entry { mask: Mask::halves(mask), word, candidate: Candidate { residual, target } };
         run.extend_from_slice(bytemuck::cast_slice(&[entry]));
     }
 }
@@ -211,7 +214,7 @@ impl Stages {
         self.ranges.clear();
         self.ranges.extend(ranges.filter(|(start, end)| start < end));
         counters.lists += self.ranges.len() as u64;
-        touch(runs, self.ranges.iter().map(|(start, _)| *start));
+        prefetch(runs, self.ranges.iter().map(|(start, _)| *start));
         (self.next, self.done) = (0, 0);
         let mut length = 0;
         for &(start, end) in &self.ranges {
@@ -288,7 +291,7 @@ impl Stages {
 }
 
 /// Reads words that will be needed, so that their reads do not wait for each other.
-pub(super) fn touch(words: &[u32], positions: impl Iterator<Item = u32>) {
+pub(super) fn prefetch(words: &[u32], positions: impl Iterator<Item = u32>) {
     let read = positions.filter_map(|position| words.get(position as usize));
     std::hint::black_box(read.fold(0, |sum, word| sum ^ word));
 }

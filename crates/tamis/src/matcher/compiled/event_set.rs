@@ -9,14 +9,14 @@ pub(super) const LANES: usize = WORDS * 64;
 
 /// A set of events, each known by its lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Lanes([u64; WORDS]);
+pub(super) struct EventSet([u64; WORDS]);
 
-impl Lanes {
-    pub const NONE: Lanes = Lanes([0; WORDS]);
+impl EventSet {
+    pub const NONE: EventSet = EventSet([0; WORDS]);
 
     /// The first so many.
-    pub fn first(count: usize) -> Lanes {
-        let mut lanes = Lanes::NONE;
+    pub fn first(count: usize) -> EventSet {
+        let mut lanes = EventSet::NONE;
         (0..count).for_each(|lane| lanes.insert(lane));
         lanes
     }
@@ -41,8 +41,8 @@ impl Lanes {
 
     #[inline]
     #[must_use]
-    pub fn without(self, other: Lanes) -> Lanes {
-        Lanes(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    pub fn without(self, other: EventSet) -> EventSet {
+        EventSet(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
     /// Calls `with` for every lane, ascending.
@@ -58,34 +58,34 @@ impl Lanes {
     }
 }
 
-impl BitAnd for Lanes {
-    type Output = Lanes;
+impl BitAnd for EventSet {
+    type Output = EventSet;
 
     #[inline]
-    fn bitand(self, other: Lanes) -> Lanes {
-        Lanes(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    fn bitand(self, other: EventSet) -> EventSet {
+        EventSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 }
 
-impl BitOr for Lanes {
-    type Output = Lanes;
+impl BitOr for EventSet {
+    type Output = EventSet;
 
     #[inline]
-    fn bitor(self, other: Lanes) -> Lanes {
-        Lanes(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    fn bitor(self, other: EventSet) -> EventSet {
+        EventSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 }
 
-impl BitAndAssign for Lanes {
+impl BitAndAssign for EventSet {
     #[inline]
-    fn bitand_assign(&mut self, other: Lanes) {
+    fn bitand_assign(&mut self, other: EventSet) {
         *self = *self & other;
     }
 }
 
-impl BitOrAssign for Lanes {
+impl BitOrAssign for EventSet {
     #[inline]
-    fn bitor_assign(&mut self, other: Lanes) {
+    fn bitor_assign(&mut self, other: EventSet) {
         *self = *self | other;
     }
 }
@@ -97,13 +97,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn lanes(set: &BTreeSet<usize>) -> Lanes {
-        let mut lanes = Lanes::NONE;
+    fn lanes(set: &BTreeSet<usize>) -> EventSet {
+        let mut lanes = EventSet::NONE;
         set.iter().for_each(|&lane| lanes.insert(lane));
         lanes
     }
 
-    fn set(lanes: Lanes) -> BTreeSet<usize> {
+    fn set(lanes: EventSet) -> BTreeSet<usize> {
         let mut set = BTreeSet::new();
         lanes.each(|lane| assert!(set.insert(lane)));
         set
@@ -121,7 +121,7 @@ mod tests {
             prop_assert_eq!(set(lanes(&a).without(lanes(&b))), &a - &b);
             prop_assert_eq!(lanes(&a).is_none(), a.is_empty());
             prop_assert_eq!(lanes(&a).count() as usize, a.len());
-            prop_assert_eq!(set(Lanes::first(count)), (0..count).collect());
+            prop_assert_eq!(set(EventSet::first(count)), (0..count).collect());
             prop_assert!(a.iter().all(|&lane| lanes(&a).contains(lane)));
             prop_assert!(b.difference(&a).all(|&lane| !lanes(&a).contains(lane)));
         }

@@ -1,11 +1,11 @@
 //! What do many events have, looked at together?
 //!
-//! Where one event has a bit, a block of events has a lane for each of them: the lanes of a bit are
-//! the events that have it. Only what some event of the block has takes memory.
+//! Where one event has a bit, a batch of events has a lane for each of them: the lanes of a bit are
+//! the events that have it. Only what some event of the batch has takes memory.
 
 use super::bits::Bits;
+use super::event_set::EventSet;
 use super::keys::Probe;
-use super::lanes::Lanes;
 use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
 use super::sparse::Sparse;
@@ -16,14 +16,14 @@ use crate::matcher::{Counters, Slot};
 /// The end of a chain.
 const END: u32 = u32::MAX;
 
-/// Working memory of the matches of one block.
+/// Working memory of the matches of one batch.
 #[derive(Debug, Default)]
-pub(crate) struct Block {
-    /// All events of the block.
-    pub(super) all: Lanes,
+pub(crate) struct BatchState {
+    /// All events of the batch.
+    pub(super) all: EventSet,
     words: Sparse<Word>,
     /// For every word the events that have any bit of it, and behind them those of each bit.
-    bits: Vec<Lanes>,
+    bits: Vec<EventSet>,
     marks: Vec<Mark>,
     pub(super) fields: Sparse<Field>,
     seen: Vec<Seen>,
@@ -31,9 +31,9 @@ pub(crate) struct Block {
     pub(super) keys: Vec<(u32, Mark)>,
     ranks: Vec<u32>,
     /// For every rank of `ranks` the events below it, and behind those of an attribute all events.
-    below: Vec<Lanes>,
-    pub(super) sets: Sparse<Lanes>,
-    pub(super) ranges: Sparse<Lanes>,
+    below: Vec<EventSet>,
+    pub(super) sets: Sparse<EventSet>,
+    pub(super) ranges: Sparse<EventSet>,
     pub(super) texts: TextScratch,
     pub(super) patterns: Sparse<PatternTruths>,
     pub(super) nodes: Sparse<Truths>,
@@ -70,11 +70,11 @@ pub(super) struct Field {
     /// Its number in the events.
     pub global: AttributeId,
     /// The events that have it, if only as a null.
-    pub present: Lanes,
+    pub present: EventSet,
     /// The events that have a value for it.
-    pub valued: Lanes,
+    pub valued: EventSet,
     /// The events that have more than one.
-    several: Lanes,
+    several: EventSet,
     /// The last of its values plus one, or 0.
     last: u32,
     /// Where its ranks and their lanes begin, and how many ranks there are, once they are sorted.
@@ -93,18 +93,18 @@ struct Seen {
 /// Events for which a pattern may be true, those for which that is known, and those for which it is.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PatternTruths {
-    pub candidates: Lanes,
-    pub known: Lanes,
-    pub truth: Lanes,
+    pub candidates: EventSet,
+    pub known: EventSet,
+    pub truth: EventSet,
 }
 
 /// Events for which a node was evaluated, and those for which it is true.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Truths {
-    pub known: Lanes,
-    pub truth: Lanes,
+    pub known: EventSet,
+    pub truth: EventSet,
     /// Those that were told to what waits for it.
-    pub fired: Lanes,
+    pub fired: EventSet,
 }
 
 /// How much there is of everything that is numbered.
@@ -118,10 +118,10 @@ pub(super) struct Sizes {
     pub slots: usize,
 }
 
-impl Block {
+impl BatchState {
     /// Makes room for the answers of so many events.
     pub(super) fn begin(&mut self, events: usize, sizes: &Sizes) {
-        self.all = Lanes::first(events);
+        self.all = EventSet::first(events);
         self.words.grow(sizes.words);
         self.fields.grow(sizes.attributes);
         self.sets.grow(sizes.sets);
@@ -207,7 +207,7 @@ impl Block {
             first += 1 + word.present.count_ones();
         }
         self.bits.clear();
-        self.bits.resize(first as usize, Lanes::NONE);
+        self.bits.resize(first as usize, EventSet::NONE);
         for position in 0..self.marks.len() {
             let mark = self.marks[position];
             let word = self.words.items[mark.word as usize];
@@ -217,7 +217,7 @@ impl Block {
     }
 
     /// The events that have the bit of a mark.
-    pub(super) fn marked(&self, mark: Mark) -> Lanes {
+    pub(super) fn marked(&self, mark: Mark) -> EventSet {
         self.bits[self.words.items[mark.word as usize].place(1 << mark.bit)]
     }
 
@@ -229,18 +229,18 @@ impl Block {
 
     /// The events that have any bit of a word.
     #[inline]
-    pub(super) fn any(&self, word: Word) -> Lanes {
+    pub(super) fn any(&self, word: Word) -> EventSet {
         self.bits[word.first as usize]
     }
 
     /// The events that have one of some bits of a word.
     #[inline]
-    pub(super) fn some(&self, word: Word, mask: u64) -> Lanes {
+    pub(super) fn some(&self, word: Word, mask: u64) -> EventSet {
         let mut rest = mask & word.present;
         if rest == word.present {
             return self.any(word);
         }
-        let mut lanes = Lanes::NONE;
+        let mut lanes = EventSet::NONE;
         while rest != 0 {
             let bit = rest & rest.wrapping_neg();
             lanes |= self.bits[word.place(bit)];
@@ -251,17 +251,17 @@ impl Block {
 
     /// The events that pass a bit test.
     #[inline]
-    pub(super) fn test(&self, word: u32, mask: u64) -> Lanes {
+    pub(super) fn test(&self, word: u32, mask: u64) -> EventSet {
         match self.words.get(word) {
             // Everything passes the test of word 0, but for that of no bits.
             None if word == 0 && mask != 0 => self.all,
-            None => Lanes::NONE,
+            None => EventSet::NONE,
             Some(&word) => self.some(word, mask),
         }
     }
 
     /// Calls `with` for every value that events of `lanes` have for an attribute.
-    pub(super) fn each_value(&self, attribute: u32, lanes: Lanes, mut with: impl FnMut(usize, Known)) {
+    pub(super) fn each_value(&self, attribute: u32, lanes: EventSet, mut with: impl FnMut(usize, Known)) {
         let mut next = self.fields.get(attribute).map_or(END, |field| field.last.wrapping_sub(1));
         while next != END {
             let Seen { known, lane, before } = self.seen[next as usize];
@@ -273,8 +273,8 @@ impl Block {
     }
 
     /// The events of `lanes` that have a value of an attribute of which `is` holds.
-    pub(super) fn scan(&self, attribute: u32, lanes: Lanes, is: impl Fn(Known) -> bool) -> Lanes {
-        let mut found = Lanes::NONE;
+    pub(super) fn scan(&self, attribute: u32, lanes: EventSet, is: impl Fn(Known) -> bool) -> EventSet {
+        let mut found = EventSet::NONE;
         self.each_value(attribute, lanes, |lane, known| {
             if is(known) {
                 found.insert(lane);
@@ -285,8 +285,8 @@ impl Block {
 
     /// The distinct ranks of an attribute's values, and for each the events below it; events with
     /// several values are apart.
-    pub(super) fn ranks(&mut self, attribute: u32) -> (&[u32], &[Lanes]) {
-        let Some(place) = self.fields.find(attribute) else { return (&[], &[Lanes::NONE]) };
+    pub(super) fn ranks(&mut self, attribute: u32) -> (&[u32], &[EventSet]) {
+        let Some(place) = self.fields.find(attribute) else { return (&[], &[EventSet::NONE]) };
         if self.fields.items[place].sorted.is_none() {
             self.sort_ranks(place);
         }
@@ -306,7 +306,7 @@ impl Block {
         });
         pairs.sort_unstable();
         let (first, first_below) = (self.ranks.len(), self.below.len());
-        let mut lanes = Lanes::NONE;
+        let mut lanes = EventSet::NONE;
         for (rank, lane) in pairs {
             if self.ranks.len() == first || self.ranks.last() != Some(&rank) {
                 self.ranks.push(rank);
@@ -320,21 +320,21 @@ impl Block {
     }
 
     /// The events that have a value for an attribute.
-    pub(super) fn valued(&self, attribute: u32) -> Lanes {
-        self.fields.get(attribute).map_or(Lanes::NONE, |field| field.valued)
+    pub(super) fn valued(&self, attribute: u32) -> EventSet {
+        self.fields.get(attribute).map_or(EventSet::NONE, |field| field.valued)
     }
 
     /// The events that have several values for an attribute.
-    pub(super) fn several(&self, attribute: u32) -> Lanes {
-        self.fields.get(attribute).map_or(Lanes::NONE, |field| field.several)
+    pub(super) fn several(&self, attribute: u32) -> EventSet {
+        self.fields.get(attribute).map_or(EventSet::NONE, |field| field.several)
     }
 
     /// The events that have a value of an attribute whose rank lies between two.
-    pub(super) fn within(&mut self, attribute: u32, first: u32, last: u32) -> Lanes {
+    pub(super) fn within(&mut self, attribute: u32, first: u32, last: u32) -> EventSet {
         let (ranks, below) = self.ranks(attribute);
         let low = ranks.partition_point(|&rank| rank < first);
         let high = ranks.partition_point(|&rank| rank <= last);
-        let found = if low < high { below[high].without(below[low]) } else { Lanes::NONE };
+        let found = if low < high { below[high].without(below[low]) } else { EventSet::NONE };
         let several = self.several(attribute);
         if several.is_none() {
             return found;
