@@ -1,15 +1,12 @@
 """Ids, metadata and batches that are refused, and batches that are interrupted."""
 
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from refusal import LONE, MANY, refused, short
+from support.interrupting import INDEX, interrupt, interrupts
 from tamis import (
     EventError,
     ExpressionError,
@@ -204,43 +201,7 @@ def test_the_failing_event_of_a_batch_is_named(index: Any, position: int) -> Non
 # Ctrl-C, in a process of its own
 
 
-def interrupt(setup: str, call: str) -> None:
-    """Start a long call, interrupt it, and see that it ends at once and leaves the index alone."""
-    script = f"""
-import itertools, json, signal, tamis
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-index = tamis.Index()
-index.add("kept", "a = 1")
-{setup}
-
-def answers():
-    return list(index), index.match({{"a": 1}})
-
-before = answers()
-print("ready", flush=True)
-try:
-    {call}
-    print("not interrupted")
-except KeyboardInterrupt:
-    print("as before" if answers() == before else "changed")
-"""
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(0.3)
-            assert process.poll() is None
-            process.send_signal(signal.SIGINT)
-            output, _ = process.communicate(timeout=5)
-        finally:
-            process.kill()
-    assert (output, process.returncode) == ("as before\n", 0)
-
-
-interrupts = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent there")
-SUBSCRIPTIONS = "index.add_many((n, f'a = {n % 9} and b > {n}') for n in range(10_000))"
+SUBSCRIPTIONS = INDEX + "index.add_many((n, f'a = {n % 9} and b > {n}') for n in range(10_000))"
 
 
 @interrupts
@@ -265,15 +226,15 @@ patterns = ["%" + "abc" * length + "_x%" for length in range(10, 60)]
 index.add_many((pattern, tamis.attr.text.like(pattern)) for pattern in patterns)
 event = json.dumps({"text": "abc" * 50_000})
 """
-    interrupt(setup, f"index.match_batch({events})")
+    interrupt(INDEX + setup, f"index.match_batch({events})")
 
 
 @interrupts
 def test_an_interrupted_addition() -> None:
-    interrupt("", "index.add_many(itertools.repeat(('new', 'a = 1 and b = 2')))")
+    interrupt(INDEX, "index.add_many(itertools.repeat(('new', 'a = 1 and b = 2')))")
 
 
 @interrupts
 def test_an_interrupted_addition_of_replacements() -> None:
     items = "(('kept' if n % 2 else n, 'a = 2') for n in itertools.count())"
-    interrupt("", f"index.add_many({items})")
+    interrupt(INDEX, f"index.add_many({items})")

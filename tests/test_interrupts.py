@@ -1,13 +1,10 @@
 """Ctrl-C while filters, nodes and edges are added, in a process of its own."""
 
-import signal
-import subprocess
-import sys
-import time
-
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent there")
+from support.interrupting import interrupt, interrupts
+
+pytestmark = interrupts
 
 FILTERS = """
 from tamis import xml
@@ -24,35 +21,6 @@ it.add_many([("kept", "a = 1")], [("source", "kept")])
 def answers():
     return len(it), list(it.match({"a": 1}, "source"))
 """
-
-
-def interrupt(setup: str, call: str) -> None:
-    """Start a long call, interrupt it, and see that it ends soon and changes nothing."""
-    script = f"""
-import itertools, signal, tamis
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-{setup}
-before = answers()
-print("ready", flush=True)
-try:
-    {call}
-    print("not interrupted")
-except KeyboardInterrupt:
-    print("as before" if answers() == before else "changed")
-"""
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(0.3)
-            assert process.poll() is None
-            process.send_signal(signal.SIGINT)
-            output, _ = process.communicate(timeout=30)
-        finally:
-            process.kill()
-    assert (output, process.returncode) == ("as before\n", 0)
 
 
 @pytest.mark.parametrize("id", ["n", "'kept'"])

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from support.interrupting import INDEX, interrupt, interrupts
 from tamis import (
     ExpressionError,
     ExpressionSyntaxError,
@@ -20,7 +21,6 @@ from tamis import (
     UnknownIdError,
     parse,
 )
-from test_bad_batches import interrupt, interrupts
 
 ITEMS: list[Any] = [
     ("a", "x = 1"),
@@ -322,4 +322,4 @@ table = pa.table({"id": range(3_000_000), "expression": ["a = 1 and b < 5"] * 3_
     ids=["collect", "skip", "table", "csv"],
 )
 def test_ctrl_c_leaves_the_index_as_it_was(setup: str, call: str) -> None:
-    interrupt(setup, call)
+    interrupt(INDEX + setup, call)
