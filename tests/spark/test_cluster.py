@@ -153,6 +153,10 @@ def submit(master: str, *arguments: str, **settings: str) -> "subprocess.Complet
 
 @long_test
 def test_a_standalone_cluster(master: str, tmp_path: Path) -> None:
+    """`spark-submit` compiles and matches on two workers that get the package in an archive.
+
+    Workers without the package say what they lack.
+    """
     rules, events = tmp_path / "rules.jsonl", tmp_path / "events.jsonl"
     rules.write_text(
         "\n".join(json.dumps({"id": n, "expression": f"a = {n % 5}"}) for n in range(50))
@@ -193,6 +197,7 @@ def test_a_standalone_cluster(master: str, tmp_path: Path) -> None:
 @long_test
 @pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reason="needs pyspark[connect]")
 def test_spark_connect(tmp_path: Path) -> None:
+    """What needs no JVM on the driver runs over Connect, the SQL functions included."""
     command = [sys.executable, "-W", "ignore", "-c", CONNECT, str(tmp_path / "index")]
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(

@@ -38,6 +38,7 @@ def segments(path: Path) -> dict[int, str]:
 
 
 def test_only_touched_shards_are_built(spark: SparkSession, tmp_path: Path) -> None:
+    """A change builds the shards it is in, and no change builds none."""
     table: Table = {n: (f"a = {n}", n % 3, None) for n in range(200)}
     follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, shards=5)
     assert follower.last is not None
@@ -66,6 +67,7 @@ def test_only_touched_shards_are_built(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_random_changes_equal_compile(spark: SparkSession, tmp_path: Path) -> None:
+    """After any round the index and its errors are what `compile` makes of the table."""
     draw = Random(8)
     table: Table = {}
     until = [None, datetime(2030, 1, 1), datetime(2030, 1, 1, 0, 0, 0, 1)]
@@ -95,6 +97,7 @@ def test_random_changes_equal_compile(spark: SparkSession, tmp_path: Path) -> No
 
 
 def test_strict_keeps_the_version_before(spark: SparkSession, tmp_path: Path) -> None:
+    """With `strict` a refused row commits nothing."""
     table: Table = {1: ("a = 1", None, None)}
     follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, strict=True)
     table[2] = ("a = =", None, None)
@@ -106,6 +109,7 @@ def test_strict_keeps_the_version_before(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_an_update_in_between_is_undone(spark: SparkSession, tmp_path: Path) -> None:
+    """The table counts: what somebody else changed in the index is put right."""
     table: Table = {n: (f"a = {n}", None, None) for n in range(20)}
     follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path, shards=4)
     change = [(3, "a = 333", "upsert"), (99, "a = 99", "upsert")]
@@ -121,6 +125,7 @@ def test_an_update_in_between_is_undone(spark: SparkSession, tmp_path: Path) -> 
 def test_a_faster_job_is_no_error(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of two drivers that follow one table, the slower sees that all is done."""
     table: Table = {n: (f"a = {n}", None, None) for n in range(20)}
     frame = frame_of(spark, table)
     one = ts.follow(spark, frame, tmp_path)
@@ -144,6 +149,7 @@ def test_a_faster_job_is_no_error(
 
 
 def test_in_the_background(spark: SparkSession, tmp_path: Path) -> None:
+    """A round that fails is kept as `error`, and the next one goes on."""
     table: Table = {1: ("a = 1", None, None)}
     asked, failing = threading.Semaphore(0), threading.Event()
 
@@ -171,6 +177,7 @@ def test_in_the_background(spark: SparkSession, tmp_path: Path) -> None:
 def test_rules_instead_of_an_index(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A table of rules in place of a path is compiled once per content."""
     monkeypatch.setenv("TAMIS_CACHE", str(tmp_path / "cache"))
     table: Table = {n: (f"a = {n}", n, None) for n in range(5)}
     events = spark.createDataFrame([(1,), (4,), (9,)], "a long")

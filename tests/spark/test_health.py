@@ -24,6 +24,7 @@ def path(spark: SparkSession, tmp_path: Path) -> Path:
 
 
 def test_subscriptions_and_those_that_never_match(spark: SparkSession, path: Path) -> None:
+    """`subscriptions` lists an index, `unmatched` what no event matches."""
     listed = {row["subscription"]: row for row in ts.subscriptions(spark, path).collect()}
     assert sorted(listed) == [1, 2, 3, 4]
     assert listed[2]["expression"] == "a = 2 and b = 'never'"
@@ -38,6 +39,7 @@ def test_subscriptions_and_those_that_never_match(spark: SparkSession, path: Pat
 
 
 def test_slowest(spark: SparkSession, path: Path) -> None:
+    """The slowest come first, each with its expression."""
     text = "q1 q22 q333 " * 400
     events = spark.createDataFrame([(n, text) for n in range(300)], "a long, b string")
     found = ts.slowest(events, path, 2, sample=100).collect()
@@ -51,6 +53,7 @@ def test_slowest(spark: SparkSession, path: Path) -> None:
 
 
 def test_metrics(spark: SparkSession, path: Path) -> None:
+    """Accumulators count what was asked for inside the block, when it runs."""
     events = spark.range(0, 1000, 1, 3).selectExpr("id % 5 as a", "'x' as b")
     metrics = ts.Metrics(spark)
     with metrics:
@@ -65,6 +68,7 @@ def test_metrics(spark: SparkSession, path: Path) -> None:
 
 
 def test_progress(spark: SparkSession, tmp_path: Path) -> None:
+    """`compile` tells how many shards are built while it runs."""
     told = list[tuple[int, int]]()
     rows = spark.createDataFrame([(n, f"a = {n}") for n in range(50)], "id long, expression string")
     ts.compile(rows, tmp_path, shards=3, progress=lambda done, of: told.append((done, of)))

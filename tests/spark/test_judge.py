@@ -41,6 +41,7 @@ def asked_of_spark(spark: SparkSession, table: Table) -> list[list[Truth]]:
 
 
 def test_spark_agrees_with_the_judge(spark: SparkSession) -> None:
+    """On rows that Spark can hold, its own SQL and the judge agree about random conditions."""
     for table in tables(Random(QUESTIONS), QUESTIONS, ROWS):
         wrong = list(table.differences(asked_of_spark(spark, table), table.judged()))
         assert not wrong, f"{len(wrong)} differ\n{wrong[0]}"

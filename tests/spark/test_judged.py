@@ -34,6 +34,7 @@ def asked_of_tamis(spark: SparkSession, table: Table, folder: Path) -> list[list
 
 
 def test_columns_are_as_spark_has_them(spark: SparkSession, tmp_path: Path) -> None:
+    """For random conditions on columns, `match` finds the rows that Spark's own WHERE finds."""
     for table in tables(Random(QUESTIONS + 1), QUESTIONS, ROWS):
         ours = asked_of_tamis(spark, table, tmp_path / table.zone.replace("/", "-"))
         wrong = list(table.differences(ours, asked_of_spark(spark, table)))
@@ -41,6 +42,7 @@ def test_columns_are_as_spark_has_them(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_shards_find_what_one_index_finds(spark: SparkSession, tmp_path: Path) -> None:
+    """With either placement, shards together give the matches of one local index."""
     for seed in range(3):
         given = a_round(Random(seed), json=True)
         asked = [(id, text(node)) for id, node in enumerate(given.nodes)]

@@ -177,6 +177,7 @@ spark.stop()
 
 @long_test
 def test_the_recipe(broker: str, tmp_path: Path) -> None:
+    """The cookbook's stream takes up a changed rule; what is no JSON is a dead letter."""
     ours = ("spark-sql-kafka", "spark-token-provider", "kafka-clients", "commons-pool2")
     jars = ",".join(str(jar) for jar in fetch_jars() if jar.name.startswith(ours))
     script = str(ROOT / "examples" / "stream_kafka.py")
@@ -190,6 +191,7 @@ def test_the_recipe(broker: str, tmp_path: Path) -> None:
 
 @long_test
 def test_kafka_to_kafka(broker: str, tmp_path: Path) -> None:
+    """From topic to topic each match comes once, by the version of its micro-batch."""
     ours = ("spark-sql-kafka", "spark-token-provider", "kafka-clients", "commons-pool2")
     jars = ",".join(str(jar) for jar in fetch_jars() if jar.name.startswith(ours))
     command = [sys.executable, "-c", JOB, broker, str(tmp_path), jars]

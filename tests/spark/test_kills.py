@@ -73,6 +73,7 @@ def busy_workers() -> list[int]:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are found in /proc")
 @pytest.mark.parametrize("stage", ["compile", "match"])
 def test_a_killed_worker(spark: SparkSession, tmp_path: Path, stage: str) -> None:
+    """A worker process that is killed at work costs a repetition of its task, and no result."""
     rows = spark.range(30_000).selectExpr(
         "id", "concat('a = ', id % 100, ' and b > ', id) as expression"
     )
@@ -106,6 +107,7 @@ def test_a_killed_worker(spark: SparkSession, tmp_path: Path, stage: str) -> Non
 
 @long_test
 def test_a_killed_job_leaves_the_version_before(spark: SparkSession, tmp_path: Path) -> None:
+    """A driver killed after it wrote segments and before it committed has changed nothing."""
     index = tmp_path / "index"
     ts.compile(spark.createDataFrame([(1, "a = 1")], "id long, expression string"), index)
     command = [sys.executable, "-c", JOB, str(index), str(tmp_path / "log")]

@@ -71,6 +71,7 @@ def opened(path: Path) -> tamis.Index:
 def test_spark_finds_what_an_index_finds(
     path: Path, events: DataFrame, placement: Placement, where: str | None
 ) -> None:
+    """`match`, `first` and `count`, with and without `where`, are those of a local index."""
     index = opened(path)
     expected = {event["number"]: set(index.match(event, where=where)) for event in EVENTS}
     assert any(expected.values())
@@ -92,6 +93,7 @@ def test_spark_finds_what_an_index_finds(
 
 
 def test_an_update_keeps_all_of_it(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    """Priorities, metadata and validity outlive an update of other rows."""
     rules = [rule for rule in RULES if not is_empty(rule)]
     rows = spark.createDataFrame([tuple(rule.values()) for rule in rules], COLUMNS)
     ts.compile(rows, tmp_path, shards=2, metadata_columns=["tenant"])
@@ -110,6 +112,7 @@ def test_an_update_keeps_all_of_it(spark: SparkSession, events: DataFrame, tmp_p
 
 
 def test_counts_pass_over_bad_events(spark: SparkSession, path: Path) -> None:
+    """`count` with `skip` counts the events that can be read."""
     lines = spark.createDataFrame([('{"x": 9, "y": "a"}',), ('{"x": ',)], "event string")
     index = opened(path)
     expected = dict.fromkeys(index.match({"x": 9, "y": "a"}), 1)
@@ -128,6 +131,7 @@ def test_counts_pass_over_bad_events(spark: SparkSession, path: Path) -> None:
 def test_columns_of_wrong_types(
     spark: SparkSession, tmp_path: Path, columns: str, message: str
 ) -> None:
+    """A column of rules that has the wrong type is an error before the job starts."""
     rows = spark.createDataFrame([], f"id string, expression string, {columns}")
     with pytest.raises(SubscriptionError, match=message):
         ts.compile(rows, tmp_path, shards=1)

@@ -33,6 +33,7 @@ spark.stop()
 def test_workers_here_run_this_interpreter(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Without `PYSPARK_PYTHON`, local workers run the Python of the driver."""
     context = spark.sparkContext
     monkeypatch.setattr(context, "pythonExec", "/nowhere/python3")
     use_this_python()
@@ -88,6 +89,7 @@ def test_a_system_without_numbers_of_users(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("path", [r"C:\data\campaigns", "C:/data/campaigns", r"\\host\share\x"])
 def test_paths_of_windows_are_no_uris(path: str) -> None:
+    """A drive's letter is no scheme."""
     assert folder.Folder(path).local is not None
 
 
@@ -95,6 +97,7 @@ def test_paths_of_windows_are_no_uris(path: str) -> None:
 def test_an_old_pyspark_is_refused_by_its_number(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The message names the version that is there and the one that is needed."""
     monkeypatch.setattr("importlib.metadata.version", lambda _: version)
     error = ImportError("cannot import name 'arrow_udf'", name="pyspark.sql.pandas.functions")
     message = str(explain_import_error(error))

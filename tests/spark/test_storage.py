@@ -53,6 +53,7 @@ def uri(endpoint: str) -> str:
 
 
 def test_an_object_store(spark: SparkSession, uri: str) -> None:
+    """An index in S3 is compiled, matched, updated and vacuumed; workers map local copies."""
     frame = spark.createDataFrame(ROWS, "id long, expression string")
     compiled = ts.compile(frame, uri, shards=2)
     assert compiled.subscriptions == 60
@@ -137,6 +138,7 @@ def test_two_updates_at_once(
 
 
 def test_a_graph_in_an_object_store(spark: SparkSession, uri: str) -> None:
+    """So is a graph, version by version."""
     graph = Graph()
     graph.add_edge("pub", "net", expression="a < 3")
     events = spark.createDataFrame([(1,), (9,)], "a long")
@@ -158,6 +160,7 @@ def test_a_graph_in_an_object_store(spark: SparkSession, uri: str) -> None:
 def test_copies_are_checked_and_make_room(
     spark: SparkSession, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Damaged copies are fetched again, damage at the source is an error, old copies go."""
     monkeypatch.setenv("TAMIS_CACHE", str(tmp_path))
     ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri)
     folder = Folder(uri)
@@ -194,6 +197,7 @@ def test_copies_are_checked_and_make_room(
 def test_a_cache_that_others_can_write_to_is_refused(
     spark: SparkSession, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nobody else can slip in a file: links, modes, owners and contents are checked."""
     ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), uri)
     key = manifest.read(Folder(uri)).key
     monkeypatch.delenv("TAMIS_CACHE")
@@ -244,6 +248,7 @@ def test_a_cache_that_others_can_write_to_is_refused(
 
 
 def test_messages_hold_no_credentials(spark: SparkSession, uri: str) -> None:
+    """A password in a URI does not come out in errors."""
     with pytest.raises(StorageError, match="not an index") as caught:
         ts.match(spark.range(1), uri)
     assert "word" not in str(caught.value)
@@ -253,6 +258,7 @@ def test_messages_hold_no_credentials(spark: SparkSession, uri: str) -> None:
 
 
 def test_other_filesystems(tmp_path: Path) -> None:
+    """Local URIs are local folders; fsspec opens what Arrow does not."""
     folder = Folder(f"file://{tmp_path}")
     assert folder.local == tmp_path
     assert folder.publish("x", b"1")
@@ -270,6 +276,7 @@ def test_other_filesystems(tmp_path: Path) -> None:
 def test_a_tampered_manifest_writes_and_deletes_nothing_elsewhere(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """Names that lead out of the folder are refused before anything is done."""
     folder, victim = tmp_path / "index", tmp_path / "victim"
     frame = spark.createDataFrame(ROWS, "id long, expression string")
     ts.compile(frame, folder)
@@ -323,6 +330,7 @@ def test_answers_come_from_the_index_that_is_there(spark: SparkSession, tmp_path
 
 
 def test_damaged_files_on_a_local_disk_are_noticed(spark: SparkSession, tmp_path: Path) -> None:
+    """Workers verify the files that they map."""
     ts.compile(spark.createDataFrame(ROWS, "id long, expression string"), tmp_path)
     (segment,) = tmp_path.glob("segment-*")
     content = bytearray(segment.read_bytes())

@@ -116,6 +116,7 @@ def begun(checkpoint: Path) -> int:
 def test_new_subscriptions_while_events_flow_and_the_stream_is_killed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """No match is lost or comes twice; a micro-batch has one version, and later ones none older."""
     index, incoming, out = tmp_path / "index", tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -168,6 +169,7 @@ def rows_of(spark: SparkSession, out: Path) -> list[tuple[int, int, int, int]]:
 def test_versions_change_between_micro_batches(
     spark: SparkSession, tmp_path: Path, placement: Any
 ) -> None:
+    """New subscriptions count for the events that come after them, with either placement."""
     index, incoming, out = tmp_path / "index", tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -237,6 +239,7 @@ def test_for_each_batch_and_into_a_table(spark: SparkSession, tmp_path: Path) ->
 def test_a_stream_does_not_follow_an_index_of_another_shape(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """It ends with both numbers of shards, instead of giving some of the matches."""
     index, incoming = tmp_path / "index", tmp_path / "in"
     incoming.mkdir()
     subscribe(spark, index, 0, 10)
@@ -259,6 +262,7 @@ def test_a_stream_does_not_follow_an_index_of_another_shape(
 
 
 def test_lists_of_a_sharded_stream_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """What a stream cannot do is said before it starts."""
     subscribe(spark, tmp_path / "index", 0, 10)
     stream = spark.readStream.schema(SCHEMA).json(str(tmp_path))
     with pytest.raises(ValueError, match="replicated"):

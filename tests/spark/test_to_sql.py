@@ -41,6 +41,7 @@ def asked_of_spark(
 
 @pytest.mark.parametrize("missing", ["unknown", "false"])
 def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> None:
+    """Spark's WHERE with what `to_sql` writes selects the rows that match."""
     random, refused, pairs = Random(SEED), Counter[str](), 0
     for zone in rows.ZONES:
         data = table(random, ROWS)
@@ -57,6 +58,7 @@ def test_spark_finds_the_rows_that_match(spark: SparkSession, missing: Any) -> N
 
 
 def test_conditions_that_are_read_find_sparks_own_rows(spark: SparkSession) -> None:
+    """What `rules.sql` reads of Spark's conditions matches the rows that Spark selects."""
     random, pairs = Random(SEED), 0
     for zone in rows.ZONES:
         data = rows.table(random, ROWS)
