@@ -147,39 +147,48 @@ class TestCheck:
             ('{"id": [1], "expression": "a"}', "id .* an id is a string"),
             ('{"id": "\\ud800", "expression": "a"}', "id .* an id is a string of Unicode text"),
             ('{"id": 9223372036854775808, "expression": "a"}', "id .* 64-bit integer"),
-            ('{"id": "x", "id": "y", "expression": "a"}', "the key `id` stands twice"),
+            ('{"id": "x", "id": "y", "expression": "a"}', "the key `id` occurs twice"),
             ('{"id": "x"}', "a subscription needs the key `expression`"),
             ("{}", "a subscription needs the key `id`"),
-            ("{", "the line is no JSON: column 2: expected a key"),
+            ("{", "the line is not valid JSON: column 2: expected a key"),
             (
                 '{"id" "x"}',
-                "the line is no JSON: column 2: expected a key in double quotes and `:`",
+                "the line is not valid JSON: column 2: expected a key in double quotes and `:`",
             ),
-            ('{"id": x}', "the line is no JSON: column 8: expecting value"),
+            ('{"id": x}', "the line is not valid JSON: column 8: expecting value"),
             (
                 '{"id": "x" "expression": "a"}',
-                "the line is no JSON: column 12: expected `,` or `}`",
+                "the line is not valid JSON: column 12: expected `,` or `}`",
             ),
-            ('{"id": "x", "expression": "a",}', "the line is no JSON: column 31: expected a key"),
+            (
+                '{"id": "x", "expression": "a",}',
+                "the line is not valid JSON: column 31: expected a key",
+            ),
             (
                 '{"id": "x", "expression": "a"} 1',
-                "the line is no JSON: column 32: expected the end",
+                "the line is not valid JSON: column 32: expected the end",
             ),
             (
                 '{"id": "x", "expression": {"and": [}',
-                "the line is no JSON: column 37: expected the",
+                "the line is not valid JSON: column 37: expected the",
             ),
-            ('{"id": "x", "expression": "a", "metadata": NaN}', "the line is no JSON: column 44"),
-            ('{"id": "x", "expression": "a", "metadata": [NaN]}', "the line is no JSON: NaN"),
+            (
+                '{"id": "x", "expression": "a", "metadata": NaN}',
+                "the line is not valid JSON: column 44",
+            ),
+            (
+                '{"id": "x", "expression": "a", "metadata": [NaN]}',
+                "the line is not valid JSON: NaN",
+            ),
             (
                 f'{{"id": "x", "expression": "a", "metadata": {"[" * 99999}{"]" * 99999}}}',
                 "the line",
             ),
             (
                 '{"id": "x\ty", "expression": "a"}',
-                "the line is no JSON: column 10: invalid control",
+                "the line is not valid JSON: column 10: invalid control",
             ),
-            (f'{{"id": {"9" * 5000}, "expression": "a"}}', "the line is no JSON"),
+            (f'{{"id": {"9" * 5000}, "expression": "a"}}', "the line is not valid JSON"),
         ],
     )
     def test_refuses_a_line(self, run: Run, line: str, message: str) -> None:
@@ -269,7 +278,7 @@ class TestMatch:
             ('{"id": 8, "expression": {"an": []}}', "JSON form of an expression"),
             ('{"id": null, "expression": "a"}', "an id is a string"),
             ('{"id": 7, "expression": "a"}', "the id 7 is already on line 4"),
-            ("age > 3", "the line is no JSON: column 1: expected a JSON object, found `a`"),
+            ("age > 3", "the line is not valid JSON: column 1: expected a JSON object, found `a`"),
         ],
     )
     def test_refuses_a_subscription(self, run: Run, line: str, message: str) -> None:
@@ -297,7 +306,7 @@ class TestMatch:
             "rules.jsonl:2: column 4: expected a value",
             "rules.jsonl:4: an id is a string",
             'rules.jsonl:5: the id "a" is already on line 1',
-            "rules.jsonl:6: the line is no JSON: column 2",
+            "rules.jsonl:6: the line is not valid JSON: column 2",
             "rules.jsonl:7: line 2, column 7: expected",
             "rules.jsonl: 5 invalid, skipped",
         ]
@@ -423,7 +432,8 @@ class TestExplain:
         lines += "{\n"  # no subscription at all
         assert run("explain", "-", "1", "{}", stdin=lines).code == 0
         result = run("explain", "-", "3", "{}", stdin=lines)
-        assert (result.code, result.err[:30]) == (1, "<stdin>:3: the line is no JSON")
+        assert result.code == 1
+        assert result.err.startswith("<stdin>:3: the line is not valid JSON")
 
 
 class TestUsage:

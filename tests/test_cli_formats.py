@@ -253,4 +253,4 @@ def test_check_is_told_the_format(run: Run) -> None:
     assert run("check", "--file", "rules.txt").out == "rules.txt: 1 valid, 1 invalid\n"
     told = run("check", "--file", "rules.txt", "--format", "jsonl")
     assert told.out == "rules.txt: 1 valid, 1 invalid\n"
-    assert told.err.startswith("rules.txt:1: the line is no JSON")
+    assert told.err.startswith("rules.txt:1: the line is not valid JSON")

@@ -158,7 +158,7 @@ def _members(line: str) -> dict[str, str]:
             _refuse(line, position, "a key in double quotes and `:`")
         key = _KEYS.get(found[1]) or _unusual_key(found[1])
         if key in members:
-            raise SubscriptionError(f"the key `{key}` stands twice")
+            raise SubscriptionError(f"the key `{key}` occurs twice")
         end = _end_of_value(line, found.end())
         members[key] = line[found.end() : end]
         found = _AFTER.match(line, end)
@@ -189,10 +189,10 @@ def _end_of_value(line: str, start: int) -> int:
             return _DECODER.raw_decode(line, start)[1]
         except json.JSONDecodeError as error:
             reason = f"column {error.pos + 1}: {error.msg.lower()}"
-            raise SubscriptionError(f"the line is no JSON: {reason}") from error
+            raise SubscriptionError(f"the line is not valid JSON: {reason}") from error
         except ValueError as error:  # a constant such as NaN, or thousands of digits
             reason = f"column {start + 1}: {error}"
-            raise SubscriptionError(f"the line is no JSON: {reason}") from error
+            raise SubscriptionError(f"the line is not valid JSON: {reason}") from error
     depth = 0
     for found in _STRING_OR_BRACKET.finditer(line, start):
         depth += _NESTING.get(found[0], 0)
@@ -205,7 +205,7 @@ def _load(text: str) -> Any:
     try:
         return _DECODER.raw_decode(text)[0]
     except ValueError as error:
-        raise SubscriptionError(f"the line is no JSON: {error}") from error
+        raise SubscriptionError(f"the line is not valid JSON: {error}") from error
     except RecursionError as error:
         raise SubscriptionError("the line is nested too deeply") from error
 
@@ -221,5 +221,5 @@ def _refuse(line: str, position: int, expected: str) -> Never:
     position += len(line[position:]) - len(line[position:].lstrip(" \t"))
     found = f"`{line[position]}`" if position < len(line) else "the end of the line"
     raise SubscriptionError(
-        f"the line is no JSON: column {position + 1}: expected {expected}, found {found}"
+        f"the line is not valid JSON: column {position + 1}: expected {expected}, found {found}"
     )

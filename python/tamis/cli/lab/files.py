@@ -115,7 +115,7 @@ def _objects(
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise CommandError(f"{where}: the line is no JSON: {error}", INVALID) from error
+            raise CommandError(f"{where}: the line is not valid JSON: {error}", INVALID) from error
         if not isinstance(row, dict) or set(row) != set(keys):
             wanted = " and ".join(f"`{key}`" for key in keys)
             raise CommandError(f"{where}: a line is a JSON object with {wanted}", INVALID)
