@@ -9,7 +9,7 @@ unseen-attribute ('a',) none of 1 events has `Country`; did you mean `country`?
 unseen-type ('b',) `age` is compared with a string, but is a number in all 1 events that have it
 text-order ('b',) `age` is compared with '18', which is a number in quotes, and texts are \
 compared letter by letter ('9' is after '10'): write it without quotes, and \
-`cast(... as decimal)` where events have text
+`cast(... as decimal)` where events have text...
 never ('c',) no event can satisfy this expression
 """
 
@@ -21,6 +21,7 @@ Kind: TypeAlias = Literal[
     "unseen-attribute",
     "unseen-type",
     "text-order",
+    "text-network",
     "quoted-name",
     "never",
     "always",
