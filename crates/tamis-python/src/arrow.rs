@@ -4,7 +4,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3_arrow::PyTable;
 use tamis::Limits;
 use tamis::event::{ArrowEvents, OnError};
 use tamis::index::{ArrowMatches, ArrowQuestion, Batching, Counts};
@@ -12,6 +11,7 @@ use tamis::matcher::Evaluation;
 
 use crate::batch::{Ask, Asked};
 use crate::error;
+use crate::export;
 use crate::import::Batches;
 use crate::interrupt::interruptible;
 use crate::refused::Refusals;
@@ -114,7 +114,7 @@ fn table<'py>(
     schema: SchemaRef,
     refusals: Refusals<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let table = PyTable::try_new(batches, schema)?.into_pyarrow(py).map_err(|failure| {
+    let table = export::table(py, batches, schema).map_err(|failure| {
         if failure.is_instance_of::<PyImportError>(py) {
             PyImportError::new_err("matches come as a pyarrow.Table: pip install 'tamis[arrow]'")
         } else {

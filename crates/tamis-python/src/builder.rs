@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3_arrow::PyTable;
 use tamis::IdRef;
 use tamis::index::Refused;
 
 use crate::error;
+use crate::export;
 use crate::import::Batches;
 use crate::index::Index;
 use crate::limits::{Limits, or_default};
@@ -57,7 +57,7 @@ impl Builder {
             refused.extend(self.with(py, |builder| builder.add(&batch))?);
         }
         let batch = write_refused(&refused);
-        PyTable::try_new(vec![batch.clone()], batch.schema())?.into_pyarrow(py)
+        export::table(py, vec![batch.clone()], batch.schema())
     }
 
     /// Take the subscriptions of an index that no row changed so far.

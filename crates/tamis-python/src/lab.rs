@@ -8,9 +8,10 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3_arrow::PyRecordBatch;
 use tamis::Missing;
 use tamis_lab::workload::{self, Beside, Statistics, XmlStatistics, beside};
+
+use crate::export;
 
 /// A seeded source of expressions and events; every item is a function of its number alone.
 ///
@@ -190,7 +191,7 @@ impl Workload {
             RecordBatch::try_from_iter(columns)
         });
         let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        PyRecordBatch::new(batch).into_pyarrow(py)
+        export::record_batch(py, batch)
     }
 }
 

@@ -10,6 +10,7 @@ mod check;
 mod error;
 mod event;
 mod explanation;
+mod export;
 mod expression;
 mod graph;
 mod hierarchy;
