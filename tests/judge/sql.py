@@ -225,6 +225,9 @@ class DuckSql(Sql):
                 return f"cast({inside} as date)"
             case "concat":
                 return "(" + " || ".join(arguments) + ")"
+            case "ceil" | "floor":
+                # Of an integer, DuckDB makes a float.
+                return f"{name}({inside} + 0.0)"
         return f"{name}({inside})"
 
     def moment(self, written: str) -> str:

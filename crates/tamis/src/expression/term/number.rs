@@ -26,22 +26,71 @@ pub(super) fn combine(
             _ => return None,
         });
     }
-    let ((left, high), (right, low)) = (left.decimal_parts()?, right.decimal_parts()?);
+    let (left, right) = (left.decimal_parts()?, right.decimal_parts()?);
     match function {
-        Function::Multiply => exact(left.checked_mul(right)?, high.checked_add(low)?),
-        Function::Divide => divide(left, right, high - low),
-        _ => {
-            let exponent = high.min(low);
-            let left = scaled(left, high - exponent)?;
-            let right = scaled(right, low - exponent)?;
-            match function {
-                Function::Add => exact(left.checked_add(right)?, exponent),
-                Function::Subtract => exact(left.checked_sub(right)?, exponent),
-                Function::Remainder => exact(left.checked_rem(right)?, exponent),
-                _ => None,
-            }
+        Function::Add => add(left, right),
+        Function::Subtract => add(left, (right.0.checked_neg()?, right.1)),
+        Function::Multiply => multiply(left, right),
+        Function::Divide => divide(left.0, right.0, left.1 - right.1),
+        Function::Remainder => remainder(left, right),
+        _ => None,
+    }
+}
+
+/// The sum of two coefficients with their powers of ten.
+fn add(left: (i128, i32), right: (i128, i32)) -> Option<Value> {
+    if left.0 == 0 || right.0 == 0 {
+        let (coefficient, exponent) = if left.0 == 0 { right } else { left };
+        return exact(coefficient, exponent);
+    }
+    let exponent = left.1.min(right.1);
+    // One of them keeps its coefficient, so a sum that can be kept takes less than 128 bits.
+    let (large, small) = (scaled(left, exponent)?, scaled(right, exponent)?);
+    let negative = |part: (i128, i32)| part.0 < 0;
+    let (sum, sign) = if negative(left) == negative(right) {
+        (large.checked_add(small)?, negative(left))
+    } else {
+        (large.abs_diff(small), if large > small { negative(left) } else { negative(right) })
+    };
+    signed(sum, sign, exponent)
+}
+
+/// The product of two coefficients with their powers of ten.
+fn multiply((left, high): (i128, i32), (right, low): (i128, i32)) -> Option<Value> {
+    let mut exponent = high.checked_add(low)?;
+    if let Some(product) = left.checked_mul(right) {
+        return exact(product, exponent);
+    }
+    // A product of many digits may end in many zeros: each is a two in one and a five in the other.
+    let negative = (left < 0) != (right < 0);
+    let (mut left, mut right) = (left.unsigned_abs(), right.unsigned_abs());
+    for (one, other) in [(2, 5), (5, 2), (10, 1), (1, 10)] {
+        while left.is_multiple_of(one) && right.is_multiple_of(other) {
+            (left, right, exponent) = (left / one, right / other, exponent.checked_add(1)?);
         }
     }
+    signed(left.checked_mul(right)?, negative, exponent)
+}
+
+/// What is left of the first number when the second was taken from it as often as possible, with the sign of
+/// the first.
+fn remainder((left, high): (i128, i32), (right, low): (i128, i32)) -> Option<Value> {
+    if right == 0 {
+        return None;
+    }
+    let exponent = high.min(low);
+    let Some(unit) = scaled((right, low), exponent) else {
+        // The second has more digits before the point than any coefficient has.
+        return exact(left, high);
+    };
+    let mut rest = left.unsigned_abs().checked_rem(unit)?;
+    for _ in exponent..high {
+        if rest == 0 {
+            break;
+        }
+        rest = ten_times(rest, unit).1;
+    }
+    signed(rest, left < 0, exponent)
 }
 
 /// The result of a function of one number.
@@ -98,8 +147,30 @@ fn finite(number: f64) -> Option<Value> {
     if number.is_finite() { Value::number(number) } else { None }
 }
 
-fn scaled(coefficient: i128, power: i32) -> Option<i128> {
-    coefficient.checked_mul(10i128.checked_pow(power.unsigned_abs())?)
+fn signed(coefficient: u128, negative: bool, exponent: i32) -> Option<Value> {
+    let coefficient = i128::try_from(coefficient).ok()?;
+    exact(if negative { -coefficient } else { coefficient }, exponent)
+}
+
+/// The coefficient of a number, without its sign, at a power of ten that is not above its own.
+fn scaled((coefficient, power): (i128, i32), exponent: i32) -> Option<u128> {
+    coefficient.unsigned_abs().checked_mul(10u128.checked_pow(power.abs_diff(exponent))?)
+}
+
+/// How often a number of at most 127 bits goes into ten times a lesser one, and what is left.
+fn ten_times(rest: u128, number: u128) -> (u128, u128) {
+    if let Some(product) = rest.checked_mul(10) {
+        return (product / number, product % number);
+    }
+    let (mut sum, mut digit) = (0u128, 0);
+    for _ in 0..10 {
+        sum += rest;
+        if sum >= number {
+            sum -= number;
+            digit += 1;
+        }
+    }
+    (digit, sum)
 }
 
 /// A quotient, rounded half up to 38 digits.
@@ -109,16 +180,8 @@ fn divide(left: i128, right: i128, mut exponent: i32) -> Option<Value> {
     let mut quotient = left.checked_div(right)?;
     let mut rest = left % right;
     while rest != 0 && quotient.checked_ilog10().is_none_or(|digits| digits + 1 < DIGITS) {
-        // Ten times the rest could overflow, so it is added up.
-        let (mut sum, mut digit) = (0u128, 0);
-        for _ in 0..10 {
-            sum += rest;
-            if sum >= right {
-                sum -= right;
-                digit += 1;
-            }
-        }
-        (quotient, rest, exponent) = (quotient * 10 + digit, sum, exponent - 1);
+        let (digit, left) = ten_times(rest, right);
+        (quotient, rest, exponent) = (quotient * 10 + digit, left, exponent - 1);
     }
     if rest >= right - rest {
         quotient += 1;
@@ -161,6 +224,34 @@ mod tests {
         let nines = "9".repeat(38);
         assert_eq!(result(&nines, Function::Add, "1").as_deref(), Some("1e38"));
         assert_eq!(result(&nines, Function::Multiply, "3"), None);
+    }
+
+    #[test]
+    fn what_can_be_kept_is_found_by_way_of_what_cannot() {
+        let nines = format!("-{}", "9".repeat(38));
+        for (left, function, right, expected) in [
+            ("0.5", Function::Remainder, nines.as_str(), "0.5"),
+            ("-1e-300", Function::Remainder, "3e300", "-1e-300"),
+            ("1e300", Function::Remainder, "7", "1"),
+            ("-1e300", Function::Remainder, "0.7", "-0.3"),
+            ("0", Function::Remainder, "1e300", "0"),
+            ("1e300", Function::Add, "0", "1e300"),
+            ("0", Function::Subtract, "1e300", "-1e300"),
+            (
+                "17500000000000000000000000000000000001",
+                Function::Subtract,
+                "9999999999999999999999999999999999999.9",
+                "7500000000000000000000000000000000001.1",
+            ),
+            (
+                "1267650600228229401496703205376",
+                Function::Multiply,
+                "-88817841970012523233890533447265625",
+                "-1.125899906842624e65",
+            ),
+        ] {
+            assert_eq!(result(left, function, right).as_deref(), Some(expected), "{left} {right}");
+        }
     }
 
     #[test]
