@@ -80,7 +80,7 @@ fuzz_target!(|input: &str| {
     let attributes = Attributes::default();
     let matchers: [Box<dyn Matcher>; 3] = [
         Box::new(Scan::new(&expressions, &attributes, Missing::Unknown)),
-        Box::new(Compiled::new(&expressions, &attributes, Missing::Unknown, &[])),
+        Box::new(Compiled::new(&expressions, &attributes, Missing::Unknown, &[]).unwrap()),
         Box::new(ATree::compile(&expressions, &attributes, Missing::Unknown, ATreeOptions::default())),
     ];
     let mut event = Event::default();

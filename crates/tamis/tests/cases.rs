@@ -81,7 +81,7 @@ fn judge(
     let attributes = Attributes::new(missing, &limits, zone);
     attributes.learn(&expression).map_err(|error| error.to_string())?;
     let scan = Scan::new([&expression], &attributes, missing);
-    let compiled = Compiled::new([&expression], &attributes, missing, &[]);
+    let compiled = Compiled::new([&expression], &attributes, missing, &[]).unwrap();
     let atree = ATree::compile([&expression], &attributes, missing, ATreeOptions::default());
     let kindex = KIndex::new([&expression], &attributes, missing, KIndexOptions::default());
     let dewey = Dewey::new([&expression], &attributes, missing);

@@ -116,7 +116,7 @@ fn a_list_costs_as_much_as_its_distinct_values_and_what_they_match() {
     let texts: Vec<String> = (0..1000).map(|number| format!("price < {number}")).collect();
     let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
     let attributes = tamis::event::Attributes::default();
-    let compiled = tamis::matcher::Compiled::new(&expressions, &attributes, Missing::Unknown, &[]);
+    let compiled = tamis::matcher::Compiled::new(&expressions, &attributes, Missing::Unknown, &[]).unwrap();
     let repeated = json_list("price", std::iter::repeat_n("0".to_owned(), 100_000));
     let distinct = json_list("price", (0..100_000).map(|number| (number - 100_000).to_string()));
     let spread = json_list("price", (0..100_000).map(|number| (number % 999).to_string()));

@@ -118,7 +118,7 @@ proptest! {
         let attributes = mentioned(&expressions);
         let sample: Vec<Event> = sampled.iter().map(|json| decode(json, &attributes)).collect();
         let scan = Scan::new(&expressions, &attributes, missing);
-        let compiled = Compiled::new(&expressions, &attributes, missing, &sample);
+        let compiled = Compiled::new(&expressions, &attributes, missing, &sample).unwrap();
         let atree = ATree::compile(&expressions, &attributes, missing, ATreeOptions::default());
         let options = KIndexOptions { normal_form: 200, ..KIndexOptions::default() };
         let kindex = KIndex::new(&expressions, &attributes, missing, options);
@@ -147,7 +147,7 @@ fn run(texts: &[String], json: &str) -> (Vec<Slot>, Counters) {
     let expressions: Vec<Expression> =
         texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
     let attributes = mentioned(&expressions);
-    let compiled = Compiled::new(&expressions, &attributes, Missing::Unknown, &[]);
+    let compiled = Compiled::new(&expressions, &attributes, Missing::Unknown, &[]).unwrap();
     let event = decode(json, &attributes);
     let mut scratch = Scratch::default();
     let found = matches(&compiled, &event, &mut scratch);

@@ -168,7 +168,7 @@ proptest! {
             let attributes = mentioned(&expressions, missing);
             let sample: Vec<Event> = sampled.iter().map(|json| decode(json, &attributes)).collect();
             let scan = Scan::new(&expressions, &attributes, missing);
-            let compiled = Compiled::new(&expressions, &attributes, missing, &sample);
+            let compiled = Compiled::new(&expressions, &attributes, missing, &sample).unwrap();
             let atree = ATree::compile(&expressions, &attributes, missing, ATreeOptions::default());
             // Some of the disjunctive forms are allowed, some expressions are evaluated instead.
             let options = KIndexOptions { normal_form: 200, ..KIndexOptions::default() };
@@ -213,7 +213,7 @@ proptest! {
         for missing in MODES {
             let attributes = mentioned(&expressions, missing);
             let scan = Scan::new(&expressions, &attributes, missing);
-            let compiled = Compiled::new(&expressions, &attributes, missing, &[]);
+            let compiled = Compiled::new(&expressions, &attributes, missing, &[]).unwrap();
             let mut scratch = Scratch::default();
             // Events repeat, so that blocks of many take no longer than a scan of a few.
             let distinct: Vec<Event> = distinct.iter().map(|json| decode(json, &attributes)).collect();

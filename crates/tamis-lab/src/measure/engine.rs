@@ -32,7 +32,8 @@ pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<B
         "compiled" => {
             let CompiledOptions { sample, .. } = read("option", CompiledOptions::default(), given)?;
             let sample = setting.decode(STATISTICS, sample, &attributes);
-            Box::new(Compiled::new(expressions, &attributes, missing, &sample))
+            let compiled = Compiled::new(expressions, &attributes, missing, &sample);
+            Box::new(compiled.map_err(|error| error.to_string())?)
         }
         "atree" => {
             let switches = read("option", ATreeSwitches::default(), given)?;

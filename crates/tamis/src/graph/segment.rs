@@ -132,7 +132,7 @@ impl Segment {
         let texts =
             draft.expressions.iter().take_while(runs).map(|expression| expression.to_string()).collect();
         go_on()?;
-        let matcher = Compiled::try_new(asked.take_while(runs), attributes, missing, &[])?;
+        let matcher = Compiled::new(asked.take_while(runs), attributes, missing, &[])?;
         go_on()?;
         let edges = |node: usize| &targets[csr::range(&starts, node as u32)];
         let acyclic = (0..count)

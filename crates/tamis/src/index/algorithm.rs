@@ -112,7 +112,7 @@ impl Engine {
                 let request = CompileRequest { expressions, boost, attributes, missing, normal_form };
                 Engine::Other(kind.compile(request))
             }
-            _ => Engine::Compiled(Box::new(Compiled::try_new(expressions, attributes, missing, sample)?)),
+            _ => Engine::Compiled(Box::new(Compiled::new(expressions, attributes, missing, sample)?)),
         })
     }
 

@@ -112,21 +112,9 @@ pub struct Compiled {
 
 impl Compiled {
     /// Compiles expressions, whose slots are their positions. `sample` holds events like those to
-    /// come, decoded by the same attributes; it may be empty.
+    /// come, decoded by the same attributes; it may be empty. Fails where there are too many expressions, or too
+    /// many patterns in them.
     pub fn new<'a>(
-        expressions: impl IntoIterator<Item = &'a Expression>,
-        attributes: &Attributes,
-        missing: Missing,
-        sample: &[Event],
-    ) -> Compiled {
-        match Compiled::try_new(expressions, attributes, missing, sample) {
-            Ok(compiled) => compiled,
-            Err(error) => unreachable!("no expression is read again: {error}"),
-        }
-    }
-
-    /// Compiles expressions. Fails where there are too many of them, or too many patterns in them.
-    pub(crate) fn try_new<'a>(
         expressions: impl IntoIterator<Item = &'a Expression>,
         attributes: &Attributes,
         missing: Missing,

@@ -16,7 +16,7 @@ fn compile(texts: &[&str], usual: &str) -> (Compiled, Attributes) {
     // What an event asks about is known by its name once expressions ask for it.
     Scan::new(&expressions, &attributes, Missing::Unknown);
     let sample = vec![decode(usual, &attributes); 20];
-    (Compiled::new(&expressions, &attributes, Missing::Unknown, &sample), attributes)
+    (Compiled::new(&expressions, &attributes, Missing::Unknown, &sample).unwrap(), attributes)
 }
 
 /// What an event matches and what that took, where events are usually like `usual`. Looking at several such

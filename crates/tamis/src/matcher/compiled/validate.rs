@@ -236,7 +236,7 @@ mod tests {
         let parsed: Vec<_> = texts.iter().map(|text| parse(text, &Limits::none()).unwrap()).collect();
         for missing in [Missing::Unknown, Missing::False] {
             for part in [&parsed[..], &parsed[..1], &[]] {
-                let compiled = Compiled::new(part, &attributes, missing, &[]);
+                let compiled = Compiled::new(part, &attributes, missing, &[]).unwrap();
                 assert_eq!(compiled.validate(), Ok(()));
             }
         }
