@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import spark_detections
+import spark_partitions
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -277,26 +278,6 @@ def measure_functions(spark: SparkSession, folder: Path) -> None:
         report(name, EVENTS, seconds, f"{seconds / best['match, lists']:.2f}x")
 
 
-def measure_partitions(spark: SparkSession, folder: Path) -> None:
-    _, _, index = prepared(spark, folder, 10_000, mixed=False)
-    few = spark.range(0, 4000, 1, 4).selectExpr("id as a0", "id as a1")
-    many = spark.range(0, 4000, 1, 204).selectExpr("id as a0", "id as a1")
-    for frame in (few, many):
-        ts.match(frame, index).count()
-    ts.register(spark, {"rules": index})
-    hits = "sum(size(tamis_match(struct(*), 'rules')))"
-    ways = {
-        "match": [ts.match(frame, index).count for frame in (few, many)],
-        "tamis_match": [frame.selectExpr(hits).first for frame in (few, many)],
-    }
-    print()
-    for name, (ask_few, ask_many) in ways.items():
-        _, short = timed(ask_few)
-        _, long = timed(ask_many)
-        cost = (long - short) / 200 * CORES * 1000
-        print(f"an extra partition costs {name} {cost:.1f} ms of one core")
-
-
 def measure_compile(spark: SparkSession, folder: Path) -> None:
     """Measure compiling, beside the sum of the shards over the cores, and the driver's memory."""
     source = folder / "subscriptions"
@@ -397,7 +378,8 @@ def main() -> None:
             else:
                 print("\n-- no SIGMA=FOLDER: public Sigma rules are not measured")
         if "partitions" in wanted:
-            measure_partitions(spark, folder)
+            _, _, index = prepared(spark, folder, 10_000, mixed=False)
+            spark_partitions.measure(spark, index, CORES)
         if "compile" in wanted:
             measure_compile(spark, folder)
         if "follow" in wanted:
