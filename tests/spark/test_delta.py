@@ -36,6 +36,7 @@ JOB = """
 import json, sys
 from pathlib import Path
 import tamis
+from pyspark.errors import PySparkException
 from tamis import spark as ts
 from tamis.spark.session import local_session
 from tamis.storage import manifest
@@ -49,7 +50,7 @@ spark = local_session(cores=2, log=folder / "log", options={
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.snapshotPartitions": "2",
 })
-rules = f"delta.`{folder}/rules`"
+rules, alerts = f"delta.`{folder}/rules`", f"delta.`{folder}/alerts`"
 spark.sql(f"create table if not exists {rules} (id bigint, expression string, priority int, "
           "operation string) using delta tblproperties (delta.enableChangeDataFeed = true)")
 follower = ts.follow(spark, rules, index, shards=4)
@@ -61,6 +62,9 @@ def write(events, number):
     found = ts.match(events, index, add_version=True)
     found.write.mode("overwrite").parquet(str(folder / "out" / f"batch={number}"))
 
+def ask(text):
+    return spark.sql(text.replace("rules", rules).replace("alerts", alerts))
+
 events = spark.readStream.schema("number long, a long").json(str(folder / "in"))
 query = events.writeStream.foreachBatch(write)
 query = query.option("checkpointLocation", str(folder / "checkpoint")).start()
@@ -69,7 +73,14 @@ for line in sys.stdin:
     command, _, rest = line.strip().partition(" ")
     answer = None
     if command == "sql":
-        spark.sql(rest.replace("rules", rules))
+        answer = [list(row) for row in ask(rest).collect()]
+    elif command == "refused":
+        try:
+            ask(rest)
+        except PySparkException as error:
+            answer = error.getCondition()
+    elif command == "register":
+        ts.register(spark, {rest: index})
     elif command == "wait":
         query.processAllAvailable()
         answer, rounds[:] = list(rounds), []
@@ -254,5 +265,57 @@ def test_the_index_is_what_compiling_the_table_makes(tmp_path: Path) -> None:
         assert job.do("refresh") == [1, 0]
         job.do("sql optimize rules")
         assert job.do("refresh") is None
+    finally:
+        job.kill()
+
+
+@long_test
+def test_merge_takes_what_the_function_finds(tmp_path: Path) -> None:
+    """`tamis_match` may stand in the source of a `MERGE`, in its conditions and in its values.
+
+    So it may in `UPDATE` and `DELETE`. A condition that gives it columns of both tables is refused.
+    """
+    (tmp_path / "in").mkdir()
+    job = Job(tmp_path)
+    source, target = (f"tamis_match(struct({side}.a), 'campaigns')" for side in "et")
+
+    def events(*rows: tuple[int, int]) -> str:
+        return f"(select * from values {', '.join(map(str, rows))} as e(number, a)) e"
+
+    def alerts() -> Any:
+        return job.do("sql select * from alerts order by number")
+
+    try:
+        job.do("sql insert into rules select id, concat('a = ', id), 1, 'x' from range(10)")
+        job.do("refresh")
+        job.do("register campaigns")
+        job.do("sql create table alerts (number bigint, a bigint, hits array<bigint>) using delta")
+        job.do("sql insert into alerts values (1, 3, array(3)), (2, 5, array(5))")
+        matched = f"select *, {source} as hits from {events((1, 4), (2, 77), (3, 6), (4, 88))}"
+        job.do(
+            f"sql merge into alerts t using ({matched}) e on t.number = e.number "
+            "when matched and size(e.hits) = 0 then delete when matched then update set * "
+            "when not matched and size(e.hits) > 0 then insert *"
+        )
+        assert alerts() == [[1, 4, [4]], [3, 6, [6]]]
+        job.do(
+            f"sql merge into alerts t using {events((1, 77), (3, 7), (5, 88), (6, 8))} "
+            f"on t.number = e.number and size({target}) > 0 "
+            f"when matched and size({source}) = 0 then delete "
+            f"when matched then update set a = e.a, hits = {source} "
+            f"when not matched and size({source}) > 0 "
+            f"then insert (number, a, hits) values (e.number, e.a, {source})"
+        )
+        assert alerts() == [[3, 7, [7]], [6, 8, [8]]]
+        both = "size(tamis_match(struct(e.a + t.a as a), 'campaigns')) > 0"
+        refused = job.do(
+            f"refused merge into alerts t using {events((3, 1))} on t.number = e.number and {both} "
+            "when matched then delete"
+        )
+        assert refused == "UNSUPPORTED_FEATURE.PYTHON_UDF_IN_ON_CLAUSE"
+        eighth = "array_contains(tamis_match(struct(a), 'campaigns'), 8)"
+        job.do(f"sql update alerts set a = 99 where {eighth}")
+        job.do("sql delete from alerts where size(tamis_match(struct(a), 'campaigns')) = 0")
+        assert alerts() == [[3, 7, [7]]]
     finally:
         job.kill()
