@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,35 @@ def test_every_kind(events: Any) -> None:
     unseen = findings[0]
     assert unseen.message == "none of 2 events has `Country`; did you mean `country`?"
     assert (unseen.count, unseen.attribute, unseen.position) == (1, "Country", 0)
+
+
+ELEMENTS = [
+    {"items": [{"price": "3", "at": datetime(2026, 1, 2, tzinfo=UTC), "paid": Decimal("1.5")}]},
+    {"items": [{"price": "4", "at": None, "paid": None}]},
+]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        ELEMENTS,
+        [json.dumps(event, default=str) for event in ELEMENTS],
+        pa.Table.from_pylist(ELEMENTS),
+    ],
+    ids=["mappings", "texts", "arrow"],
+)
+def test_types_inside_of_lists(events: Any) -> None:
+    rules = {
+        "number": "any(items, price > 2)",
+        "flag": "none(items, price = '3' or price = true)",
+        "right": "any(items, price = '3' and at > timestamp '2026-01-01 00:00:00Z')",
+    }
+    found = index_of(rules).check(events)
+    assert kinds(found) == [("unseen-type", ("number",)), ("unseen-type", ("flag",))]
+    message = (
+        "`items.price` is compared with a number, but is a string in all elements that have it"
+    )
+    assert found[0].message == message
 
 
 def test_without_a_sample_only_expressions_are_looked_at() -> None:

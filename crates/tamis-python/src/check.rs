@@ -2,11 +2,11 @@
 
 use arrow_schema::{DataType, FieldRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use tamis::event::ArrowEvents;
 use tamis::index::Snapshot;
 use tamis::lint::{Finding, LintOptions, Sample};
-use tamis::value::Timestamp;
+use tamis::value::{Family, Timestamp};
 use tamis::{Event, Index};
 
 use crate::error;
@@ -141,6 +141,7 @@ impl Survey<'_> {
                 continue;
             }
             if is_scalar(&object) {
+                self.sample.see_value(&path, family_of(&object));
                 continue;
             }
             if is_list(&object) {
@@ -149,7 +150,12 @@ impl Survey<'_> {
                 }
                 continue;
             }
-            let Ok(mapping) = object.cast::<PyMapping>() else { continue };
+            let Ok(mapping) = object.cast::<PyMapping>() else {
+                if !object.is_none() {
+                    self.sample.see_value(&path, None);
+                }
+                continue;
+            };
             for item in mapping.items()?.iter() {
                 let (key, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
                 let Some(key) = key.cast::<PyString>().ok().and_then(|key| key.to_str().ok()) else {
@@ -202,13 +208,35 @@ impl Survey<'_> {
     fn inside(&mut self, name: &str, kind: &DataType, depth: usize) {
         match kind {
             _ if depth > DEEPEST => {}
+            DataType::Null => {}
             DataType::Struct(fields) => fields.iter().for_each(|field| self.column(name, field, depth + 1)),
             DataType::List(item)
             | DataType::LargeList(item)
             | DataType::FixedSizeList(item, _)
             | DataType::ListView(item)
             | DataType::LargeListView(item) => self.inside(name, item.data_type(), depth + 1),
-            _ => {}
+            kind => {
+                let family = match kind {
+                    DataType::Boolean => Some(Family::Boolean),
+                    DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some(Family::String),
+                    kind if kind.is_numeric() => Some(Family::Number),
+                    _ => None,
+                };
+                self.sample.see_value(name, family);
+            }
         }
+    }
+}
+
+/// The family of one of Python's own values; `None` for whatever else has a meaning as a value.
+fn family_of(object: &Bound<'_, PyAny>) -> Option<Family> {
+    if object.is_exact_instance_of::<PyBool>() {
+        Some(Family::Boolean)
+    } else if object.is_exact_instance_of::<PyString>() {
+        Some(Family::String)
+    } else if object.is_exact_instance_of::<PyInt>() || object.is_exact_instance_of::<PyFloat>() {
+        Some(Family::Number)
+    } else {
+        None
     }
 }

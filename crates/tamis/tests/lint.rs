@@ -57,6 +57,42 @@ fn kinds(expressions: &[&str], events: &[&str]) -> Vec<(&'static str, Vec<i64>)>
     found(expressions, events).into_iter().map(|(kind, numbers, _)| (kind, numbers)).collect()
 }
 
+#[test]
+fn types_inside_of_lists_are_compared_with_what_elements_have() {
+    let event = r#"{"items": [{"price": "9", "at": "2026-01-02", "n": 1, "sub": [{"sku": 7}]}, {"n": true}],
+                    "tags": ["a", "b"], "none": [{"x": null}]}"#;
+    for (expression, wrong) in [
+        ("any(items, price > 5)", Some("`items.price` is compared with a number, but is a string")),
+        ("any(items, price = '9' and n = 1)", None),
+        ("all(items, n = true)", None),
+        (
+            "none(items, n contains 'x')",
+            Some("`items.n` is compared with a string, but is a boolean or a number"),
+        ),
+        ("any(items, at > timestamp '2026-01-01 00:00:00Z')", None),
+        ("any(items, n > timestamp '2026-01-01 00:00:00Z')", Some("`items.n` is compared with a time")),
+        ("any(items, n in (cidr '10.0.0.0/8'))", Some("`items.n` is compared with an address")),
+        (
+            "any(items, any(sub, sku = 'a'))",
+            Some("`items.sub.sku` is compared with a string, but is a number"),
+        ),
+        ("any(tags, it = 3)", Some("`tags` is compared with a number, but is a string")),
+        ("any(tags, it = 'a')", None),
+        ("any(items, lower(price) = '9')", None),
+        ("any(none, x = 1)", None),
+    ] {
+        let found = found(&[expression], &[event]);
+        let types: Vec<&str> =
+            found.iter().filter(|one| one.0 == "unseen-type").map(|one| one.2.as_str()).collect();
+        match wrong {
+            None => assert!(types.is_empty(), "{expression}: {types:?}"),
+            Some(wrong) => {
+                assert!(types.len() == 1 && types[0].starts_with(wrong), "{expression}: {found:?}")
+            }
+        }
+    }
+}
+
 proptest! {
     // A case checks and matches many expressions.
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(4)))]

@@ -92,9 +92,10 @@ impl<'s> Predicates<'s> {
         }
         self.text_order(predicate, place, report);
         text_network(predicate, place, report);
-        // The attributes inside of lists are not among those of the event.
         if place.prefix.is_empty() {
             self.types(predicate, place, report);
+        } else {
+            self.types_inside(predicate, place, report);
         }
     }
 
@@ -213,6 +214,35 @@ impl<'s> Predicates<'s> {
             report.note(FindingKind::UnseenType, key, place.id, make, || place.position());
             return;
         }
+    }
+
+    /// Reports operands of a type that an attribute of elements never has. Elements are not kept, so all that is
+    /// known are the types of their values, not of terms.
+    fn types_inside(&self, predicate: &Arc<Predicate>, place: &Place<'_>, report: &mut Report) {
+        let name = predicate.term().name();
+        let path = match &*name {
+            IT => place.prefix.trim_end_matches('.').to_owned(),
+            name if is_hidden(name) => return,
+            name => format!("{}{name}", place.prefix),
+        };
+        let seen = self.sample.types_of(&path);
+        let meets = |family: Family| FAMILIES.iter().any(|one| seen.has(*one) && can_meet(*one, family));
+        let asked = resolve_predicate(predicate, self.attributes.time_zone()).into_iter().flat_map(|part| {
+            if let Node::Predicate(part) = part { families(part.test()) } else { Vec::new() }
+        });
+        let unmet = asked.into_iter().find(|family| FAMILIES.contains(family) && !meets(*family));
+        let (Some(family), true) = (unmet, seen.has_values()) else { return };
+        let make = || {
+            let message = format!(
+                "`{}` is compared with {}, but is {} in all elements that have it",
+                shorten(&path),
+                word(family),
+                seen.types()
+            );
+            (path.clone(), message)
+        };
+        let key = format!("{path} {}", word(family));
+        report.note(FindingKind::UnseenType, key, place.id, make, || place.position());
     }
 
     /// Reports a term that no event gives a value, though all events have what it is computed from.

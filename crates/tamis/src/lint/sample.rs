@@ -1,6 +1,6 @@
 //! Which attributes do the events of a sample have, and of which types?
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiter::{Jiter, Peek};
 
@@ -19,8 +19,8 @@ pub struct Sample {
     events: usize,
     /// What subscriptions ask about, terms included.
     asked: HashMap<AttributeId, Seen, ahash::RandomState>,
-    /// Every name that an event has, dotted.
-    names: HashSet<String, ahash::RandomState>,
+    /// Every name that an event has, dotted, and the families of its values as far as they are known, as bits.
+    names: HashMap<String, u16, ahash::RandomState>,
 }
 
 /// What was seen of an attribute or term.
@@ -89,8 +89,18 @@ impl Sample {
 
     /// Takes note of a name that an event has, whether subscriptions ask about it or not. Returns whether it is new.
     pub fn see_name(&mut self, name: &str) -> bool {
-        let new = self.names.len() < NAMES && !self.names.contains(name);
-        new && self.names.insert(name.to_owned())
+        let new = self.names.len() < NAMES && !self.names.contains_key(name);
+        if new {
+            self.names.insert(name.to_owned(), 0);
+        }
+        new
+    }
+
+    /// Takes note of a value of a name that was seen: its family, or that it may be of any.
+    pub fn see_value(&mut self, name: &str, family: Option<Family>) {
+        if let Some(families) = self.names.get_mut(name) {
+            *families |= family.map_or(u16::MAX, |family| 1 << family as u16);
+        }
     }
 
     /// Takes note of all names of an event that is JSON and was decoded. What lies too deep is left out.
@@ -138,7 +148,18 @@ impl Sample {
                     open.push((peek == Peek::Object).then_some(path.len()));
                     entered = true;
                 }
-                Some(peek) => json.known_skip(peek)?,
+                Some(peek) => {
+                    let family = match peek {
+                        Peek::True | Peek::False => Some(Family::Boolean),
+                        Peek::String => Some(Family::String),
+                        peek if peek.is_num() => Some(Family::Number),
+                        _ => None,
+                    };
+                    if family.is_some() {
+                        self.see_value(&path, family);
+                    }
+                    json.known_skip(peek)?;
+                }
             }
         }
     }
@@ -150,11 +171,16 @@ impl Sample {
 
     /// Whether an event has a name.
     pub(super) fn has_name(&self, name: &str) -> bool {
-        self.names.contains(name)
+        self.names.contains_key(name)
+    }
+
+    /// The types of the values of a dotted name, in lists too, as far as they are known.
+    pub(super) fn types_of(&self, name: &str) -> Seen {
+        Seen { events: 0, families: self.names.get(name).copied().unwrap_or_default() }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str)
+        self.names.keys().map(String::as_str)
     }
 }
 
