@@ -1,17 +1,17 @@
 //! Which expressions do the elements of an event's lists satisfy?
 //!
 //! What subscriptions ask of the elements of one list forms an index of its own
-//! ([`ElementIndex`](super::ElementIndex)). Elements are decoded as events of that index; the texts of the
+//! ([`ElementIndex`](super::ElementIndex)). Elements are decoded as events of that index; the numbers of the
 //! expressions that they satisfy are the values of attributes that nobody can name.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::attributes::{Asked, ElementSnapshot, Settings};
 use super::{AttributeId, Attributes, Event};
 use crate::error::Result;
 use crate::expression::EMPTY;
+use crate::id::IdRef;
 use crate::limits::{self, Limits};
 use crate::value::ValueRef;
 
@@ -21,12 +21,16 @@ const LIST: &str = "\0";
 /// How many events are kept for their memory.
 const SPARE: usize = 64;
 
+/// Events that go from list to list; boxed, because moving one would copy several hundred bytes.
+#[allow(clippy::vec_box)]
+pub(super) type Elements = Vec<Box<Event>>;
+
 /// The elements of one list, decoded.
 #[derive(Debug)]
 pub(super) struct ElementList {
     list: AttributeId,
     snapshot: Arc<dyn ElementSnapshot>,
-    events: Vec<Event>,
+    events: Elements,
 }
 
 impl Event {
@@ -97,33 +101,30 @@ impl Event {
     }
 
     fn ask_list(&mut self, list: &ElementList, asked: Asked, settings: &Settings) -> Result<()> {
-        // What elements satisfy, one text behind the other, and where each stands. A snapshot has a text in
-        // one place, so that texts are told apart by where they came from.
-        let (mut texts, mut places): (String, Vec<(usize, Range<usize>)>) = Default::default();
-        for element in &list.events {
-            list.snapshot.satisfied(element, &mut |text| {
-                places.push((text.as_ptr().addr(), texts.len()..texts.len() + text.len()));
-                texts.push_str(text);
-            })?;
-        }
-        places.sort_unstable_by_key(|(origin, _)| *origin);
-        let same = |one: &(usize, Range<usize>), other: &(usize, Range<usize>)| one.0 == other.0;
+        let (mut numbers, mut texts): (Vec<i64>, Vec<String>) = Default::default();
+        list.snapshot.satisfied(&list.events, &mut |id| match id {
+            IdRef::Integer(number) => numbers.push(number),
+            IdRef::String(text) => texts.push(text.to_owned()),
+        })?;
+        numbers.sort_unstable();
+        texts.sort_unstable();
         let everything = list.events.len();
         // What is satisfied is bounded by the subscriptions.
         let limits = Limits { event_values: usize::MAX, ..settings.limits.clone() };
         for (attribute, least) in [(asked.any, 1), (asked.all, everything)] {
             let Some(attribute) = attribute else { continue };
             self.begin(attribute);
-            self.push(ValueRef::String(LIST), &limits)?;
-            if everything == 0 {
-                // An empty list satisfies everything, and in no element anything.
-                if least == 0 {
-                    self.push(ValueRef::String(EMPTY), &limits)?;
-                }
-                continue;
+            // In ascending order, so that they need not be sorted again.
+            for run in numbers.chunk_by(|one, other| one == other).filter(|run| run.len() >= least) {
+                self.push(ValueRef::Integer(run[0]), &limits)?;
             }
-            for run in places.chunk_by(same).filter(|run| run.len() >= least) {
-                self.push(ValueRef::String(&texts[run[0].1.clone()]), &limits)?;
+            // An empty list satisfies everything, and in no element anything.
+            if everything == 0 && least == 0 {
+                self.push(ValueRef::String(EMPTY), &limits)?;
+            }
+            self.push(ValueRef::String(LIST), &limits)?;
+            for run in texts.chunk_by(|one, other| one == other).filter(|run| run.len() >= least) {
+                self.push(ValueRef::String(&run[0]), &limits)?;
             }
         }
         Ok(())

@@ -33,7 +33,7 @@ impl Event {
             attributes,
             limits,
         };
-        let result = reader.object();
+        let result = reader.object().and_then(|()| reader.finish());
         let Reader { json: read, path, .. } = reader;
         (self.tape, self.path) = (read.into_tape(), path);
         let whole = result.and_then(|()| match attributes.asks_values() {
@@ -47,22 +47,24 @@ impl Event {
         self.finish(attributes)
     }
 
-    /// Reads the element of a list, replacing what the event held.
-    fn decode_element(&mut self, json: &[u8], attributes: &Attributes, limits: &Limits) -> Result<()> {
+    /// Reads the element of a list that a text begins with, replacing what the event held. Returns its length.
+    fn decode_element(&mut self, text: &[u8], attributes: &Attributes, limits: &Limits) -> Result<usize> {
         let mut reader = Reader {
-            json: Jiter::new(json).with_allow_inf_nan(),
+            json: Jiter::new(text).with_allow_inf_nan(),
             path: std::mem::take(&mut self.path),
             event: self,
             attributes,
             limits,
         };
         let result = reader.anything();
+        let length = reader.json.current_index();
         self.path = reader.path;
         result?;
         if let Some(values) = attributes.asks_values() {
-            self.whole_json(values, json, limits)?;
+            self.whole_json(values, &text[..length], limits)?;
         }
-        self.finish(attributes)
+        self.finish(attributes)?;
+        Ok(length)
     }
 }
 
@@ -138,6 +140,11 @@ impl Reader<'_, '_> {
                 open.push(Open { base: self.path.len(), ..entered });
             }
         }
+        Ok(())
+    }
+
+    /// Checks that nothing follows what was read.
+    fn finish(&mut self) -> Result<()> {
         self.json.finish().map_err(|error| self.malformed(&error))
     }
 
@@ -281,30 +288,31 @@ impl Reader<'_, '_> {
         Ok(Some(false))
     }
 
-    /// Reads the elements of a list, each as an event of its own; anything else is a list of one.
+    /// Reads the elements of a list, each as an event of its own; anything else is a list of one. What is read was
+    /// read before and is well formed.
     fn elements(&mut self, list: AttributeId, raw: &[u8]) -> Result<()> {
-        let mut json = Jiter::new(raw).with_allow_inf_nan();
-        let peek = json.peek().map_err(|error| self.malformed(&error))?;
-        if matches!(peek, Peek::Null | Peek::NaN) || !self.attributes.begin_elements(list, self.event) {
+        if matches!(raw, b"null" | b"NaN") || !self.attributes.begin_elements(list, self.event) {
             return Ok(());
         }
-        if peek != Peek::Array {
-            return self.element(raw);
-        }
-        let mut next = json.known_array().map_err(|error| self.malformed(&error))?;
-        while let Some(peek) = next {
-            let start = json.current_index();
-            json.known_skip(peek).map_err(|error| self.malformed(&error))?;
-            let element = json.slice_to_current(start);
-            self.element(element)?;
-            next = json.array_step().map_err(|error| self.malformed(&error))?;
+        let Some(mut rest) = raw.strip_prefix(b"[") else { return self.element(raw).map(drop) };
+        while let [first, behind @ ..] = rest {
+            match first {
+                b']' => break,
+                b',' | b' ' | b'\t' | b'\n' | b'\r' => rest = behind,
+                _ => rest = rest.get(self.element(rest)?.max(1)..).unwrap_or_default(),
+            }
         }
         Ok(())
     }
 
-    fn element(&mut self, raw: &[u8]) -> Result<()> {
-        let limits = self.limits;
-        self.event.element(limits, |event, attributes| event.decode_element(raw, attributes, limits))
+    /// Reads the element that a text begins with, and returns its length.
+    fn element(&mut self, text: &[u8]) -> Result<usize> {
+        let (limits, mut length) = (self.limits, 0);
+        self.event.element(limits, |event, attributes| {
+            length = event.decode_element(text, attributes, limits)?;
+            Ok(())
+        })?;
+        Ok(length)
     }
 
     /// Reads the element of a list, which may be anything.

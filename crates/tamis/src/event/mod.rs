@@ -33,7 +33,7 @@ use crate::error::Result;
 use crate::limits::{self, Limits};
 use crate::value::{Address, Date, Decimal, Duration, Float, Timestamp, Value, ValueRef};
 use attributes::Hierarchies;
-use elements::ElementList;
+use elements::{ElementList, Elements};
 use parts::Part;
 
 /// A list of more values than this is kept ascending and without repetition, so that matchers need not look at
@@ -69,7 +69,7 @@ pub struct Event {
     elements: Vec<ElementList>,
     element_count: usize,
     /// Kept for its memory: events that were elements.
-    spare: Vec<Event>,
+    spare: Elements,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,14 @@
 //! `any(items, price > 3)` is an equality like any other, on an attribute of its own whose values are the
 //! expressions that some element satisfies; `all` asks for the expressions that every element satisfies. An
 //! empty list satisfies all of the latter, which is a value of its own. So no matcher knows of lists.
+//!
+//! Predicates hold an expression as text. Matchers look for its number as well, a hash of the text: numbers are handed
+//! from elements to the event at a fraction of the cost. An expression that shares its number with another of the same
+//! index is handed on as text, so the hash decides nothing.
 
 use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::names::MARK;
 use super::predicate::{Predicate, Test};
@@ -69,6 +75,23 @@ impl Predicate {
             _ => None,
         }
     }
+}
+
+/// The number of an expression about elements. Files contain it: it must never change.
+pub(crate) fn number_of(text: &str) -> u32 {
+    xxh3_64(text.as_bytes()) as u32
+}
+
+/// The test that matchers make in the place of one that asks about elements: for the number as well as for the text.
+pub(super) fn with_number(predicate: &Predicate) -> Option<(Test, Option<Box<[f64]>>)> {
+    let Elements { text, .. } = predicate.as_elements()?;
+    let mut values = vec![Value::Integer(number_of(text).into())];
+    match predicate.test() {
+        Test::In(texts) => values.extend(texts.iter().cloned()),
+        _ => values.push(Value::from(text)),
+    }
+    let weights = predicate.weights().map(|weights| vec![weights[0]; values.len()].into());
+    Some((Test::In(values.into()), weights))
 }
 
 impl Elements<'_> {

@@ -1,13 +1,14 @@
 //! What does an expression ask, once the time zone is known?
 //!
 //! Expressions keep literals as they were written. Before a matcher compiles one, times without an
-//! offset become moments, and a set with networks becomes a disjunction of ranges of addresses, so
-//! that no matcher knows of either. Truths and scores stay the same: a set is true where one of its
+//! offset become moments, a set with networks becomes a disjunction of ranges of addresses, and expressions about
+//! elements of lists get numbers, so that no matcher knows of any of these. Truths and scores stay the same: a set is true where one of its
 //! values is, and scores the best of them, as a disjunction does.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::elements::with_number;
 use super::names::is_hidden;
 use super::predicate::{Predicate, Test};
 use super::term::{Comparison, Function, Reading, Term};
@@ -55,6 +56,9 @@ pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expre
 }
 
 fn needs_resolving(predicate: &Predicate) -> bool {
+    if is_hidden(predicate.attribute()) && predicate.as_elements().is_some() {
+        return true;
+    }
     let is_typed = |value: &Value| Reading::for_value(value.as_ref()).is_some();
     match predicate.test() {
         Test::Equal(Value::Boolean(true)) => {
@@ -103,6 +107,9 @@ fn since_now(predicate: &Predicate, _zone: &TimeZone) -> Option<Predicate> {
 pub(crate) fn resolve_predicate(predicate: &Arc<Predicate>, zone: &TimeZone) -> Vec<Node> {
     if !needs_resolving(predicate) {
         return vec![Node::Predicate(predicate.clone())];
+    }
+    if let Some((test, weights)) = with_number(predicate) {
+        return vec![Node::Predicate(Arc::new(predicate.with_test(test, predicate.negated(), weights)))];
     }
     if let Some(since) = since_now(predicate, zone) {
         return vec![Node::Predicate(Arc::new(since))];

@@ -1,7 +1,8 @@
 //! Which of an index's expressions about elements does an element satisfy?
 //!
-//! What is asked of the elements of one list is an index of its own, whose ids are the texts of the
-//! expressions. Each is counted, and leaves with the last predicate that asks for it.
+//! What is asked of the elements of one list is an index of its own, whose ids are the numbers of the expressions, or
+//! their texts where several have the same number. Each expression is counted, and leaves with the last predicate that
+//! asks for it.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +16,7 @@ use super::snapshot::{MatchScratch, Snapshot};
 use super::subscription::Subscription;
 use crate::error::Result;
 use crate::event::{Attributes, ElementIndex, ElementSnapshot, Event};
-use crate::expression::{Expression, read_inner, resolve};
+use crate::expression::{Expression, number_of, read_inner, resolve};
 use crate::fork::ForkLock;
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
@@ -26,7 +27,7 @@ use crate::value::TimeZone;
 pub(crate) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) -> Arc<dyn ElementIndex> {
     let attributes = Attributes::of_elements(missing, limits, zone.clone());
     let index = Index::over(attributes, missing, limits.clone(), Algorithm::Auto, Declared::none());
-    Arc::new(Elements { index, uses: ForkLock::new("index", HashMap::default()) })
+    Arc::new(Elements { index, uses: ForkLock::new("index", Uses::default()) })
 }
 
 impl Attributes {
@@ -62,25 +63,90 @@ pub(super) fn retain_elements(
 #[derive(Debug)]
 struct Elements {
     index: Index,
-    /// How many predicates ask for each expression. Held while the index is changed.
-    uses: ForkLock<HashMap<String, u64, ahash::RandomState>>,
+    /// Held while the index is changed.
+    uses: ForkLock<Uses>,
+}
+
+/// Which expressions are asked for.
+#[derive(Debug, Default)]
+struct Uses {
+    /// How many predicates ask for each expression.
+    texts: HashMap<Arc<str>, u64, ahash::RandomState>,
+    /// Which expressions have each number.
+    numbers: HashMap<u32, Bearer, ahash::RandomState>,
+}
+
+/// Who has a number.
+#[derive(Debug, Clone)]
+enum Bearer {
+    /// One expression, whose id in the index is the number.
+    One(Arc<str>),
+    /// So many expressions, whose ids are their texts. There were several at some time.
+    Several(usize),
+}
+
+impl Uses {
+    /// The id of an expression that is asked for.
+    fn id(&self, text: &str) -> Id {
+        let number = number_of(text);
+        match self.numbers.get(&number) {
+            Some(Bearer::One(_)) => Id::from(i64::from(number)),
+            _ => Id::from(text),
+        }
+    }
+
+    /// Forgets an expression that nobody asks for any more, and returns its id.
+    fn forget(&mut self, text: &str) -> Option<Id> {
+        let id = self.id(text);
+        self.texts.remove(text)?;
+        match self.numbers.get_mut(&number_of(text)) {
+            Some(Bearer::Several(count)) if *count > 1 => *count -= 1,
+            _ => _ = self.numbers.remove(&number_of(text)),
+        }
+        Some(id)
+    }
 }
 
 impl ElementIndex for Elements {
     fn retain(&self, texts: &[&str]) -> Result<()> {
         let mut uses = self.uses.lock()?;
         let mut new: HashSet<&str, ahash::RandomState> = HashSet::default();
-        let mut subscriptions = Vec::new();
+        // Expressions that lose their number, because another turns out to have it, and what has which number then.
+        let mut renamed: Vec<Arc<str>> = Vec::new();
+        let mut bearers: HashMap<u32, Bearer, ahash::RandomState> = HashMap::default();
         for &text in texts {
-            if !uses.contains_key(text) && new.insert(text) {
-                subscriptions.push(Subscription::new(text, read_inner(text)?));
+            if uses.texts.contains_key(text) || !new.insert(text) {
+                continue;
             }
+            let number = number_of(text);
+            let bearer = match bearers.get(&number).or_else(|| uses.numbers.get(&number)) {
+                None => Bearer::One(text.into()),
+                Some(Bearer::Several(count)) => Bearer::Several(count + 1),
+                Some(Bearer::One(other)) => {
+                    renamed.extend((!new.contains(&**other)).then(|| other.clone()));
+                    Bearer::Several(2)
+                }
+            };
+            bearers.insert(number, bearer);
+        }
+        let mut subscriptions = Vec::with_capacity(new.len() + renamed.len());
+        for text in new.iter().copied().chain(renamed.iter().map(|text| &**text)) {
+            let number = number_of(text);
+            let id = match bearers[&number] {
+                Bearer::One(_) => Id::from(i64::from(number)),
+                Bearer::Several(_) => Id::from(text),
+            };
+            subscriptions.push(Subscription::new(id, read_inner(text)?));
         }
         self.index.add_many(subscriptions)?;
+        // Until here they have both ids, and are asked for by the number alone.
+        let numbers: Vec<Id> = renamed.iter().map(|text| Id::from(i64::from(number_of(text)))).collect();
+        self.index.remove_many(&numbers, false)?;
+        uses.numbers.extend(bearers);
         for &text in texts {
-            match uses.get_mut(text) {
+            match uses.texts.get_mut(text) {
                 Some(count) => *count += 1,
-                None => drop(uses.insert(text.to_owned(), 1)),
+                None => drop(uses.texts.insert(text.into(), 1)),
             }
         }
         Ok(())
@@ -91,9 +157,9 @@ impl ElementIndex for Elements {
         let Ok(mut uses) = self.uses.lock() else { return };
         let mut unused = Vec::new();
         for &text in texts {
-            match uses.get_mut(text) {
+            match uses.texts.get_mut(text) {
                 Some(count) if *count > 1 => *count -= 1,
-                _ => unused.extend(uses.remove(text).map(|_| Id::from(text))),
+                _ => unused.extend(uses.forget(text)),
             }
         }
         let _ = self.index.remove_many(&unused, false);
@@ -118,13 +184,10 @@ impl ElementSnapshot for Snapshot {
         Snapshot::attributes(self)
     }
 
-    fn satisfied(&self, element: &Event, found: &mut dyn FnMut(&str)) -> Result<()> {
+    fn satisfied(&self, elements: &[Box<Event>], found: &mut dyn FnMut(IdRef<'_>)) -> Result<()> {
         let mut scratch = SCRATCH.with(|all| all.borrow_mut().pop()).unwrap_or_default();
-        let matched = self.matches(element, &mut scratch, |id| {
-            if let IdRef::String(text) = id {
-                found(text);
-            }
-        });
+        let matched =
+            elements.iter().try_for_each(|element| self.matches(element, &mut scratch, &mut *found));
         SCRATCH.with(|all| all.borrow_mut().push(scratch));
         matched
     }
@@ -153,6 +216,57 @@ mod tests {
         (1..4).for_each(|id| assert!(index.remove(&Id::from(id))));
         assert_eq!(found(&before), [Id::from(2)]);
         assert_eq!(found(&index.snapshot()), []);
+    }
+
+    /// Two expressions with the same number.
+    fn same_number() -> [String; 2] {
+        let mut seen: HashMap<u32, String> = HashMap::new();
+        for number in 0.. {
+            let text = format!("a = {number}");
+            if let Some(other) = seen.insert(number_of(&text), text.clone()) {
+                return [other, text];
+            }
+        }
+        unreachable!("there are more texts than numbers")
+    }
+
+    #[test]
+    fn expressions_with_the_same_number_are_told_apart() {
+        let [one, other] = same_number();
+        let event = |text: &str| format!(r#"{{"items": [{{"a": {}}}]}}"#, text.trim_start_matches("a = "));
+        for together in [false, true] {
+            let index = Index::new(Missing::Unknown, Limits::default());
+            let read = |text: &str| parse(text, index.limits()).unwrap();
+            let find = |text: &str| index.match_json(event(text).as_bytes()).unwrap();
+            let subscription =
+                |id: i64, quantifier: &str, text: &str| (id, read(&format!("{quantifier}(items, {text})")));
+            let all = [
+                subscription(1, "any", &one),
+                subscription(2, "any", &other),
+                subscription(3, "all", &one),
+                subscription(4, "none", &other),
+            ];
+            if together {
+                let all = all.map(|(id, expression)| Subscription::new(id, expression));
+                index.add_many(all.into()).unwrap();
+            } else {
+                for (id, expression) in all {
+                    index.add(id.into(), expression, None).unwrap();
+                }
+            }
+            assert_eq!(find(&one), [1, 3, 4].map(Id::from), "together: {together}");
+            assert_eq!(find(&other), [2].map(Id::from), "together: {together}");
+            assert!(index.remove(&Id::from(2)) && index.remove(&Id::from(4)));
+            assert_eq!(find(&one), [1, 3].map(Id::from));
+            assert_eq!(find(&other), []);
+            index.add(5.into(), read(&format!("any(items, {other})")), None).unwrap();
+            assert_eq!(find(&one), [1, 3].map(Id::from));
+            assert_eq!(find(&other), [5].map(Id::from));
+            (1..6).for_each(|id| _ = index.remove(&Id::from(id)));
+            index.add(6.into(), read(&format!("any(items, {one})")), None).unwrap();
+            assert_eq!(find(&one), [6].map(Id::from));
+            assert_eq!(find(&other), []);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Attributes;
 use crate::error::Result;
 use crate::event::Event;
+use crate::id::IdRef;
 use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
@@ -29,8 +30,9 @@ pub(crate) trait ElementIndex: Send + Sync + fmt::Debug {
 pub(crate) trait ElementSnapshot: Send + Sync + fmt::Debug {
     /// The attributes to decode elements by.
     fn attributes(&self) -> &Attributes;
-    /// Calls `found` with the text of every expression that an element satisfies.
-    fn satisfied(&self, element: &Event, found: &mut dyn FnMut(&str)) -> Result<()>;
+    /// Calls `found` with every expression that each of the elements satisfies: its number, or its text where another
+    /// expression has the same number.
+    fn satisfied(&self, elements: &[Box<Event>], found: &mut dyn FnMut(IdRef<'_>)) -> Result<()>;
 }
 
 /// Makes an index for the elements of a list.
