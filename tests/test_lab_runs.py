@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tamis.cli import main
-from tamis.lab import charts, claims, experiments, records, report, runner
+from tamis.lab import charts, claims, experiments, records, report, rivals, runner
 from tamis.lab.experiments import Experiment
 from tamis.lab.records import FIGURES, Records
 
@@ -280,11 +280,51 @@ def test_a_report_of_ones_own(tamis: Call) -> None:
     assert "Absent: strangers:Forgetful" in Path("drawn/mine.md").read_text(encoding="utf-8")
 
 
+def _row(matcher: str, best: float, size: int, moment: str = "1", **others: str) -> records.Row:
+    common = {"status": "measured", "workload": "w", "effort": "{}", "options": "{}"}
+    figures = {"recorded": moment, "matcher": matcher, "best_us": best, "experiment": "mine"}
+    return {**common, **figures, "parameters": f'{{"size": {size}}}', **others}
+
+
+def test_rivals_are_what_is_faster_than_the_default() -> None:
+    rows = [
+        *(_row("auto", 10, 1), _row("scan", 99, 1), _row("kindex", 9, 1), _row("atree", 5, 1)),
+        *(_row("kindex", 3, 2), _row("scan", 9, 2)),  # without the default
+        *(_row("compiled", 10, 3), _row("atree", 8, 3), _row("dewey", 1, 3, status="differs")),
+    ]
+    found = rivals.find(rows)
+    assert [(each.matcher, each.parameters, each.factor) for each in found.rivals] == [
+        ("atree", {"size": 1}, 2.0),
+        ("atree", {"size": 3}, 1.25),
+    ]
+    assert (found.compared, found.incomparable) == (2, 1)
+    assert [each.factor for each in rivals.find(rows, 1.5).rivals] == [2.0]
+    assert rivals.find(rows, runs=2).rivals == []
+    # In the second run the gain of one is gone.
+    again = [_row("auto", 10, 1, "2"), _row("atree", 9.5, 1, "2")]
+    assert rivals.find([*rows, *again], runs=2).rivals == []
+    again = [_row("auto", 10, 1, "2"), _row("atree", 8, 1, "2")]
+    [rival] = rivals.find([*rows, *again], runs=2).rivals
+    assert (rival.default_us, rival.rival_us, rival.factor) == ((10, 10), (8, 5), 1.25)
+
+
+def test_the_command_lists_rivals(tamis: Call) -> None:
+    make("auto", "scan")
+    assert tamis("run", "mine.toml")[0] == 0
+    code, out, _ = tamis("rivals", "--factor", "0.000001")
+    assert code == 0
+    first, *_, last = out.splitlines()
+    assert re.match(r"[0-9.]+x  .* \(.*size .*\): scan, .* us \[mine\]$", first), first
+    assert re.match(r"[0-9]+ faster by more than 1e-06x, in [0-9]+ settings; 0 settings", last)
+
+
 def test_what_the_commands_refuse(tamis: Call) -> None:
     for words, message in (
         (("run", "fig99"), "tamis: there is no experiment 'fig99': name a figure such as"),
         (("run", "none.toml"), "tamis: cannot read none.toml: No such file"),
         (("draw",), "tamis: there are no records of these at scale full in benchmarks"),
+        (("rivals",), "tamis: there are no records in benchmarks"),
+        (("rivals", "--runs", "0"), "tamis: --runs is at least 1"),
         (("report", "page.pdf"), "tamis: a report is a file that ends with .html or .md, not"),
     ):
         code, out, err = tamis(*words)

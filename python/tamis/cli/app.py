@@ -11,6 +11,7 @@ from tamis.cli.lab import compare as lab_compare
 from tamis.cli.lab import draw as lab_draw
 from tamis.cli.lab import generate as lab_generate
 from tamis.cli.lab import report as lab_report
+from tamis.cli.lab import rivals as lab_rivals
 from tamis.cli.lab import run as lab_run
 from tamis.cli.output import FAILED, VALID, CommandError, prepare, report, write
 from tamis.cli.rules import read as rules_read
@@ -88,7 +89,7 @@ laboratory = App(
     default_parameter=Parameter(negative=""),
 )
 app.command(laboratory)
-for command in (lab_generate, lab_compare, lab_run, lab_draw, lab_report):
+for command in (lab_generate, lab_compare, lab_run, lab_draw, lab_report, lab_rivals):
     run_it = getattr(command, command.__name__.rpartition(".")[2])
     laboratory.command(run_it, usage=command.USAGE, help_epilogue=command.EXAMPLES)
 

@@ -116,6 +116,10 @@ class Records:
         rows = [row for row in rows if engine in (None, row["engine"])]
         return max(rows, key=lambda row: str(row["recorded"]), default=None)
 
+    def all(self) -> list[Row]:
+        """Every record there is."""
+        return [row for rows in self._rows.values() for row in rows]
+
     def add(self, row: Row) -> None:
         """Keep a row in the file of the day."""
         self._rows.setdefault(row["key"], []).append(row)
