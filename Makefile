@@ -134,6 +134,10 @@ peers: require build $(VENV)/.extra-lab ## measure public engines beside ours, i
 	build/peers/bin/python -m pip install --requirement build/peers/requirements.txt
 	PYTHONPATH=python build/peers/bin/python -m tamis lab run $(PEERS)
 	$(BIN)/tamis lab draw $(PEERS) --out build/lab/peers
+	if [ -n "$$SIGMA" ]; then \
+		cargo build --locked --release --quiet --manifest-path benchmarks/peers/rsigma/Cargo.toml --target-dir build/rsigma && \
+		RSIGMA=build/rsigma/release/rsigma-peer $(BIN)/python benchmarks/detections.py 3500; \
+	else echo "-- no SIGMA=FOLDER: rsigma is not measured"; fi
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build target fuzz/target python/tamis/*.so

@@ -3,12 +3,14 @@
 The workload *sigma-like* at 3,500 and 100,000 rules, and public Sigma rules with events where
 `SIGMA` names a folder that holds `rules/` and `events.jsonl` (one object per line with the key
 `event`). Text is folded to lower case within the time that is told. CPU time per event, the best of
-several passes; matches are compared with those of a scan first. Run by `make bench`.
+several passes; matches are compared with those of a scan first. Run by `make bench`. `make peers`
+also runs rsigma on the public rules (`RSIGMA` names its program), and says where it finds others.
 """
 
 import gc
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -97,6 +99,26 @@ def public(folder: Path) -> None:
     lines = (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()
     events = [json.dumps(json.loads(line)["event"]).encode() for line in lines]
     measure("public Sigma rules", items, events, events)
+    if program := os.environ.get("RSIGMA"):
+        beside_rsigma(program, folder, items, events)
+
+
+def beside_rsigma(program: str, folder: Path, items: Items, events: list[bytes]) -> None:
+    """What rsigma takes for the same rules and events, and how often it finds other rules."""
+    index = tamis.Index(missing="false")
+    index.add_many(items)
+    ours = [set(map(str, index.match(event))) for event in events]
+    answer = subprocess.run([program, folder], check=True, capture_output=True, text=True)
+    for line in answer.stdout.splitlines():
+        told = json.loads(line)
+        pairs = list(zip(ours, map(set, told["found"]), strict=True))
+        lost = sum(len(mine - theirs) for mine, theirs in pairs)
+        more = sum(len(theirs - mine) for mine, theirs in pairs)
+        name = "rsigma, automaton" if told["automaton"] else "rsigma"
+        print(
+            f"{name:20} {told['rules']:>8,} {'':>10} {'':>6} {'':>8} {told['us_per_event']:>9.1f}"
+            f"   matches that only Tamis finds: {lost}, that only rsigma finds: {more}"
+        )
 
 
 def main() -> None:

@@ -63,35 +63,50 @@ impl Predicate {
     /// What the predicate asks of the elements of a list, if it does.
     pub fn as_elements(&self) -> Option<Elements<'_>> {
         let (all, list) = list_of(self.attribute())?;
-        match self.test() {
-            Test::Equal(Value::String(text)) if !all => {
-                let quantifier = if self.negated() { Quantifier::None } else { Quantifier::Any };
-                Some(Elements { quantifier, list, text })
-            }
-            Test::In(values) if all => match &**values {
-                [_, Value::String(text)] => Some(Elements { quantifier: Quantifier::All, list, text }),
-                _ => None,
+        // Behind the number, if there is one, and what an empty list satisfies.
+        let text = match self.test() {
+            Test::Equal(Value::String(text)) => text,
+            Test::In(values) => match &**values {
+                [_, .., Value::String(text)] => text,
+                _ => return None,
             },
-            _ => None,
+            _ => return None,
+        };
+        let quantifier = match (all, self.negated()) {
+            (true, _) => Quantifier::All,
+            (false, true) => Quantifier::None,
+            (false, false) => Quantifier::Any,
+        };
+        Some(Elements { quantifier, list, text })
+    }
+
+    /// Whether it asks for an expression about elements by its text alone.
+    pub(super) fn needs_number(&self) -> bool {
+        let numbered = |values: &[Value]| matches!(values, [Value::Integer(_), ..]);
+        list_of(self.attribute()).is_some()
+            && match self.test() {
+                Test::Equal(Value::String(_)) => true,
+                Test::In(values) => !numbered(values),
+                _ => false,
+            }
+    }
+
+    /// The predicate that matchers compile in its place: it asks for the number as well as for the text.
+    pub(super) fn with_number(&self) -> Option<Predicate> {
+        let Elements { text, .. } = self.as_elements()?;
+        let mut values = vec![Value::Integer(number_of(text).into())];
+        match self.test() {
+            Test::In(texts) => values.extend(texts.iter().cloned()),
+            _ => values.push(Value::from(text)),
         }
+        let weights = self.weights().map(|weights| vec![weights[0]; values.len()].into());
+        Some(self.with_test(Test::In(values.into()), self.negated(), weights))
     }
 }
 
 /// The number of an expression about elements. Files contain it: it must never change.
 pub(crate) fn number_of(text: &str) -> u32 {
     xxh3_64(text.as_bytes()) as u32
-}
-
-/// The test that matchers make in the place of one that asks about elements: for the number as well as for the text.
-pub(super) fn with_number(predicate: &Predicate) -> Option<(Test, Option<Box<[f64]>>)> {
-    let Elements { text, .. } = predicate.as_elements()?;
-    let mut values = vec![Value::Integer(number_of(text).into())];
-    match predicate.test() {
-        Test::In(texts) => values.extend(texts.iter().cloned()),
-        _ => values.push(Value::from(text)),
-    }
-    let weights = predicate.weights().map(|weights| vec![weights[0]; values.len()].into());
-    Some((Test::In(values.into()), weights))
 }
 
 impl Elements<'_> {

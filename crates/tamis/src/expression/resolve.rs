@@ -8,7 +8,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::elements::with_number;
 use super::names::is_hidden;
 use super::predicate::{Predicate, Test};
 use super::term::{Comparison, Function, Reading, Term};
@@ -56,7 +55,7 @@ pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expre
 }
 
 fn needs_resolving(predicate: &Predicate) -> bool {
-    if is_hidden(predicate.attribute()) && predicate.as_elements().is_some() {
+    if predicate.needs_number() {
         return true;
     }
     let is_typed = |value: &Value| Reading::for_value(value.as_ref()).is_some();
@@ -108,8 +107,8 @@ pub(crate) fn resolve_predicate(predicate: &Arc<Predicate>, zone: &TimeZone) -> 
     if !needs_resolving(predicate) {
         return vec![Node::Predicate(predicate.clone())];
     }
-    if let Some((test, weights)) = with_number(predicate) {
-        return vec![Node::Predicate(Arc::new(predicate.with_test(test, predicate.negated(), weights)))];
+    if let Some(numbered) = predicate.with_number() {
+        return vec![Node::Predicate(Arc::new(numbered))];
     }
     if let Some(since) = since_now(predicate, zone) {
         return vec![Node::Predicate(Arc::new(since))];
