@@ -122,10 +122,10 @@ impl Literals {
         if root == 0 { None } else { Some((root, classes.try_into().ok()?)) }
     }
 
-    /// Reports the literals of a group that the text holds where they must stand, each at least once.
-    /// `report` tells whether the literal is new for this text: those it ends with are reported only then,
-    /// so the work is linear in the text plus the literals found.
-    pub fn find(&self, group: u32, text: &[u8], mut report: impl FnMut(LiteralId) -> bool) {
+    /// Reports the literals of a group that the text holds where they must stand, each at least once, and whether it may
+    /// be reported again: those at an end of the text are not. `report` tells whether the literal is new for this text:
+    /// those it ends with are reported only then, so the work is linear in the text plus the literals found.
+    pub fn find(&self, group: u32, text: &[u8], mut report: impl FnMut(LiteralId, bool) -> bool) {
         if let Some((root, classes)) = self.trie(group, Anchor::Start as usize) {
             self.walk(root, classes, text.iter(), &mut report);
         }
@@ -155,7 +155,7 @@ impl Literals {
         root: u32,
         classes: &Classes,
         text: &[u8],
-        report: &mut impl FnMut(LiteralId) -> bool,
+        report: &mut impl FnMut(LiteralId, bool) -> bool,
     ) -> bool {
         let Some(&[start, shift]) = self.filters.get(2 * filter..2 * filter + 2) else { return false };
         let Some(bits) = self.bits.get(start as usize..) else { return false };
@@ -171,9 +171,8 @@ impl Literals {
                 if state == 0 || state & RESOLVED != 0 {
                     break;
                 }
-                if state & OUTPUT != 0 {
-                    self.report(state, report);
-                }
+                // The literals that this one ends with are met where they begin.
+                self.report_one(state, true, report);
                 if steps == 0 {
                     return false;
                 }
@@ -189,21 +188,27 @@ impl Literals {
         root: u32,
         classes: &Classes,
         text: impl Iterator<Item = &'t u8>,
-        report: &mut impl FnMut(LiteralId) -> bool,
+        report: &mut impl FnMut(LiteralId, bool) -> bool,
     ) {
         let mut state = root;
-        self.report(state, report);
+        self.report_one(state, false, report);
         for &byte in text {
             state = self.child(state, byte, classes);
             if state == 0 {
                 return;
             }
-            self.report(state, report);
+            self.report_one(state, false, report);
         }
     }
 
     /// Passes an automaton over a text.
-    fn pass(&self, root: u32, classes: &Classes, text: &[u8], report: &mut impl FnMut(LiteralId) -> bool) {
+    fn pass(
+        &self,
+        root: u32,
+        classes: &Classes,
+        text: &[u8],
+        report: &mut impl FnMut(LiteralId, bool) -> bool,
+    ) {
         let mut state = root;
         // A failure link leads to a state that is less deep. A damaged file must not lead in circles.
         let mut depth = 0usize;
@@ -253,13 +258,26 @@ impl Literals {
         }
     }
 
+    /// Reports the literal that ends at a state.
     #[inline(always)]
-    fn report(&self, state: u32, report: &mut impl FnMut(LiteralId) -> bool) {
+    fn report_one(&self, state: u32, again: bool, report: &mut impl FnMut(LiteralId, bool) -> bool) {
+        if state & OUTPUT == 0 {
+            return;
+        }
+        let literal = self.word((state >> POSITION) as usize + 1);
+        if literal != 0 && literal as usize <= self.next.len() {
+            report(literal - 1, again);
+        }
+    }
+
+    /// Reports the literal that ends at a state, and those that it ends with.
+    #[inline(always)]
+    fn report(&self, state: u32, report: &mut impl FnMut(LiteralId, bool) -> bool) {
         if state & OUTPUT == 0 {
             return;
         }
         let mut literal = self.word((state >> POSITION) as usize + 1);
-        while literal != 0 && literal as usize <= self.next.len() && report(literal - 1) {
+        while literal != 0 && literal as usize <= self.next.len() && report(literal - 1, true) {
             literal = self.next[literal as usize - 1];
         }
     }

@@ -19,9 +19,11 @@ fn build(literals: &[(u32, Anchor, Vec<u8>)]) -> (Literals, Vec<LiteralId>) {
 /// What is found, and how often something is reported.
 fn find(literals: &Literals, group: u32, text: &[u8]) -> (BTreeSet<LiteralId>, usize) {
     let (mut found, mut reports) = (BTreeSet::new(), 0);
-    literals.find(group, text, |literal| {
+    literals.find(group, text, |literal, again| {
         reports += 1;
-        found.insert(literal)
+        let new = found.insert(literal);
+        assert!(new || again, "{literal} is reported again");
+        new
     });
     (found, reports)
 }

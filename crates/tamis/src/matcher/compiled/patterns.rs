@@ -153,7 +153,11 @@ impl Patterns {
             literals.resize(self.literals.len(), 0);
         }
         found.clear();
-        self.literals.find(attribute, text.as_bytes(), |literal| {
+        self.literals.find(attribute, text.as_bytes(), |literal, again| {
+            if !again {
+                found.push(literal);
+                return true;
+            }
             let last = &mut literals[literal as usize];
             let fresh = *last != *number;
             if fresh {
