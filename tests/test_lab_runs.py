@@ -180,18 +180,18 @@ def test_findings(folder: Path) -> None:
     asked = make("kindex", "scan", "cnf", order='"kindex", "scan", "cnf"')
     found = drawn(asked, kindex=[1.0, 2.0], scan=[3.0, 12.0], cnf=[4.0, None])
     assert report.finding(found) == (
-        "At size 100, kindex is lowest (2.00 microseconds per event); relative to it: scan 6.00x. "
-        "Growth from size 50 to 100: kindex 2.00x and scan 4.00x."
+        "At size 100, kindex is fastest (2.00 microseconds per event); scan takes 6.00x as long. "
+        "From size 50 to 100, the time grows 2.00x for kindex and 4.00x for scan."
     )
     assert report.comparison(found) == "The paper's order holds here."
     found = drawn(asked, kindex=[9.0, 9.0], scan=[3.0, 12.0], cnf=[4.0, None])
     assert report.comparison(found) == (
-        "The paper's order does not hold here: scan is 1.50x below kindex and cnf is 2.25x below "
-        "kindex."
+        "The paper's order does not hold here: scan is 1.50x faster than kindex and cnf is 2.25x "
+        "faster than kindex."
     )
     found = drawn(asked, kindex=[1.0, 6.0], scan=[9.0, 3.0])
     assert report.comparison(found) == (
-        "The paper's order holds on average, but at size 100 scan is 2.00x below kindex."
+        "The paper's order holds on average, but at size 100 scan is 2.00x faster than kindex."
     )
     assert report.finding(drawn(asked)) == "Nothing was measured."
     assert report.comparison(drawn(asked)) == ""

@@ -1,7 +1,8 @@
 """Which claims of a paper do the records confirm, by how much, and why not?
 
-A claim compares series of an experiment: an order, a growth, a change, a share, or who gives up.
-It is judged by the first figure of the experiment, over all values where each was measured.
+A claim is about the series of an experiment: their order, growth, change or share, or which of them
+give up. It is judged by the experiment's first metric, over all values at which each series was
+measured.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,8 +13,8 @@ from math import exp, log
 from tamis.lab.experiments import Claim, Series
 from tamis.lab.records import Results, number
 
-ALIKE = 1.1  # figures that are no further apart are not said to differ
-STEADY = 1.5  # a figure that changes by no more than this is called steady
+ALIKE = 1.1  # figures closer than this factor count as equal
+STEADY = 1.5  # a figure that changes by no more than this factor counts as steady
 
 CONFIRMED, PARTLY, EQUAL = "confirmed", "partly", "no difference"
 REFUTED, OPEN = "not confirmed", "not measured"
@@ -22,13 +23,13 @@ WORDS = (CONFIRMED, PARTLY, EQUAL, REFUTED, OPEN)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the records say of a claim.
+    """What the records say about a claim.
 
     Attributes:
-        claim: What the paper says.
+        claim: The paper's claim.
         word: One of `WORDS`.
-        amount: By how much, in figures.
-        why: Why it is otherwise here, where that is known.
+        amount: The measured factors.
+        why: Why our result differs, if known.
     """
 
     claim: Claim
@@ -48,7 +49,7 @@ def _judge(results: Results, claim: Claim) -> Verdict:
         word, amount = _order(results, of, claim)
     else:
         word, amount = _KINDS[claim.kind](results, of)
-    known = results.experiment.why if claim.kind in ("order", "alike") else ""  # it is of orders
+    known = results.experiment.why if claim.kind in ("order", "alike") else ""  # explains orders
     why = "" if word == CONFIRMED else claim.why or known or "not examined"
     return Verdict(claim, word, amount, why)
 
@@ -58,7 +59,7 @@ def _series(results: Results, name: str) -> Series:
 
 
 def _order(results: Results, of: Sequence[Series], claim: Claim) -> tuple[str, str]:
-    """The first has the least, and so on; each by about as much as the paper has, if it says."""
+    """Each series is lower than the next one, by about the paper's factor if it gives one."""
     places = range(len(results.values))
     if claim.last:
         places = range(max(_last(results, each) for each in of), len(results.values))
@@ -73,7 +74,7 @@ def _order(results: Results, of: Sequence[Series], claim: Claim) -> tuple[str, s
         words.append(word)
         texts.append(f"{more.label} {number(ratio)}x {less.label}")
     if claim.by:
-        texts.append(f"the paper has {claim.by:g}x")
+        texts.append(f"paper: {claim.by:g}x")
     return _together(words), "; ".join(texts)
 
 
@@ -88,7 +89,7 @@ def _compare(ratio: float) -> str:
 
 
 def _together(words: Sequence[str]) -> str:
-    """One word for several: what all are; confirmed, where the others are no difference."""
+    """One word for several: the common one, or `PARTLY` if they differ."""
     if not words:
         return OPEN
     if len(set(words)) == 1:
@@ -97,7 +98,7 @@ def _together(words: Sequence[str]) -> str:
 
 
 def _growth(results: Results, of: Sequence[Series]) -> tuple[str, str]:
-    """The first grows the least, and so on."""
+    """Each series grows less than the next one."""
     grown = [(each, _change(results, each)) for each in of]
     known = [(each, factor) for each, factor in grown if factor is not None]
     if len(known) < len(grown):
@@ -107,16 +108,17 @@ def _growth(results: Results, of: Sequence[Series]) -> tuple[str, str]:
 
 
 def _factors(known: Sequence[tuple[Series, float]]) -> str:
-    return "; ".join(f"{each.label} grows {number(factor)}x" for each, factor in known)
+    verbs = [(each, "grows" if factor >= 1 else "falls to", factor) for each, factor in known]
+    return "; ".join(f"{each.label} {verb} {number(factor)}x" for each, verb, factor in verbs)
 
 
 def _linear(results: Results, of: Sequence[Series]) -> tuple[str, str]:
-    """Each grows about as much as the value does."""
+    """Each grows by about the same factor as the varied value."""
     return _beside_values(results, of, lambda factor: 1 / STEADY <= factor <= STEADY)
 
 
 def _sublinear(results: Results, of: Sequence[Series]) -> tuple[str, str]:
-    """Each grows less than the value does."""
+    """Each grows less than the varied value."""
     return _beside_values(results, of, lambda factor: factor < 1 / ALIKE)
 
 
@@ -126,11 +128,11 @@ def _beside_values(
     known = [(each, factor) for each in of if (factor := _change(results, each)) is not None]
     span = results.values[-1] / results.values[0]
     words = [CONFIRMED if test(factor / span) else REFUTED for _, factor in known]
-    return _together(words), f"{_factors(known)} for {number(span)}x of {results.varied}"
+    return _together(words), f"{_factors(known)}; {results.varied} grows {number(span)}x"
 
 
 def _changes(test: Callable[[float], bool]) -> Callable[..., tuple[str, str]]:
-    """All change in one way from the first value to the last."""
+    """All change in the same direction from the first value to the last."""
 
     def decide(results: Results, of: Sequence[Series]) -> tuple[str, str]:
         factors = [(each, _change(results, each)) for each in of]
@@ -206,14 +208,14 @@ _KINDS: dict[str, Callable[[Results, Sequence[Series]], tuple[str, str]]] = {
 
 
 def _change(results: Results, series: Series) -> float | None:
-    """The last figure by the first."""
+    """The last figure divided by the first."""
     line = results.line(series, results.experiment.drawing.metrics[0])
     known = [figure for figure in line if figure is not None]
     return known[-1] / known[0] if len(known) > 1 and known[0] > 0 else None
 
 
 def mean_ratio(results: Results, one: Series, other: Series, places: Sequence[int]) -> float | None:
-    """One series by another: the geometric mean over these values, where both were measured."""
+    """The ratio of two series: its geometric mean over the values at which both were measured."""
     metric = results.experiment.drawing.metrics[0]
     lines = results.line(one, metric), results.line(other, metric)
     pairs = [(lines[0][place], lines[1][place]) for place in places]

@@ -1,9 +1,9 @@
-"""What do the records say? One page: what each paper found, and what was found here."""
+"""What do the records show? One page: what each paper found, and what we measured."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tamis.lab import charts, claims
 from tamis.lab.experiments import Series
@@ -13,7 +13,7 @@ Grid = list[list[str]]
 
 
 def grid(results: Results) -> Grid:
-    """The first row and the first column say what the others are."""
+    """The figures as a table with a header row and a header column."""
     drawing = results.experiment.drawing
     if drawing.kind == "table":
         return _cross(results, drawing.rows, drawing.columns)
@@ -32,7 +32,7 @@ def grid(results: Results) -> Grid:
 
 
 def unit(results: Results) -> str:
-    """What the numbers of a grid are, where all are the same."""
+    """The unit of the numbers in a grid, if all have the same one."""
     drawing = results.experiment.drawing
     return drawing.metrics[0].label if len(drawing.metrics) == 1 else ""
 
@@ -57,7 +57,7 @@ def _cells(tag: str, texts: Sequence[str]) -> str:
 
 
 def _cross(results: Results, rows: str, columns: str) -> Grid:
-    """Values, series or metrics down, others of them across; there is one of the third."""
+    """A table of two of values, series and metrics; the third has a single item."""
     experiment = results.experiment
     sides: dict[str, tuple[Sequence[Any], Callable[[Any], str]]] = {
         "values": (range(len(results.values)), results.name),
@@ -79,7 +79,7 @@ def _cross(results: Results, rows: str, columns: str) -> Grid:
 
 
 def finding(results: Results) -> str:
-    """Which series has the least of the first figure, how much more the others have, who grows."""
+    """Which series has the lowest figure, how far the others are above it, and how each grows."""
     places = [place for place in range(len(results.values)) if _measured(results, place)]
     if not places:
         return "Nothing was measured."
@@ -91,7 +91,7 @@ def finding(results: Results) -> str:
 
 
 def comparison(results: Results) -> str:
-    """Whether the series are in the order that the paper found; empty where it gives none."""
+    """Whether the series are in the paper's order; empty if the paper gives none."""
     places = [place for place in range(len(results.values)) if _measured(results, place)]
     held, against = _against(results, places)
     if against:
@@ -108,7 +108,7 @@ def comparison(results: Results) -> str:
 
 
 def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
-    """How many pairs of series are in the paper's order at some values, and which are not."""
+    """Count the pairs of series that are in the paper's order, and list those that are not."""
     by_name = {series.name: series for series in results.experiment.series}
     order = [by_name[name] for name in results.experiment.order]
     held, against = 0, []
@@ -119,8 +119,36 @@ def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
                 continue
             held += ratio >= 1 / claims.ALIKE
             if ratio < 1 / claims.ALIKE:
-                against.append(f"{more.label} is {number(1 / ratio)}x below {less.label}")
+                by, than = number(1 / ratio), _wording(results).than
+                against.append(f"{_name(more)} {than.format(by)} than {_name(less)}")
     return held, against
+
+
+class _Wording(NamedTuple):
+    """How to speak of a figure: `{}` stands for a factor."""
+
+    noun: str
+    least: str
+    more: str
+    than: str
+
+
+_TIME = _Wording("time", "is fastest", "takes {}x as long", "is {}x faster")
+_MEMORY = _Wording("memory", "uses the least memory", "uses {}x as much", "uses {}x less memory")
+_OTHER = _Wording("figure", "has the lowest figure", "has {}x as much", "is {}x lower")
+
+
+def _wording(results: Results) -> _Wording:
+    units = results.experiment.drawing.metrics[0].label.split()
+    if {"nanoseconds", "microseconds", "microseconds,", "seconds", "ms"} & {*units}:
+        return _TIME
+    return _MEMORY if {"KB", "MB", "MiB", "bytes"} & {*units} else _OTHER
+
+
+def _name(series: Series) -> str:
+    """The label of a series, in quotes if it would not read as one name."""
+    unclear = "," in series.label or series.label.startswith(("and ", "with "))
+    return f'"{series.label}"' if unclear else series.label
 
 
 def _measured(results: Results, place: int) -> dict[Series, float]:
@@ -136,13 +164,16 @@ def _ranking(results: Results, place: int) -> str:
     ranked = sorted(_measured(results, place).items(), key=lambda item: item[1])
     (best, least), *others = ranked
     where = f"At {results.varied} {results.name(place)}, " if results.varied else ""
-    figure = f"{number(least)} {metric.label}"
+    figure = f"{number(least)} {metric.label.partition(' (')[0]}"
     if not others:
-        return _sentence(f"{where}{best.label} has {figure}")
-    text = f"{where}{best.label} is lowest ({figure})"
+        return _sentence(f"{where}{_name(best)} has {figure}")
+    wording = _wording(results)
+    text = f"{where}{_name(best)} {wording.least} ({figure})"
     if least > 0:
-        times = [f"{series.label} {number(value / least)}x" for series, value in others]
-        text += f"; relative to it: {_join(times)}"
+        (second, value), *rest = others
+        times = [f"{_name(second)} {wording.more.format(number(value / least))}"]
+        times += [f"{_name(series)} {number(value / least)}x" for series, value in rest]
+        text += f"; {_join(times)}"
     return _sentence(text)
 
 
@@ -152,15 +183,19 @@ def _sentence(text: str) -> str:
 
 def _growth(results: Results, first: int, last: int) -> str:
     before, after = _measured(results, first), _measured(results, last)
-    times = [
-        f"{series.label} {number(after[series] / before[series])}x"
+    factors = [
+        (series, after[series] / before[series])
         for series in before
         if series in after and before[series] > 0
     ]
-    if not times:
+    grown = [f"{number(factor)}x for {_name(series)}" for series, factor in factors if factor >= 1]
+    fallen = [f"{number(factor)}x for {_name(series)}" for series, factor in factors if factor < 1]
+    changes = [f"grows {_join(grown)}"] if grown else []
+    changes += [f"falls to {_join(fallen)}"] if fallen else []
+    if not changes:
         return ""
     span = f"{results.varied} {results.name(first)} to {results.name(last)}".strip()
-    return f"Growth from {span}: {_join(times)}."
+    return f"From {span}, the {_wording(results).noun} {', and '.join(changes)}."
 
 
 def _join(parts: Sequence[str]) -> str:
@@ -183,10 +218,10 @@ code { background: #f3f3f3; padding: .1rem .3rem } .note { color: #666; font-siz
 _WORDS = '<table class="words">'
 
 _INTRODUCTION = """\
-The experiments of the papers, measured again by [the laboratory](lab.md) on workloads like theirs.
-Numbers are not those of the papers, whose data is private and whose machines are old: what can be
-compared is who is ahead of whom, and what grows how. `tamis lab run all` repeats everything, and
-`tamis lab report` writes all numbers on one page."""
+[The laboratory](lab.md) repeats the papers' experiments on workloads like theirs. The papers' data
+is private and their machines are old, so do not compare absolute numbers: compare which algorithm
+is ahead, and how each one grows. `tamis lab run all` repeats everything, and `tamis lab report`
+writes all numbers on one page."""
 
 
 def verdicts(every: Iterable[Results]) -> Grid:
@@ -201,14 +236,14 @@ def verdicts(every: Iterable[Results]) -> Grid:
 
 
 def _summary(cells: Grid) -> str:
-    """How many claims there are of each verdict."""
+    """The number of claims per verdict."""
     words = [row[2] for row in cells[1:]]
-    names = {claims.PARTLY: "partly confirmed", claims.EQUAL: "with no difference either way"}
+    names = {claims.PARTLY: "partly confirmed"}
     counts = [f"{words.count(w)} {names.get(w, w)}" for w in claims.WORDS if w in words]
     return (
-        f"Of {len(words)} claims, {_join(counts)}. Ratios are geometric means over all values of "
-        "a figure; growth is from its first value to its last. What is less than a tenth apart "
-        "counts as equal."
+        f"{len(words)} claims: {', '.join(counts)}. Ratios are geometric means over all values of "
+        "a figure; growth is from its first value to its last. Figures less than a tenth apart "
+        "count as equal."
     )
 
 
@@ -216,8 +251,8 @@ def draw(every: Iterable[Results], folder: Path) -> list[Path]:
     """Draw charts as SVG and PNG, and write tables as Markdown.
 
     Args:
-        every: What was measured.
-        folder: Where to write; made if it is not there.
+        every: The measured experiments.
+        folder: Where to write; created if it does not exist.
 
     Returns:
         The files.
@@ -236,7 +271,7 @@ def draw(every: Iterable[Results], folder: Path) -> list[Path]:
 
 
 def page(every: Sequence[Results], remark: str = "") -> str:
-    """One page of HTML that needs nothing else."""
+    """One self-contained page of HTML."""
     parts = [
         "<!doctype html>",
         '<html lang="en"><meta charset="utf-8">',
@@ -271,7 +306,7 @@ def page(every: Sequence[Results], remark: str = "") -> str:
 
 
 def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> list[Path]:
-    """A short version: a page of Markdown, and the charts as SVG in a folder of its name.
+    """Write a short version: a page of Markdown, and the charts as SVG in a folder of its name.
 
     Returns:
         The files.
@@ -301,7 +336,7 @@ def write_markdown(every: Sequence[Results], path: Path, remark: str = "") -> li
 
 
 def _by_paper(every: Iterable[Results]) -> Iterator[tuple[str, Results]]:
-    """All in turn, with the name of the paper before the first of it, and nothing before others."""
+    """All results, the first of each paper with the paper's name, the others with an empty one."""
     last = ""
     for results in every:
         paper = results.experiment.source.partition(",")[0]
@@ -345,9 +380,9 @@ def _about(every: Sequence[Results]) -> list[str]:
     pythons = " and ".join(sorted({row["python"] for row in rows}))
     absent = sum(row["status"] != "measured" for row in rows)
     measured = (
-        f"{len(rows)} cells, each in a process of its own, took {minutes:.0f} minutes together on "
-        f"{' and '.join(dict.fromkeys([days[0], days[-1]]))}; {absent} of them have no figures, "
-        "and say why."
+        f"{len(rows)} cells, each measured in its own process, took {minutes:.0f} minutes in total "
+        f"on {' and '.join(dict.fromkeys([days[0], days[-1]]))}. {absent} of them have no figures; "
+        "a note says why."
     )
     machine = (
         f"{last['cores']} cores of {last['cpu']}, {last['system'].split('-')[0]}, "
