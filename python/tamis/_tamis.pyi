@@ -72,9 +72,9 @@ __version__: str
 
 @final
 class Limits:
-    """Bounds on expressions and events; what is not given keeps its default.
+    """Limits on expressions and events; those not given keep their defaults.
 
-    Input beyond a bound is a `LimitError` that carries both numbers.
+    Input that exceeds a limit raises a `LimitError` with the actual and the allowed number.
     """
 
     def __new__(
@@ -107,7 +107,7 @@ class Limits:
         """Bytes of an expression's text or JSON form."""
     @property
     def depth(self) -> int:
-        """Nesting of an expression, parentheses included."""
+        """Nesting depth of an expression, including parentheses."""
     @property
     def nodes(self) -> int:
         """Operators and predicates of an expression."""
@@ -119,10 +119,10 @@ class Limits:
         """Bytes of an attribute's name."""
     @property
     def name_depth(self) -> int:
-        """Parts of an attribute's name, between dots."""
+        """Dot-separated parts of an attribute's name."""
     @property
     def like(self) -> int:
-        """Characters of a part of a `like` pattern, between two `%`, that has `_` among them."""
+        """Characters of a part of a `like` pattern, between two `%`, that contains `_`."""
     @property
     def pattern(self) -> int:
         """Bytes of the compiled form of a regular expression."""
@@ -134,7 +134,7 @@ class Limits:
         """Bytes of the compiled forms of all regular expressions of an index."""
     @property
     def normal_form(self) -> int:
-        """Predicates of an expression in the normal form a matcher needs, where it has another."""
+        """Predicates of the normal form to which `kindex` or `cnf` expands an expression."""
     @property
     def term_depth(self) -> int:
         """Nesting of a term; never more than 200."""
@@ -143,28 +143,28 @@ class Limits:
         """Distinct terms of an index."""
     @property
     def term_values(self) -> int:
-        """Values of one term on one event, which are many where its arguments are lists."""
+        """Values of one term on one event; there are several if its arguments are lists."""
     @property
     def element_depth(self) -> int:
         """Nesting of `any`, `all` and `none`; never more than 16."""
     @property
     def elements(self) -> int:
-        """Elements of lists, on one event, that are looked at one by one."""
+        """List elements that are evaluated one by one for one event."""
     @property
     def event(self) -> int:
-        """Bytes of an event's JSON, or of the text a mapping holds."""
+        """Bytes of an event's JSON, or of all text in a mapping."""
     @property
     def event_depth(self) -> int:
         """Nesting of an event's objects."""
     @property
     def event_values(self) -> int:
-        """Values of an event that subscriptions mention."""
+        """Values of the attributes that subscriptions mention."""
     @property
     def list(self) -> int:
-        """Values of one list of an event, repetitions included."""
+        """Values of one list of an event, including repeated ones."""
     @property
     def xml(self) -> XmlLimits:
-        """Bounds on XPath expressions and documents."""
+        """Limits on XPath expressions and documents."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     __hash__ = None  # type: ignore[assignment]
@@ -182,7 +182,7 @@ class Term:
         """The element of a list, inside `any`, `all` and `none`."""
     @staticmethod
     def call(function: str, arguments: Sequence[object], *, type: str | None = None) -> Term:
-        """A function, named as in text, of terms and values; `type` is that of `cast`."""
+        """A function of terms and values, named as in text; `type` is the target of `cast`."""
     @staticmethod
     def lower(text: str) -> str:
         """A text in lower case, character by character."""
@@ -194,22 +194,22 @@ class Term:
 class Expression:
     """A Boolean expression over predicates.
 
-    Made by `parse`, `from_json` and `tamis.attr`, and combined with `& | ^ ~`. Its text, `str(x)`,
-    is canonical: reading it again gives an equal expression.
+    Create one with `parse`, `from_json` or `tamis.attr`, and combine them with `& | ^ ~`. Its text,
+    `str(x)`, is canonical: parsing it gives an equal expression.
     """
 
     @staticmethod
     def parse(text: str, *, limits: Limits | None = None) -> Expression:
-        """Read an expression from its text.
+        """Parse an expression.
 
         Raises:
-            ExpressionSyntaxError: The text is no expression; says where, and what was expected.
-            ExpressionError: It is well formed but means nothing, such as `a < true`.
-            LimitError: It is longer, deeper or larger than the limits allow.
+            ExpressionSyntaxError: The text is invalid; the error says where and what was expected.
+            ExpressionError: It is well formed but has no meaning, such as `a < true`.
+            LimitError: It exceeds a limit.
         """
     @staticmethod
     def from_json(json: str | bytes, *, limits: Limits | None = None) -> Expression:
-        """Read an expression from its JSON form, given as text or bytes."""
+        """Read an expression from its JSON form, as text or bytes."""
     @staticmethod
     def constant(value: bool) -> Expression:
         """The expression `true` or `false`."""
@@ -220,7 +220,7 @@ class Expression:
         operands: Sequence[Scalar | Term],
         weights: list[float],
     ) -> Expression:
-        """One predicate; `tamis.attr` is the pleasant way to make one."""
+        """One predicate; `tamis.attr` is the more convenient way to build one."""
     @staticmethod
     def elements(
         quantifier: str, list: Term, inner: Expression, *, weight: float | None = None
@@ -233,10 +233,10 @@ class Expression:
         """Whether the document of an event satisfies an XPath expression."""
     @staticmethod
     def all_of(expressions: list[Expression]) -> Expression:
-        """All of the expressions; without any, `true`."""
+        """The conjunction of the expressions; `true` if there are none."""
     @staticmethod
     def any_of(expressions: list[Expression]) -> Expression:
-        """Some of the expressions; without any, `false`."""
+        """The disjunction of the expressions; `false` if there are none."""
     def to_json(self) -> str:
         """The JSON form, as text."""
     def to_sql(
@@ -247,30 +247,30 @@ class Expression:
         missing: Literal["unknown", "false"] = "unknown",
         time_zone: str = "UTC",
     ) -> str:
-        """The same question as the condition of a WHERE clause, for a backfill in SQL.
+        """The expression as the condition of a WHERE clause, for a backfill in SQL.
 
-        The rows for which the condition is true are the rows that match. What cannot be said
-        exactly is refused.
+        The rows for which the condition is true are the rows that match. An expression without an
+        exact translation is refused.
 
         Args:
             dialect: `"spark"`, `"duckdb"` or `"postgres"`.
             columns: The types of the table's columns, as a `pyarrow.Schema` or as a mapping of
                 names to `"string"`, `"integer"`, `"decimal(12, 2)"`, `"float"`, `"boolean"`,
                 `"timestamp"`, `"date"`, `[type]` for lists and `{name: type}` for objects. Without
-                them a column must have the type of the literals it is compared with.
+                them, a column must have the type of the literals it is compared with.
             missing: As for `Index`.
-            time_zone: As for `Index`; the database's session must have it, too.
+            time_zone: As for `Index`; the database's session must use the same one.
 
         Raises:
-            ExpressionError: The database has no exact way to say it; the message says why.
+            ExpressionError: There is no exact translation; the message says why.
         """
     @property
     def attributes(self) -> list[str]:
-        """The names of the attributes it asks about, in the order of their first mention."""
+        """The names of its attributes, in the order in which they first occur."""
     def xnor(self, other: Expression) -> Expression:
-        """Both or neither of the two."""
+        """True if both or neither of the two are."""
     def is_true(self) -> Expression:
-        """Whether it is true, which is itself never unknown: `E is true`."""
+        """Whether it is true: `E is true`. The result is never unknown."""
     def is_not_true(self) -> Expression:
         """Whether it is false or unknown: `E is not true`."""
     def is_false(self) -> Expression:
@@ -278,7 +278,7 @@ class Expression:
     def is_not_false(self) -> Expression:
         """Whether it is true or unknown: `E is not false`."""
     def is_unknown(self) -> Expression:
-        """Whether it is neither true nor false, for want of a value: `E is unknown`."""
+        """Whether it is unknown because a value is missing: `E is unknown`."""
     def is_not_unknown(self) -> Expression:
         """Whether it is true or false: `E is not unknown`."""
     def __and__(self, other: Expression, /) -> Expression: ...
@@ -296,19 +296,19 @@ class Expression:
 
 @final
 class Explanation:
-    """Why a subscription matched an event, or not: `print` it, or take `to_dict`."""
+    """Why a subscription matched an event, or not: `print` it, or call `to_dict`."""
 
     @property
     def truth(self) -> Literal["true", "false", "unknown"]:
         """The truth of the whole expression."""
     @property
     def matched(self) -> bool:
-        """Whether the subscription matched, which is when its expression is true."""
+        """Whether the subscription matched: whether its expression is true."""
     def to_dict(self) -> dict[str, Any]:
         """The explanation as nested dicts.
 
         Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
-        and `seen`: a list of the values, None for a null, `"missing"` where there was nothing. A
+        and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
         comparison of two terms has `right` and `right_seen` for the term on its right.
         """
     def __reduce__(self) -> Never: ...
@@ -316,54 +316,54 @@ class Explanation:
 
 @final
 class Subscription:
-    """An id with an expression and what else belongs to it."""
+    """An id with an expression, metadata, boost, priority and validity."""
 
     @property
     def id(self) -> str | int:
-        """What it is called."""
+        """The id."""
     @property
     def expression(self) -> Expression:
-        """What it asks."""
+        """The expression."""
     @property
     def metadata(self) -> Any:
-        """What was given as its metadata."""
+        """The metadata passed to `add`."""
     @property
     def boost(self) -> float:
-        """What its score is multiplied by."""
+        """The factor applied to its score."""
     @property
     def priority(self) -> int:
-        """Higher ones come first in `Index.first`."""
+        """The priority; higher ones come first in `Index.first`."""
     @property
     def active_from(self) -> datetime | None:
-        """The first moment at which it can match, in UTC; None for one that always could."""
+        """The first moment at which it can match, in UTC; None if there is no bound."""
     @property
     def active_until(self) -> datetime | None:
-        """The first moment at which it no longer can match, in UTC; None for one that goes on."""
+        """The first moment at which it can no longer match, in UTC; None if there is no bound."""
     def __reduce__(self) -> Any: ...
     def _repr_html_(self) -> str: ...
 
 @final
 class Index(Generic[_I]):
-    """A set of subscriptions that can be matched while it changes.
+    """A set of subscriptions that you can match while it changes.
 
-    Any number of threads may match while others add and remove: a match sees all of a change or
-    nothing of it, and never waits.
+    Any number of threads may match while others add and remove. A match sees all of a change or
+    none of it, and never waits.
 
-    `Index[str]` says in an annotation that all ids are strings, so that a type checker knows what
-    `match` gives.
+    Annotate an index as `Index[str]` if all ids are strings, so that type checkers know what
+    `match` returns.
 
     Args:
-        matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
-            `"atree"` as its paper has it, `"kindex"` and `"cnf"` intersect posting lists of
-            disjunctive and of conjunctive normal forms, `"dewey"` and `"interval"` evaluate labels
-            of true conjunctions, `"scan"` evaluates every expression.
-        missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
-            negation, or `"false"`, and its negation is true.
-        time_zone: Where times without an offset are at home, in expressions and in events: a name
-            such as `"Europe/Paris"`, or an offset such as `"+02:00"`.
-        metadata_columns: The members of metadata that get an index, so that `where` is fast: names
-            such as `"tenant"`, or `"owner.team"` in a nested object.
-        limits: Bounds on expressions and events.
+        matcher: The algorithm. `"auto"` chooses; `"compiled"` is a compiled A-Tree; `"atree"` is
+            the A-Tree of the paper; `"kindex"` and `"cnf"` intersect posting lists of disjunctive
+            and conjunctive normal forms; `"dewey"` and `"interval"` evaluate labels of true
+            conjunctions; `"scan"` evaluates every expression.
+        missing: The truth of a predicate on an attribute without a value. With `"unknown"`, its
+            negation is unknown, too; with `"false"`, its negation is true.
+        time_zone: The zone of times without an offset, in expressions and in events: a name such as
+            `"Europe/Paris"`, or an offset such as `"+02:00"`.
+        metadata_columns: The members of metadata to index, which makes `where` fast: names such as
+            `"tenant"`, or `"owner.team"` in a nested object.
+        limits: Limits on expressions and events.
     """
 
     def __new__(
@@ -387,20 +387,20 @@ class Index(Generic[_I]):
         active_from: datetime | str | None = None,
         active_until: datetime | str | None = None,
     ) -> None:
-        """Add a subscription, replacing the one of the same id.
+        """Add a subscription, or replace the one with the same id.
 
         Args:
             id: A string or a 64-bit integer.
             expression: Text, or an `Expression`.
-            metadata: Anything JSON can hold, given back by `index[id].metadata`.
-            weights: What a match of an attribute, or of one of its values, is worth in a ranking:
-                `{"age": 2.0, "tags": {"new": 2.5}}`. They become part of the expression, in place
-                of those in its text (`tags = 'new'^2.5`).
-            boost: What its score in a ranking is multiplied by, such as a bid; 1 by default.
+            metadata: Any JSON value; `index[id].metadata` returns it.
+            weights: Weights of attributes, or of their values, for ranking:
+                `{"age": 2.0, "tags": {"new": 2.5}}`. They become part of the expression and
+                replace those in its text (`tags = 'new'^2.5`).
+            boost: The factor applied to its score in a ranking, such as a bid; 1 by default.
             priority: Higher ones come first in `first`; 0 by default.
             active_from: The first moment at which it can match: a `datetime`, or text such as
-                `2026-01-02T05:00Z`. Compared with the moment that `now()` is.
-            active_until: The first moment at which it no longer can.
+                `2026-01-02T05:00Z`. It is compared with `now()`.
+            active_until: The first moment at which it can no longer match.
         """
     @overload
     def add_many(
@@ -428,20 +428,21 @@ class Index(Generic[_I]):
     ) -> Loaded | None:
         """Add all subscriptions, or none.
 
-        Ctrl-C stops it, and so does a `progress` that raises: nothing is added then.
+        Ctrl-C stops the call, and so does an exception in `progress`; nothing is added then.
 
         Args:
-            items: (id, expression), (id, expression, metadata) or a dict of the arguments of `add`
-                each, or one mapping of ids to expressions. Of equal ids the last counts.
-            on_error: What becomes of items that cannot be added. `"raise"`: nothing is added.
-                `"skip"`: they are passed over and counted. `"collect"`: they are passed over, and
-                come back in `Loaded.refused`.
+            items: Tuples (id, expression) or (id, expression, metadata), or dicts of the arguments
+                of `add`; or one mapping of ids to expressions. If an id is repeated, the last
+                counts.
+            on_error: What to do with items that cannot be added. `"raise"`: nothing is added.
+                `"skip"`: they are skipped and counted. `"collect"`: they are skipped and returned
+                in `Loaded.refused`.
             progress: True draws a bar on a terminal or in a notebook, and nothing in a script. A
-                function is called now and then with how many subscriptions are compiled, and how
-                many there are.
+                function is called from time to time with the number of compiled subscriptions and
+                the total.
 
         Raises:
-            TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
+            TamisError: An item is invalid. `item` is its position; nothing is added.
         """
     @overload
     def add_table(
@@ -459,19 +460,19 @@ class Index(Generic[_I]):
         on_error: OnError = "raise",
         progress: _Progress = None,
     ) -> Loaded | None:
-        """Add the subscriptions in the rows of a table, in their order.
+        """Add the subscriptions in the rows of a table, in order.
 
         Args:
-            table: Whatever speaks the Arrow C interface: Arrow, pandas, Polars, DuckDB. Its columns
+            table: Anything with the Arrow C interface: Arrow, pandas, Polars, DuckDB. Its columns
                 are `id` (strings or integers), `expression` (text, or the JSON form) and,
                 optionally, `metadata` and `weights` (JSON, or a struct or map), `boost`,
-                `priority`, `active_from` and `active_until` (times, or their texts). Others are
-                not looked at.
+                `priority`, `active_from` and `active_until` (times, or their texts). Other
+                columns are ignored.
             on_error: As in `add_many`.
             progress: As in `add_many`.
 
         Raises:
-            SubscriptionError: A column is missing or of a wrong type.
+            SubscriptionError: A column is missing or has the wrong type.
             TamisError: A row cannot be added.
         """
     @overload
@@ -492,13 +493,13 @@ class Index(Generic[_I]):
         progress: _Progress = None,
         **options: Any,
     ) -> tuple[Index[Any], Loaded]:
-        """An index of the subscriptions in the rows of a table.
+        """Create an index from the subscriptions in the rows of a table.
 
         Args:
             table: As in `add_table`.
-            on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+            on_error: As in `add_many`; `"skip"` and `"collect"` also return a `Loaded`.
             progress: As in `add_many`.
-            options: What `Index` takes.
+            options: The arguments of `Index`.
         """
     @overload
     @staticmethod
@@ -524,46 +525,47 @@ class Index(Generic[_I]):
         progress: _Progress = None,
         **options: Any,
     ) -> tuple[Index[Any], Loaded]:
-        """An index of the subscriptions in a CSV file.
+        """Create an index from the subscriptions in a CSV file.
 
         Args:
-            path: The file, or an open one. Its first line names the columns: those of `add_table`,
-                and no others. `metadata` and `weights` are JSON; an empty cell is as good as none.
+            path: The path of a file, or an open file. Its first line names the columns: those of
+                `add_table`, and no others. `metadata` and `weights` are JSON; an empty cell means
+                no value.
             ids: Whether ids are strings or integers.
-            delimiter: What stands between cells.
-            encoding: How the file is encoded.
-            on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+            delimiter: The separator between cells.
+            encoding: The encoding of the file.
+            on_error: As in `add_many`; `"skip"` and `"collect"` also return a `Loaded`.
             progress: As in `add_many`.
-            options: What `Index` takes.
+            options: The arguments of `Index`.
         """
     def set_validity(self, id: _I, **bounds: Any) -> None:
         """Change when a subscription can match.
 
-        Like one that is replaced, it then stands at the end of the order.
+        As when it is replaced, the subscription moves to the end of the order.
 
         Args:
             id: Its id.
-            bounds: `active_from` and `active_until`, as `add` takes them. One that is not given
-                stays as it is; None takes it away.
+            bounds: `active_from` and `active_until`, as in `add`. A bound that is not given stays
+                as it is; None removes it.
 
         Raises:
-            UnknownIdError: There is none of that id.
+            UnknownIdError: No subscription has this id.
             ExpressionError: It would end before it begins.
         """
     def validities(self) -> list[Validity]:
-        """The subscriptions that are not always valid, in insertion order."""
+        """The subscriptions with a validity period, in insertion order."""
     def remove_many(
         self, ids: Iterable[_I], *, on_error: Literal["raise", "skip"] = "raise"
     ) -> int:
-        """Remove the subscriptions of these ids at once.
+        """Remove the subscriptions with these ids, all at once.
 
         Args:
             ids: Their ids.
-            on_error: What becomes of an id that no subscription has: an error, and then nothing is
-                removed (`"raise"`), or nothing (`"skip"`).
+            on_error: What to do with an unknown id. `"raise"`: raise an error and remove nothing.
+                `"skip"`: ignore it.
 
         Returns:
-            How many were removed.
+            The number of removed subscriptions.
 
         Raises:
             UnknownIdError: No subscription has one of the ids.
@@ -572,7 +574,7 @@ class Index(Generic[_I]):
         """Remove a subscription.
 
         Raises:
-            UnknownIdError: There is none of that id.
+            UnknownIdError: No subscription has this id.
         """
     def match(
         self,
@@ -587,13 +589,13 @@ class Index(Generic[_I]):
 
         Args:
             event: A mapping, or JSON as text or bytes.
-            where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those
-                that satisfy it are looked for. Metadata is read as an event is; what is no object
-                has no attributes. Fast where it asks plain predicates of `metadata_columns`.
-            document: What `xpath('...')` asks about: bytes, text, the path of a file, or an open
-                binary file or stream. Without one, the answer is unknown.
-            now: The moment that `now()` is; the clock's if not given.
-            timeout: Seconds that matching may take, once event and document have been read.
+            where: A condition on metadata, such as `tenant = 'a'`: only subscriptions that satisfy
+                it can match. Metadata is read like an event; metadata that is not an object has no
+                attributes. Plain predicates on `metadata_columns` are fast.
+            document: The document that `xpath('...')` queries: bytes, text, the path of a file, or
+                an open binary file or stream. Without one, `xpath('...')` is unknown.
+            now: The value of `now()`; the current time by default.
+            timeout: Seconds that matching may take, after event and document have been read.
 
         Raises:
             EventError: The event cannot be decoded.
@@ -658,33 +660,34 @@ class Index(Generic[_I]):
     ) -> Any:
         """The ids of the subscriptions that each event matches.
 
-        All events are matched against the index of one moment.
+        All events are matched against one snapshot of the index.
 
         Args:
-            events: An iterable of events, or JSON lines in one text, whose blank lines are skipped,
-                for one list of ids per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...)
-                for a pyarrow table with the columns `event`, the row, and `subscription`, the id.
+            events: An iterable of events, or JSON lines in one text (blank lines are skipped); the
+                result is a list of ids per event. Or Arrow data (pyarrow, Polars, pandas,
+                DuckDB ...); the result is a pyarrow table with the columns `event`, the row
+                number, and `subscription`, the id.
             where: A condition on the metadata of subscriptions, as in `match`.
-            count: Whether to count matches instead: a dict of ids and numbers of events, or, with
-                Arrow data, a table with the columns `subscription` and `count`. Subscriptions
-                without a match are not in it.
-            documents: One document per event, or `None` for an event without. With Arrow data, the
-                name of the column that holds them, as text or bytes.
+            count: Whether to count the events that each subscription matches. The result is a dict
+                or, with Arrow data, a table with the columns `subscription` and `count`. It omits
+                subscriptions without a match.
+            documents: One document per event, or `None` for an event without one. With Arrow data,
+                the name of the column that holds the documents, as text or bytes.
             column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
-                text or bytes. Without, every column is an attribute.
-            metadata: With Arrow data, whether to add the column `metadata`, which is JSON.
-            threads: With Arrow data, how many threads match; by default one per core.
-            evaluation: With Arrow data, whether events are looked at one by one or in blocks of
-                many at once. The answer is the same; `auto` does what is likely to take less time.
-            on_error: What becomes of events, or documents, that cannot be read. `"raise"`: the
-                batch fails, and the error names the event. `"skip"`: they match nothing, and the
-                result is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and
-                the result is a `Collected`, the matches and a list of `Refused`.
-            now: The moment that `now()` is for all events; the clock's, read once, if not given.
+                text or bytes. By default, every column is an attribute.
+            metadata: With Arrow data, whether to add a column `metadata` with JSON.
+            threads: With Arrow data, the number of threads; one per core by default.
+            evaluation: With Arrow data, whether to match events one by one or in blocks. The result
+                is the same; `auto` chooses what it estimates to be faster.
+            on_error: What to do with events or documents that cannot be read. `"raise"`: the batch
+                fails, and the error names the event. `"skip"`: they match nothing, and the result
+                is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and the
+                result is a `Collected`, the matches and a list of `Refused`.
+            now: The value of `now()` for all events; the current time by default.
 
         Raises:
-            EventError: An event cannot be read and `on_error` is `"raise"`; or the batch as a whole
-                cannot be, such as Arrow data with a column of a type that no attribute has.
+            EventError: An event cannot be read and `on_error` is `"raise"`; or the whole batch
+                cannot be read, for example because a column has an unsupported type.
         """
     def top(
         self,
@@ -698,23 +701,24 @@ class Index(Generic[_I]):
     ) -> list[Match[_I]]:
         """The subscriptions that an event matches best, with their scores, best first.
 
-        A predicate scores its weight (1 unless given) times the event's weight of the value that
-        satisfies it, the best where there are several; a negated predicate scores nothing. `and`
-        adds, `or` takes the best of what is true, and the subscription's boost multiplies the sum.
-        Of equal scores the one added first comes first.
+        A predicate scores its weight (1 by default) times the event's weight of the value that
+        satisfies it; if several values do, the highest product. A negated predicate scores
+        nothing. `and` adds scores, `or` takes the highest score of its true operands, and the
+        subscription's boost multiplies the result. Among equal scores, the subscription added
+        first comes first.
 
         Args:
             event: A mapping, or JSON as text or bytes.
-            n: How many at most.
-            weights: What the event gives attributes, or values of them, instead of 1:
+            n: The maximum number of results.
+            weights: The event's weights of attributes, or of their values; 1 by default:
                 `{"age": 0.8, "tags": {"new": 2.0}}`.
             where: A condition on the metadata of subscriptions, as in `match`.
-            document: What `xpath('...')` asks about; see `match`.
-            now: The moment that `now()` is; the clock's if not given.
+            document: The document that `xpath('...')` queries; see `match`.
+            now: The value of `now()`; the current time by default.
 
         Raises:
             EventError: The event cannot be decoded.
-            ExpressionError: A weight is no finite number of at least 0.
+            ExpressionError: A weight is negative or not finite.
         """
     @overload
     def top_batch(
@@ -769,17 +773,17 @@ class Index(Generic[_I]):
         """The subscriptions that each event matches best; see `top` and `match_batch`.
 
         Args:
-            events: An iterable of events, or JSON lines in one text, for one list per event. Or
-                Arrow data for a pyarrow table with the columns `event`, the row, `subscription`,
-                the id, `score`, and `rank`, from 1.
-            n: How many at most for each event.
-            weights: What all of the events give attributes, or values of them, instead of 1.
+            events: An iterable of events, or JSON lines in one text; the result is a list per
+                event. Or Arrow data; the result is a pyarrow table with the columns `event`, the
+                row number, `subscription`, the id, `score`, and `rank`, from 1.
+            n: The maximum number per event.
+            weights: The weights of attributes, or of their values, for all events; 1 by default.
             where: A condition on the metadata of subscriptions, as in `match`.
             documents: One document per event, as in `match_batch`.
             column: With Arrow data, the column that holds the events.
-            threads: With Arrow data, how many threads rank; by default one per core.
-            on_error: What becomes of events that cannot be read, as in `match_batch`.
-            now: The moment that `now()` is for all events; the clock's, read once, if not given.
+            threads: With Arrow data, the number of threads; one per core by default.
+            on_error: What to do with events that cannot be read, as in `match_batch`.
+            now: The value of `now()` for all events; the current time by default.
         """
     def first(
         self,
@@ -792,15 +796,15 @@ class Index(Generic[_I]):
     ) -> list[_I]:
         """The ids of the matching subscriptions of the highest priorities, highest first.
 
-        Of equal priorities the one added first comes first. The others are not looked for: those
-        of the highest priorities are compiled apart, when they are first asked for.
+        Among equal priorities, the subscription added first comes first. The first call compiles
+        the highest priorities separately, so lower ones are usually not examined.
 
         Args:
             event: A mapping, or JSON as text or bytes.
-            n: How many at most.
+            n: The maximum number of results.
             where: A condition on the metadata of subscriptions, as in `match`.
-            document: What `xpath('...')` asks about; see `match`.
-            now: The moment that `now()` is; the clock's if not given.
+            document: The document that `xpath('...')` queries; see `match`.
+            now: The value of `now()`; the current time by default.
         """
     @overload
     def first_batch(
@@ -840,32 +844,32 @@ class Index(Generic[_I]):
         """The matching subscriptions of the highest priorities for each event; see `first`.
 
         Args:
-            events: An iterable of events, or JSON lines in one text, for one list of ids per event.
-                Or Arrow data for a pyarrow table with the columns `event`, the row,
-                `subscription`, the id, `priority`, and `rank`, from 1.
-            n: How many at most for each event.
+            events: An iterable of events, or JSON lines in one text; the result is a list of ids
+                per event. Or Arrow data; the result is a pyarrow table with the columns `event`,
+                the row number, `subscription`, the id, `priority`, and `rank`, from 1.
+            n: The maximum number per event.
             where: A condition on the metadata of subscriptions, as in `match`.
             documents: One document per event, as in `match_batch`.
             column: With Arrow data, the column that holds the events.
-            threads: With Arrow data, how many threads match; by default one per core.
-            on_error: What becomes of events that cannot be read, as in `match_batch`.
-            now: The moment that `now()` is for all events; the clock's, read once, if not given.
+            threads: With Arrow data, the number of threads; one per core by default.
+            on_error: What to do with events that cannot be read, as in `match_batch`.
+            now: The value of `now()` for all events; the current time by default.
         """
     def hierarchy(self, attribute: str, values: _Hierarchy | None) -> None:
-        """Say what lies above the values of an attribute.
+        """Declare which values of an attribute contain others.
 
-        An event that has a value has those above it as well: after `index.hierarchy("geo",
-        {"US": ["California", "Oregon"]})`, `geo = 'US'` is true in California. It holds for events
-        from now on, and is saved with the index.
+        An event that has a value also has the values above it: after `index.hierarchy("geo",
+        {"US": ["California", "Oregon"]})`, `geo = 'US'` is true in California. The hierarchy
+        applies to all later events and is saved with the index.
 
         Args:
             attribute: The name of the attribute.
-            values: A mapping of values to those below them, given as another mapping or as a list;
-                or `"dates"` for dates such as `2008-02-14`, which lie in their month `2008-02` and
-                year `2008`; or None to take a hierarchy back.
+            values: A mapping of values to the values below them, as another mapping or a list; or
+                `"dates"`, which puts dates such as `2008-02-14` below their month `2008-02` and
+                year `2008`; or None to remove the hierarchy.
 
         Raises:
-            ExpressionError: A value lies above itself, or is none.
+            ExpressionError: A value is above itself, or is not a valid value.
         """
     def explain(
         self, id: _I, event: _Event, *, document: _Document | None = None, now: object = None
@@ -879,11 +883,11 @@ class Index(Generic[_I]):
         comparisons: int | None = None,
         most: int | None = None,
     ) -> list[Finding]:
-        """Say what is worth a look in the subscriptions.
+        """Find subscriptions that are probably mistakes.
 
         The kinds of findings, in the order of the list:
 
-        - `"event"`: an event of the sample cannot be read; it is passed over.
+        - `"event"`: an event of the sample cannot be read; it is skipped.
         - `"unseen-attribute"`: no event has the attribute; the message may name one like it.
         - `"unseen-type"`: an operand has a type that the attribute never has in the sample, or a
           term has no value there.
@@ -891,26 +895,26 @@ class Index(Generic[_I]):
         - `"text-network"`: a network is written as a text, which no address equals.
         - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
         - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
-        - `"equal"`: subscriptions ask the same, whatever their weights.
+        - `"equal"`: subscriptions are equivalent, apart from their weights.
         - `"subsumed"`: every event that satisfies the first subscription satisfies the others.
-        - `"bound"`: not all was looked at; the message says what.
+        - `"bound"`: the check is incomplete; the message says what was left out.
 
-        What is said about expressions holds for all events, not only for the sample. Not all that
-        can be said is found. Findings of one kind about one attribute are one finding.
+        Findings about expressions hold for all events, not only for the sample, but not all such
+        mistakes are found. Findings of one kind about one attribute are combined.
 
         Args:
-            events: A sample of events, as `match_batch` takes them; without, only what can be said
-                of the expressions themselves.
-            now: The moment that `now()` is; by default the clock's.
-            comparisons: How many pairs of predicates are looked at when subscriptions are compared
-                with each other; 20,000,000 by default.
-            most: How many findings there are at most, 10,000 by default.
+            events: A sample of events, as in `match_batch`; without one, only the expressions
+                themselves are checked.
+            now: The value of `now()`; the current time by default.
+            comparisons: The number of pairs of predicates to compare when subscriptions are
+                compared with each other; 20,000,000 by default.
+            most: The maximum number of findings; 10,000 by default.
         """
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the index into a folder, which is made if it is not there.
+        """Save the index to a folder, which is created if it does not exist.
 
-        What the folder already has of the index is not written again. Whoever opens the folder
-        finds the index as it was saved before or as it is saved now, nothing between.
+        Files that the folder already has are not written again. Whoever opens the folder sees the
+        index either before or after this save, never a mixture.
 
         Raises:
             StorageError: The folder cannot be written.
@@ -925,49 +929,49 @@ class Index(Generic[_I]):
         verify: bool = True,
         copy: bool = False,
     ) -> Index[Any]:
-        """Open a saved index: its files are mapped, and shared with every process that maps them.
+        """Open a saved index. Its files are mapped, and shared by all processes that map them.
 
-        Nothing of it is merged until it changes.
+        Segments are not merged until the index changes.
 
         Args:
-            path: The folder, or a manifest in it. Of a folder with versions, the latest is opened.
-            shard: The one shard to open, of an index that has shards.
-            matcher: The algorithm for what is added from now on.
-            limits: Bounds on expressions and events.
-            verify: Whether to read all of it and check the checksums first. Without, opening takes
-                no time, and a damaged file is an error when it is met.
+            path: The folder, or a manifest in it. If the folder has versions, the latest is opened.
+            shard: The shard to open; all shards by default.
+            matcher: The algorithm for subscriptions added from now on.
+            limits: Limits on expressions and events.
+            verify: Whether to read all files and check their checksums first. Without verification,
+                opening takes almost no time, and damage is an error when it is read.
             copy: Whether to copy the files into memory instead of mapping them. A mapped file that
-                somebody shortens or overwrites in place ends the process with SIGBUS; a copy
+                somebody truncates or overwrites in place kills the process with SIGBUS; a copy
                 cannot change.
 
         Raises:
             StorageError: There is no index, or a file is missing, damaged or of another format.
         """
     def settle(self) -> None:
-        """Wait until nothing is left to be merged in the background."""
+        """Wait until the background thread has merged all segments that are due."""
     def stats(self) -> IndexStats:
-        """Figures about the index; `tamis.statistics.IndexStats` lists and explains them."""
+        """Statistics about the index; see `tamis.statistics.IndexStats`."""
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes that subscriptions mention."""
     @property
     def asks_values(self) -> bool:
-        """Whether `values()` is asked for, so that events are decoded as a whole."""
+        """Whether an expression uses `values()`, so events are decoded completely."""
     @property
     def metadata_columns(self) -> list[str]:
-        """The members of metadata that have an index."""
+        """The indexed members of metadata."""
     @property
     def matcher(self) -> _Matcher:
-        """The algorithm that was asked for."""
+        """The algorithm passed to the constructor."""
     @property
     def missing(self) -> Literal["unknown", "false"]:
-        """What a predicate is on an attribute without a value."""
+        """The truth of a predicate on an attribute without a value."""
     @property
     def time_zone(self) -> str:
-        """Where times without an offset are at home, in expressions and in events."""
+        """The zone of times without an offset, in expressions and in events."""
     @property
     def limits(self) -> Limits:
-        """The bounds on expressions and events."""
+        """The limits on expressions and events."""
     def __len__(self) -> int: ...
     def __contains__(self, id: object, /) -> bool: ...
     def __getitem__(self, id: _I, /) -> Subscription: ...
@@ -978,10 +982,10 @@ class Index(Generic[_I]):
 
 @final
 class Builder:
-    """A set of subscriptions, given as Arrow data, that is going to be an index of one segment.
+    """Builds an index with one segment from Arrow data.
 
-    Rows come in any order. One that cannot be used is refused, rows that say the same are one, and
-    rows of one id that do not are all refused.
+    Rows may come in any order. Invalid rows are refused, identical rows count once, and different
+    rows with the same id are all refused.
     """
 
     def __new__(
@@ -993,33 +997,33 @@ class Builder:
         limits: Limits | None = None,
     ) -> Builder: ...
     def add(self, batch: Any) -> Any:
-        """Take the rows of a record batch.
+        """Add the rows of a record batch.
 
         Args:
             batch: The columns `id` (strings or integers), `expression` (text, or the JSON form)
                 and, optionally, `metadata` (JSON), `weights` (JSON), `boost` (a number),
                 `priority` (an integer), `active_from` and `active_until` (times, or their texts)
-                and `deleted` (there is no such subscription).
+                and `deleted` (the subscription is removed).
 
         Returns:
-            A pyarrow table of the rows that were refused: `id`, `position`, `message` and
+            A pyarrow table of the refused rows: `id`, `position`, `message` and
             `expression`.
         """
     def keep(self, index: Index) -> None:
-        """Take the subscriptions of an index that no row changed so far."""
+        """Add the subscriptions of an index that no row has changed so far."""
     def finish(self) -> Index:
-        """Compile what was taken; the builder is used up."""
+        """Compile the index; the builder cannot be used again."""
 
 @final
 class Workload:
-    """A seeded source of expressions and events; every item is a function of its number alone.
+    """A seeded generator of expressions and events; every item depends only on its number.
 
     Args:
         name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"`,
             `"fontoura"`, `"exchange"`, `"sigma-like"` or `"xml"`.
-        size: How many expressions it is meant for, by which its defaults are chosen.
-        seed: Decides everything that chance decides.
-        parameters: A JSON object of parameters that are not as usual; `measurable` names them.
+        size: The intended number of expressions, which determines the defaults.
+        seed: The seed of all random choices.
+        parameters: A JSON object of parameters to change; `measurable` lists them.
     """
 
     def __new__(
@@ -1027,17 +1031,17 @@ class Workload:
     ) -> Workload: ...
     @property
     def missing(self) -> Literal["unknown", "false"]:
-        """What its predicates are on an attribute without a value."""
+        """The truth of its predicates on an attribute without a value."""
     @property
     def family(self) -> Literal["expressions", "graph", "xml"]:
-        """`"xml"` where expressions are XPath and events are documents, `"graph"` where nodes ask.
+        """`"xml"` for XPath filters and documents, `"graph"` for graphs.
 
-        A graph has `nodes`, `edges` and `sources`; of other workloads, these are a `ValueError`.
+        Only a graph has `nodes`, `edges` and `sources`; other workloads raise a `ValueError`.
         """
     def nodes(self) -> list[tuple[str, str | None]]:
         """The nodes of a graph, each with its expression or None."""
     def edges(self) -> list[tuple[str, str]]:
-        """The edges of a graph; some may connect the same nodes."""
+        """The edges of a graph; there may be parallel ones."""
     def sources(self, start: int, count: int) -> list[str]:
         """The nodes of a graph that events start from."""
     def expression_texts(self, start: int, count: int) -> list[str]:
@@ -1051,19 +1055,20 @@ class Workload:
     def statistics(
         self, expressions: int, *, events: int = 1000, matched: int = 0
     ) -> dict[str, dict[str, float | None]]:
-        """Figures by name, each as `requested` by the parameters and `measured`.
+        """Statistics by name, each as `requested` by the parameters and as `measured`.
 
         Args:
-            expressions: On how many they are measured; sharing depends on it.
-            events: On how many their size is measured.
-            matched: How many are matched with every expression, for the match probability.
+            expressions: The number of expressions to measure; sharing depends on it.
+            events: The number of events to measure.
+            matched: The number of events to match with every expression, for the probability of a
+                match.
         """
 
 @final
 class XmlLimits:
-    """Bounds on XPath filters and documents; what is not given keeps its default.
+    """Limits on XPath filters and documents; those not given keep their defaults.
 
-    Input beyond a bound is a `LimitError` that carries both numbers.
+    Input that exceeds a limit raises a `LimitError` with the actual and the allowed number.
     """
 
     def __new__(
@@ -1086,19 +1091,19 @@ class XmlLimits:
         """Bytes of an XPath expression."""
     @property
     def document(self) -> int:
-        """Bytes of a document; at most 1 GiB whatever is set."""
+        """Bytes of a document; never more than 1 GiB."""
     @property
     def document_depth(self) -> int:
         """Nesting of a document's elements."""
     @property
     def attributes(self) -> int:
-        """Attributes of one element, namespace declarations included."""
+        """Attributes of one element, including namespace declarations."""
     @property
     def names(self) -> int:
         """Distinct names of elements and attributes in one document."""
     @property
     def expansion(self) -> int:
-        """Bytes that a document's entities expand to, all references together."""
+        """Bytes that all entity references of a document expand to."""
     @property
     def filter_work(self) -> int:
         """Units of work, of about a nanosecond each, to evaluate one filter on one document."""
@@ -1107,16 +1112,16 @@ class XmlLimits:
         """Units of work to match one document with all filters."""
     @property
     def filter_memory(self) -> int:
-        """Bytes that the evaluation of one filter may hold at one time."""
+        """Bytes that the evaluation of one filter may use at a time."""
     @property
     def memory(self) -> int:
-        """State sets that an engine remembers from document to document."""
+        """State sets that an engine caches across documents."""
     @property
     def undeclared_entities(self) -> str:
-        """What becomes of a reference to an entity that only an external DTD could declare.
+        """How to treat a reference to an entity that only an external DTD could declare.
 
-        With `"error"` the document is an error, with `"ignore"` the reference stands for nothing,
-        with `"keep"` it stays as it is written.
+        With `"error"` the document is an error, with `"ignore"` the reference is removed, with
+        `"keep"` it stays as text.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1125,16 +1130,16 @@ class XmlLimits:
 
 @final
 class XmlExplanation:
-    """Why a filter is true of a document, or not: `print` it, or take `to_list`."""
+    """Why a document satisfies a filter, or not: `print` it, or call `to_list`."""
 
     @property
     def matched(self) -> bool:
         """Whether the document satisfies the filter."""
     def to_list(self) -> list[dict[str, Any]]:
-        """The parts of the expression, each before those inside it.
+        """The parts of the expression, each before its own parts.
 
-        Every part has `depth`, `text` and `truth`; a path has `selected`: how many nodes each of
-        its steps selects, up to the first that selects none.
+        Every part has `depth`, `text` and `truth`. A path has `selected`: the number of nodes that
+        each step selects, up to the first step that selects none.
         """
     def __reduce__(self) -> Never: ...
     def _repr_html_(self) -> str: ...
@@ -1145,10 +1150,10 @@ class XmlNode:
 
     @property
     def path(self) -> str:
-        """Where it is, as an XPath expression in the document's own prefixes."""
+        """Its position, as an XPath expression with the document's own prefixes."""
     @property
     def line(self) -> int:
-        """The line on which it begins, from 1; of an attribute, the line of its element."""
+        """The line on which it begins, from 1; for an attribute, the line of its element."""
     @property
     def text(self) -> str:
         """Its string value."""
@@ -1162,27 +1167,27 @@ class XmlMatch:
         """The filter's id."""
     @property
     def nodes(self) -> list[XmlNode]:
-        """The nodes in document order; none where the expression is no node-set."""
+        """The nodes in document order; empty if the expression is not a node-set."""
 
 @final
 class XmlStream:
-    """A document that is matched while it arrives; made by `Filter.stream`."""
+    """A document that is matched while it arrives; created by `Filter.stream`."""
 
     def feed(self, piece: bytes | bytearray | memoryview) -> list[Any]:
         """Take the next bytes of the document.
 
         Returns:
-            The ids of the filters that they make certain: whatever well-formed document this
-            becomes, it satisfies them. What depends on all of the document comes with `close`.
+            The ids of the filters that are now certain to match, whatever follows. Filters that
+            depend on the whole document are returned by `close`.
 
         Raises:
-            DocumentError: The document is not well formed; what was told before is void.
+            DocumentError: The document is not well formed; discard the ids returned so far.
         """
     def close(self) -> list[Any]:
         """End the document.
 
         Returns:
-            The ids of all filters that it satisfies, in insertion order, as `match` gives them.
+            The ids of all filters that it satisfies, in insertion order, as from `match`.
         """
 
 @final
@@ -1191,27 +1196,27 @@ class FilterSubscription:
 
     @property
     def id(self) -> str | int:
-        """What it is called."""
+        """The id."""
     @property
     def xpath(self) -> str:
-        """What it asks."""
+        """The XPath expression."""
     @property
     def namespaces(self) -> dict[str, str]:
-        """The namespaces that its prefixes stand for."""
+        """The namespaces of its prefixes."""
     @property
     def variables(self) -> dict[str, str | float | bool]:
-        """The values that its variables stand for."""
+        """The values of its variables."""
 
 @final
 class Filter(Generic[_I]):
-    """A set of XPath filters that can be matched while it changes.
+    """A set of XPath filters that you can match while it changes.
 
-    Any number of threads may match while others add and remove: a match sees all of a change or
-    nothing of it, and never waits.
+    Any number of threads may match while others add and remove. A match sees all of a change or
+    none of it, and never waits.
 
     Args:
-        engine: The algorithm; all give the same results. `"auto"` is the one to use.
-        limits: Bounds on filters and documents.
+        engine: The algorithm; all return the same results. Use `"auto"`.
+        limits: Limits on filters and documents.
     """
 
     def __new__(cls, *, engine: Engine = "auto", limits: XmlLimits | None = None) -> Self: ...
@@ -1223,16 +1228,16 @@ class Filter(Generic[_I]):
         namespaces: Mapping[str, str] | None = None,
         variables: Mapping[str, str | float | bool] | None = None,
     ) -> None:
-        """Add a filter, replacing the one of the same id.
+        """Add a filter, or replace the one with the same id.
 
         Args:
             id: A string or a 64-bit integer.
             xpath: An XPath 1.0 expression.
-            namespaces: The namespaces that its prefixes stand for.
-            variables: The values that its variables stand for.
+            namespaces: The namespaces of its prefixes.
+            variables: The values of its variables.
 
         Raises:
-            ExpressionSyntaxError: The text is no expression that filters take; says where and why.
+            ExpressionSyntaxError: The expression is invalid or not supported; says where and why.
         """
     def add_many(
         self,
@@ -1244,19 +1249,19 @@ class Filter(Generic[_I]):
         """Add all filters, or none.
 
         Args:
-            items: (id, xpath) each, or a mapping of ids to expressions. Of equal ids the last
-                counts.
-            namespaces: The namespaces that prefixes stand for, in all of them.
-            variables: The values that variables stand for, in all of them.
+            items: Pairs (id, xpath), or a mapping of ids to expressions. If an id is repeated, the
+                last counts.
+            namespaces: The namespaces of prefixes, for all filters.
+            variables: The values of variables, for all filters.
 
         Raises:
-            TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
+            TamisError: An item is invalid. `item` is its position; nothing is added.
         """
     def remove(self, id: _I) -> None:
         """Remove a filter.
 
         Raises:
-            UnknownIdError: There is none of that id.
+            UnknownIdError: No filter has this id.
         """
     @overload
     def match(
@@ -1266,13 +1271,13 @@ class Filter(Generic[_I]):
 
         Args:
             document: Bytes, text, the path of a file, or an open binary file or stream.
-            nodes: Return `xml.Match` objects, which say which nodes each filter selects.
-            timeout: Seconds that matching may take, once the document has been read.
+            nodes: Whether to return `xml.Match` objects with the nodes that each filter selects.
+            timeout: Seconds that matching may take, after the document has been read.
 
         Raises:
-            DocumentError: The document is not well formed; says where and why.
-            LimitError: It is larger or deeper than the limits allow, or a filter takes more work or
-                memory, whose id is then the error's `filter`.
+            DocumentError: The document is not well formed; the error says where and why.
+            LimitError: The document exceeds a limit; or a filter takes too much work or memory, and
+                its id is the error's `filter`.
             MatchTimeoutError: Matching took longer than `timeout`.
         """
     @overload
@@ -1306,41 +1311,41 @@ class Filter(Generic[_I]):
         """The ids of the filters that each document satisfies: one list per document.
 
         Args:
-            documents: An iterable of documents, all matched against the filters of one moment.
-            on_error: What becomes of documents that cannot be read, as in `Index.match_batch`.
+            documents: An iterable of documents, all matched against one snapshot of the filters.
+            on_error: What to do with documents that cannot be read, as in `Index.match_batch`.
             timeout: Seconds that matching all of them may take.
         """
     def stream(self) -> XmlStream:
-        """Begin a document that arrives in pieces, matched against the filters of this moment."""
+        """Match a document that arrives in pieces against the current filters."""
     def explain(self, id: _I, document: _Document) -> XmlExplanation:
-        """Why a filter is true of a document, or not."""
+        """Why a document satisfies a filter, or not."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the filters into a folder, which is made if it is not there.
+        """Save the filters to a folder, which is created if it does not exist.
 
-        The folder changes at once: whoever opens it finds what was saved before, or all of this.
+        The folder changes atomically: whoever opens it sees the state before or after this save.
         """
     @staticmethod
     def open(
         path: str | PathLike[str], *, engine: Engine | None = None, limits: XmlLimits | None = None
     ) -> Filter[Any]:
-        """Open saved filters, which are verified and compiled again; no file stays mapped.
+        """Open saved filters. They are verified and compiled again; no file stays mapped.
 
         Args:
             path: The folder.
-            engine: The algorithm; by default the one they were saved with.
-            limits: Bounds on filters and documents.
+            engine: The algorithm; by default, the one they were saved with.
+            limits: Limits on filters and documents.
 
         Raises:
             StorageError: The folder or a file in it is missing, damaged or of another format.
         """
     def stats(self) -> FilterStats:
-        """Figures about the filters; see `tamis.statistics.FilterStats`."""
+        """Statistics about the filters; see `tamis.statistics.FilterStats`."""
     @property
     def engine(self) -> str:
         """The engine's name."""
     @property
     def limits(self) -> XmlLimits:
-        """The bounds on filters and documents."""
+        """The limits on filters and documents."""
     def __len__(self) -> int: ...
     def __contains__(self, id: object, /) -> bool: ...
     def __getitem__(self, id: _I, /) -> FilterSubscription: ...
@@ -1358,7 +1363,7 @@ _Edge = (
 
 @disjoint_base
 class Graph:
-    """A graph of nodes and edges with expressions, which can be searched while it changes."""
+    """A graph of nodes and edges with expressions that you can search while it changes."""
 
     def __new__(
         cls,
@@ -1371,11 +1376,11 @@ class Graph:
         copy: bool = False,
     ) -> Self: ...
     def add_node(self, id: _Id, expression: _Expression | None = None) -> None:
-        """Add a node, or replace the expression of one that is there, which keeps its edges.
+        """Add a node, or replace the expression of an existing one, which keeps its edges.
 
         Args:
-            id: What it is called: a string or a 64-bit integer.
-            expression: What it asks of events; without one it takes them all.
+            id: A string or a 64-bit integer.
+            expression: The events that it accepts; without one, it accepts all events.
         """
     def add_edge(
         self,
@@ -1385,20 +1390,20 @@ class Graph:
         expression: _Expression | None = None,
         cost: float = 1.0,
     ) -> None:
-        """Add an edge, beside others between the same nodes.
+        """Add an edge; there may be several between the same nodes.
 
         Args:
-            source: The node it leaves; added without an expression if it is not there.
+            source: The node it leaves; added without an expression if it does not exist.
             target: The node it leads to; likewise.
-            expression: What it asks of events; without one it lets them all pass.
-            cost: What passing it costs: a finite number from 0.
+            expression: The events that it accepts; without one, it accepts all events.
+            cost: The cost of following it: a finite number of at least 0.
         """
     def add_many(
         self,
         nodes: Iterable[_Node] | Mapping[_Id, _Expression | None] | None = None,
         edges: Iterable[_Edge] | None = None,
     ) -> None:
-        """Add nodes and edges together; where one fails, none is added.
+        """Add nodes and edges together; if one is invalid, none is added.
 
         Args:
             nodes: Ids, or (id, expression) pairs, or a mapping of ids to expressions.
@@ -1427,15 +1432,15 @@ class Graph:
         now: object = None,
         timeout: float | None = None,
     ) -> GraphMatches:
-        """The ids of the nodes that an event reaches, each as soon as it is found.
+        """Iterate over the ids of the nodes that an event reaches, as they are found.
 
         Args:
             event: A mapping, or JSON as text or bytes.
-            source: The node it starts from, which is not asked.
-            sinks_only: Whether only nodes that no edge leads on from are wanted.
-            strategy: How the search is driven; all find the same nodes, not in the same order.
-            now: The moment that `now()` is; the clock's if not given.
-            timeout: Seconds from now after which asking for the next node fails.
+            source: The node it starts from, whose own expression is not evaluated.
+            sinks_only: Whether to return only nodes without outgoing edges.
+            strategy: The search strategy; all find the same nodes, but in different orders.
+            now: The value of `now()`; the current time by default.
+            timeout: Seconds from now after which fetching the next node fails.
 
         Raises:
             UnknownIdError: No node has the source's id.
@@ -1489,26 +1494,26 @@ class Graph:
     ) -> Any:
         """The ids of the nodes that each event reaches.
 
-        All events are matched against the graph of one moment.
+        All events are matched against one snapshot of the graph.
 
         Args:
-            events: An iterable of events, or JSON lines in one text, for one list of ids per event.
-                Or Arrow data (pyarrow, Polars, pandas, DuckDB ...) for a pyarrow table with the
-                columns `event`, the row, and `node`, the id.
+            events: An iterable of events, or JSON lines in one text; the result is a list of ids
+                per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...); the result is a
+                pyarrow table with the columns `event`, the row number, and `node`, the id.
             source: The node that all events start from, or one for each event.
-            sources: With Arrow data, the column that holds the node that each event starts from.
+            sources: With Arrow data, the column with the node that each event starts from.
             column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
-                text or bytes. Without, every column is an attribute.
-            sinks_only: Whether only nodes that no edge leads on from are wanted.
-            strategy: How the searches are driven.
-            on_error: What becomes of events that cannot be read, or whose source is no node, as in
-                `Index.match_batch`.
-            now: The moment that `now()` is for all events; the clock's, read once, if not given.
+                text or bytes. By default, every column is an attribute.
+            sinks_only: Whether to return only nodes without outgoing edges.
+            strategy: The search strategy.
+            on_error: What to do with events that cannot be read or whose source is not a node, as
+                in `Index.match_batch`.
+            now: The value of `now()` for all events; the current time by default.
         """
     def explain(
         self, event: _Event, source: _Id, target: _Id, *, now: object = None
     ) -> GraphExplanation:
-        """Over which path an event reaches a target from a source, or who is in the way."""
+        """The path on which an event reaches a target, or the nodes and edges that block it."""
     def top(
         self,
         event: _Event,
@@ -1520,68 +1525,68 @@ class Graph:
         weights: Mapping[str, Any] | None = None,
         now: object = None,
     ) -> list[Delivery]:
-        """The nodes that an event reaches and that are worth most, best first.
+        """The reached nodes with the highest values, best first.
 
-        A node is worth the score of its expression, as `Index.top` has it and 0 without one, less
-        the cost of the cheapest valid path. Of equal ones, what was added first comes first.
+        The value of a node is the score of its expression, as in `Index.top` (0 without one), minus
+        the cost of the cheapest valid path. Among equal values, the node added first comes first.
 
         Args:
             event: A mapping, or JSON as text or bytes.
             source: The node it starts from.
-            n: How many nodes are wanted.
-            max_cost: What a path may cost.
-            sinks_only: Whether only nodes that no edge leads on from are wanted.
+            n: The maximum number of results.
+            max_cost: The maximum cost of a path.
+            sinks_only: Whether to return only nodes without outgoing edges.
             weights: The event's weights, as for `Index.top`.
-            now: The moment that `now()` is; the clock's if not given.
+            now: The value of `now()`; the current time by default.
         """
     def edges(self, source: _Id | None = None) -> list[tuple[_Id, _Id, Expression | None, float]]:
         """The edges of a node, or of all nodes: source, target, expression and cost.
 
-        Of edges between two nodes without an expression, the cheapest stands for all.
+        Parallel edges without an expression are represented by the cheapest one.
         """
     def expression(self, id: _Id) -> Expression | None:
-        """The expression of a node; None where it takes every event."""
+        """The expression of a node; None if it accepts every event."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the graph into a folder, which is made if it is not there."""
+        """Save the graph to a folder, which is created if it does not exist."""
     def settle(self) -> None:
-        """Wait until nothing is left to be compiled in the background."""
+        """Wait until the background thread has compiled all changes."""
     def stats(self) -> GraphStats:
-        """Figures about the graph; see `tamis.statistics.GraphStats`."""
+        """Statistics about the graph; see `tamis.statistics.GraphStats`."""
     @property
     def attributes(self) -> list[str]:
-        """The names of the attributes that nodes and edges ask about, or have asked about."""
+        """The names of the attributes that nodes and edges use, or have used."""
     @property
     def asks_values(self) -> bool:
-        """Whether `values()` is asked for, so that events are decoded as a whole."""
+        """Whether an expression uses `values()`, so events are decoded completely."""
     @property
     def missing(self) -> Literal["unknown", "false"]:
-        """What a predicate is on an attribute without a value."""
+        """The truth of a predicate on an attribute without a value."""
     @property
     def time_zone(self) -> str:
-        """Where times without an offset are at home, in expressions and in events."""
+        """The zone of times without an offset, in expressions and in events."""
     @property
     def limits(self) -> Limits:
-        """The bounds on expressions and events."""
+        """The limits on expressions and events."""
     def __len__(self) -> int: ...
     def __contains__(self, id: object, /) -> bool: ...
     def __iter__(self) -> Iterator[_Id]: ...
 
 @final
 class Delivery:
-    """A node that an event reaches, with what it is worth."""
+    """A node that an event reaches, with its value."""
 
     @property
     def id(self) -> _Id:
         """The node."""
     @property
     def value(self) -> float:
-        """Its score less the cost."""
+        """The score minus the cost."""
     @property
     def score(self) -> float:
-        """What its expression scores on the event; 0 without one."""
+        """The score of its expression on the event; 0 without one."""
     @property
     def cost(self) -> float:
-        """What the cheapest valid path costs."""
+        """The cost of the cheapest valid path."""
     @property
     def path(self) -> list[_Id]:
         """That path, from the source to the node."""
@@ -1594,61 +1599,61 @@ class GraphMatches:
     def __next__(self) -> _Id: ...
     @property
     def counts(self) -> dict[str, int]:
-        """What finding them took so far.
+        """The work done so far.
 
-        `retrieved`: nodes that the index gave; `evaluated`: expressions evaluated by themselves;
+        `retrieved`: nodes found through the index; `evaluated`: expressions evaluated directly;
         `edges`: edges followed.
         """
 
 @final
 class GraphExplanation:
-    """Over which path an event reaches a node, or who is in the way."""
+    """The path on which an event reaches a node, or the nodes and edges that block it."""
 
     @property
     def reached(self) -> bool:
         """Whether the event reaches the target."""
     @property
     def path(self) -> list[_Id] | None:
-        """A valid path with the fewest edges, from the source to the target; None without one."""
+        """A valid path with the fewest edges, from source to target; None if there is none."""
     @property
     def cut(self) -> list[tuple[_Id | tuple[_Id, _Id], Explanation]]:
-        """What refuses the event and stands on every path, each with why.
+        """The nodes and edges that refuse the event and block every path, each with an explanation.
 
-        A node is given by its id, an edge by its two ids. Empty where the target is reached, or
-        where no path leads there whatever the event.
+        A node is given by its id, an edge by its two ids. Empty if the target is reached, or if no
+        event could reach it.
         """
 
 def read_manifest(
     kind: Literal["index", "graph", "filter"], path: str | PathLike[str], text: bytes
 ) -> dict[str, Any]:
-    """What the manifest of a saved folder says.
+    """Read the manifest of a saved folder.
 
     Args:
         kind: What the folder holds.
-        path: What errors call the manifest.
+        path: The name of the manifest in error messages.
         text: The manifest.
 
     Raises:
-        StorageError: Its checksum does not match, its format is another, or it says something that
-            no save writes.
+        StorageError: The checksum does not match, the format differs, or the content is not
+            something a save could have written.
     """
 
 def write_manifest(
     kind: Literal["index", "graph", "filter"], path: str | PathLike[str], members: str
 ) -> bytes:
-    """A manifest with these members, a JSON object, and its checksum.
+    """Write a manifest with these members and its checksum.
 
     Args:
         kind: What the folder holds.
-        path: What errors call the manifest.
-        members: The members, without a checksum.
+        path: The name of the manifest in error messages.
+        members: The members, as a JSON object without a checksum.
 
     Raises:
-        StorageError: They are none that `read_manifest` would accept.
+        StorageError: `read_manifest` would not accept them.
     """
 
 def measure(spec: str) -> str:
-    """One matcher on one workload: what it found, how long it took, how much it did.
+    """Measure one matcher on one workload.
 
     Args:
         spec: A JSON object: `workload` with its `parameters`, `matcher` with its `options`,
@@ -1661,7 +1666,7 @@ def measure(spec: str) -> str:
         per event, and the `statistics` of the workload, requested and measured.
 
     Raises:
-        ValueError: A name or value is not known, or the matcher cannot express the workload.
+        ValueError: A name or value is unknown, or the matcher does not support the workload.
     """
 
 def measurable() -> str:

@@ -15,10 +15,10 @@ use crate::index::Index;
 use crate::limits::{Limits, or_default};
 use crate::options::{read_columns, read_missing, read_zone};
 
-/// A set of subscriptions, given as Arrow data, that is going to be an index of one segment.
+/// Builds an index with one segment from Arrow data.
 ///
-/// Rows come in any order. One that cannot be used is refused, rows that say the same are one, and
-/// rows of one id that do not are all refused.
+/// Rows may come in any order. Invalid rows are refused, identical rows count once, and different
+/// rows with the same id are all refused.
 #[pyclass(module = "tamis", frozen)]
 pub struct Builder(Mutex<Option<tamis::index::Builder>>);
 
@@ -40,16 +40,16 @@ impl Builder {
         Ok(Builder(Mutex::new(Some(builder))))
     }
 
-    /// Take the rows of a record batch.
+    /// Add the rows of a record batch.
     ///
     /// Args:
     ///     batch: The columns `id` (strings or integers), `expression` (text, or the JSON form)
     ///         and, optionally, `metadata` (JSON), `weights` (JSON), `boost` (a number),
     ///         `priority` (an integer), `active_from` and `active_until` (times, or their texts)
-    ///         and `deleted` (there is no such subscription).
+    ///         and `deleted` (the subscription is removed).
     ///
     /// Returns:
-    ///     A pyarrow table of the rows that were refused: `id`, `position`, `message` and
+    ///     A pyarrow table of the refused rows: `id`, `position`, `message` and
     ///     `expression`.
     fn add<'py>(&self, py: Python<'py>, batch: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (mut batches, mut refused) = (Batches::open(batch)?, Vec::new());
@@ -60,13 +60,13 @@ impl Builder {
         export::table(py, vec![batch.clone()], batch.schema())
     }
 
-    /// Take the subscriptions of an index that no row changed so far.
+    /// Add the subscriptions of an index that no row has changed so far.
     fn keep(&self, py: Python<'_>, index: &Bound<'_, Index>) -> PyResult<()> {
         let snapshot = index.get().snapshot();
         self.with(py, |builder| builder.keep(&snapshot))
     }
 
-    /// Compile what was taken; the builder is used up.
+    /// Compile the index; the builder cannot be used again.
     fn finish(&self, py: Python<'_>) -> PyResult<Index> {
         let builder = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let builder = builder.ok_or_else(used_up)?;

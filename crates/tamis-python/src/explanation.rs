@@ -9,7 +9,7 @@ use tamis::explain::Seen;
 use crate::manners;
 use crate::value;
 
-/// Why a subscription matched an event, or not: `print` it, or take `to_dict`.
+/// Why a subscription matched an event, or not: `print` it, or call `to_dict`.
 #[pyclass(module = "tamis", frozen)]
 pub struct Explanation(pub tamis::explain::Explanation);
 
@@ -21,7 +21,7 @@ impl Explanation {
         self.0.truth().word()
     }
 
-    /// Whether the subscription matched, which is when its expression is true.
+    /// Whether the subscription matched: whether its expression is true.
     #[getter]
     fn matched(&self) -> bool {
         self.0.truth() == Truth::True
@@ -30,7 +30,7 @@ impl Explanation {
     /// The explanation as nested dicts.
     ///
     /// Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
-    /// and `seen`: a list of the values, None for a null, `"missing"` where there was nothing. A
+    /// and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
     /// comparison of two terms has `right` and `right_seen` for the term on its right.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let root = PyDict::new(py);

@@ -12,27 +12,27 @@ use crate::xml;
 
 /// A Boolean expression over predicates.
 ///
-/// Made by `parse`, `from_json` and `tamis.attr`, and combined with `& | ^ ~`. Its text, `str(x)`,
-/// is canonical: reading it again gives an equal expression.
+/// Create one with `parse`, `from_json` or `tamis.attr`, and combine them with `& | ^ ~`. Its text,
+/// `str(x)`, is canonical: parsing it gives an equal expression.
 #[pyclass(module = "tamis", frozen, eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Expression(pub tamis::Expression);
 
 #[pymethods]
 impl Expression {
-    /// Read an expression from its text.
+    /// Parse an expression.
     ///
     /// Raises:
-    ///     ExpressionSyntaxError: The text is no expression; says where, and what was expected.
-    ///     ExpressionError: It is well formed but means nothing, such as `a < true`.
-    ///     LimitError: It is longer, deeper or larger than the limits allow.
+    ///     ExpressionSyntaxError: The text is invalid; the error says where and what was expected.
+    ///     ExpressionError: It is well formed but has no meaning, such as `a < true`.
+    ///     LimitError: It exceeds a limit.
     #[staticmethod]
     #[pyo3(signature = (text, *, limits=None))]
     fn parse(py: Python<'_>, text: &Bound<'_, PyAny>, limits: Option<&Bound<'_, Limits>>) -> PyResult<Self> {
         parse_text(py, text, &or_default(limits)).map(Expression)
     }
 
-    /// Read an expression from its JSON form, given as text or bytes.
+    /// Read an expression from its JSON form, as text or bytes.
     #[staticmethod]
     #[pyo3(signature = (json, *, limits=None))]
     fn from_json(
@@ -59,7 +59,7 @@ impl Expression {
         Expression(tamis::Expression::constant(value))
     }
 
-    /// One predicate; `tamis.attr` is the pleasant way to make one.
+    /// One predicate; `tamis.attr` is the more convenient way to build one.
     #[staticmethod]
     fn predicate(
         py: Python<'_>,
@@ -158,7 +158,7 @@ impl Expression {
             .map_err(|error| error::raise(py, &error))
     }
 
-    /// All of the expressions; without any, `true`.
+    /// The conjunction of the expressions; `true` if there are none.
     #[staticmethod]
     fn all_of(expressions: &Bound<'_, PyAny>) -> PyResult<Self> {
         let expressions = items::all::<Bound<'_, Expression>>(expressions)?;
@@ -166,7 +166,7 @@ impl Expression {
         Ok(Expression(tamis::Expression::all(expressions)))
     }
 
-    /// Some of the expressions; without any, `false`.
+    /// The disjunction of the expressions; `false` if there are none.
     #[staticmethod]
     fn any_of(expressions: &Bound<'_, PyAny>) -> PyResult<Self> {
         let expressions = items::all::<Bound<'_, Expression>>(expressions)?;
@@ -179,22 +179,22 @@ impl Expression {
         tamis::expression::to_json(&self.0)
     }
 
-    /// The same question as the condition of a WHERE clause, for a backfill in SQL.
+    /// The expression as the condition of a WHERE clause, for a backfill in SQL.
     ///
-    /// The rows for which the condition is true are the rows that match. What cannot be said
-    /// exactly is refused.
+    /// The rows for which the condition is true are the rows that match. An expression without an
+    /// exact translation is refused.
     ///
     /// Args:
     ///     dialect: `"spark"`, `"duckdb"` or `"postgres"`.
     ///     columns: The types of the table's columns, as a `pyarrow.Schema` or as a mapping of
     ///         names to `"string"`, `"integer"`, `"decimal(12, 2)"`, `"float"`, `"boolean"`,
     ///         `"timestamp"`, `"date"`, `[type]` for lists and `{name: type}` for objects. Without
-    ///         them a column must have the type of the literals it is compared with.
+    ///         them, a column must have the type of the literals it is compared with.
     ///     missing: As for `Index`.
-    ///     time_zone: As for `Index`; the database's session must have it, too.
+    ///     time_zone: As for `Index`; the database's session must use the same one.
     ///
     /// Raises:
-    ///     ExpressionError: The database has no exact way to say it; the message says why.
+    ///     ExpressionError: There is no exact translation; the message says why.
     #[pyo3(signature = (dialect, *, columns=None, missing="unknown", time_zone="UTC"))]
     fn to_sql<'py>(
         &self,
@@ -208,7 +208,7 @@ impl Expression {
         write.call1((self.to_json(), self.attributes(), dialect, columns, missing, time_zone))
     }
 
-    /// The names of the attributes it asks about, in the order of their first mention.
+    /// The names of its attributes, in the order in which they first occur.
     #[getter]
     fn attributes(&self) -> Vec<String> {
         let mut seen = std::collections::HashSet::new();
@@ -223,12 +223,12 @@ impl Expression {
         names
     }
 
-    /// Both or neither of the two.
+    /// True if both or neither of the two are.
     fn xnor(&self, other: &Bound<'_, Expression>) -> Self {
         Expression(tamis::Expression::xnor(&self.0, &other.get().0))
     }
 
-    /// Whether it is true, which is itself never unknown: `E is true`.
+    /// Whether it is true: `E is true`. The result is never unknown.
     fn is_true(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::True, false)
     }
@@ -248,7 +248,7 @@ impl Expression {
         self.tested(py, tamis::Truth::False, true)
     }
 
-    /// Whether it is neither true nor false, for want of a value: `E is unknown`.
+    /// Whether it is unknown because a value is missing: `E is unknown`.
     fn is_unknown(&self, py: Python<'_>) -> PyResult<Self> {
         self.tested(py, tamis::Truth::Unknown, false)
     }

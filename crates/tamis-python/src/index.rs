@@ -31,26 +31,26 @@ use crate::rank;
 use crate::refused::read_on_error;
 use crate::subscription::{Subscription, read_boost, read_priority, write_metadata, write_moment};
 
-/// A set of subscriptions that can be matched while it changes.
+/// A set of subscriptions that you can match while it changes.
 ///
-/// Any number of threads may match while others add and remove: a match sees all of a change or
-/// nothing of it, and never waits.
+/// Any number of threads may match while others add and remove. A match sees all of a change or
+/// none of it, and never waits.
 ///
-/// `Index[str]` says in an annotation that all ids are strings, so that a type checker knows what
-/// `match` gives.
+/// Annotate an index as `Index[str]` if all ids are strings, so that type checkers know what
+/// `match` returns.
 ///
 /// Args:
-///     matcher: The algorithm: `"auto"` chooses, `"compiled"` is the A-Tree in its compiled form,
-///         `"atree"` as its paper has it, `"kindex"` and `"cnf"` intersect posting lists of
-///         disjunctive and of conjunctive normal forms, `"dewey"` and `"interval"` evaluate labels
-///         of true conjunctions, `"scan"` evaluates every expression.
-///     missing: What a predicate is on an attribute without a value: `"unknown"`, and so is its
-///         negation, or `"false"`, and its negation is true.
-///     time_zone: Where times without an offset are at home, in expressions and in events: a name
-///         such as `"Europe/Paris"`, or an offset such as `"+02:00"`.
-///     metadata_columns: The members of metadata that get an index, so that `where` is fast: names
-///         such as `"tenant"`, or `"owner.team"` in a nested object.
-///     limits: Bounds on expressions and events.
+///     matcher: The algorithm. `"auto"` chooses; `"compiled"` is a compiled A-Tree; `"atree"` is
+///         the A-Tree of the paper; `"kindex"` and `"cnf"` intersect posting lists of disjunctive
+///         and conjunctive normal forms; `"dewey"` and `"interval"` evaluate labels of true
+///         conjunctions; `"scan"` evaluates every expression.
+///     missing: The truth of a predicate on an attribute without a value. With `"unknown"`, its
+///         negation is unknown, too; with `"false"`, its negation is true.
+///     time_zone: The zone of times without an offset, in expressions and in events: a name such as
+///         `"Europe/Paris"`, or an offset such as `"+02:00"`.
+///     metadata_columns: The members of metadata to index, which makes `where` fast: names such as
+///         `"tenant"`, or `"owner.team"` in a nested object.
+///     limits: Limits on expressions and events.
 #[pyclass(module = "tamis", frozen)]
 pub struct Index {
     pub(crate) index: tamis::Index,
@@ -82,20 +82,20 @@ impl Index {
         Ok(Index { index: index.map_err(|error| error::raise(py, &error))? })
     }
 
-    /// Add a subscription, replacing the one of the same id.
+    /// Add a subscription, or replace the one with the same id.
     ///
     /// Args:
     ///     id: A string or a 64-bit integer.
     ///     expression: Text, or an `Expression`.
-    ///     metadata: Anything JSON can hold, given back by `index[id].metadata`.
-    ///     weights: What a match of an attribute, or of one of its values, is worth in a ranking:
-    ///         `{"age": 2.0, "tags": {"new": 2.5}}`. They become part of the expression, in place
-    ///         of those in its text (`tags = 'new'^2.5`).
-    ///     boost: What its score in a ranking is multiplied by, such as a bid; 1 by default.
+    ///     metadata: Any JSON value; `index[id].metadata` returns it.
+    ///     weights: Weights of attributes, or of their values, for ranking:
+    ///         `{"age": 2.0, "tags": {"new": 2.5}}`. They become part of the expression and
+    ///         replace those in its text (`tags = 'new'^2.5`).
+    ///     boost: The factor applied to its score in a ranking, such as a bid; 1 by default.
     ///     priority: Higher ones come first in `first`; 0 by default.
     ///     active_from: The first moment at which it can match: a `datetime`, or text such as
-    ///         `2026-01-02T05:00Z`. Compared with the moment that `now()` is.
-    ///     active_until: The first moment at which it no longer can.
+    ///         `2026-01-02T05:00Z`. It is compared with `now()`.
+    ///     active_until: The first moment at which it can no longer match.
     #[pyo3(signature = (
         id,
         expression,
@@ -134,20 +134,21 @@ impl Index {
 
     /// Add all subscriptions, or none.
     ///
-    /// Ctrl-C stops it, and so does a `progress` that raises: nothing is added then.
+    /// Ctrl-C stops the call, and so does an exception in `progress`; nothing is added then.
     ///
     /// Args:
-    ///     items: (id, expression), (id, expression, metadata) or a dict of the arguments of `add`
-    ///         each, or one mapping of ids to expressions. Of equal ids the last counts.
-    ///     on_error: What becomes of items that cannot be added. `"raise"`: nothing is added.
-    ///         `"skip"`: they are passed over and counted. `"collect"`: they are passed over, and
-    ///         come back in `Loaded.refused`.
+    ///     items: Tuples (id, expression) or (id, expression, metadata), or dicts of the arguments
+    ///         of `add`; or one mapping of ids to expressions. If an id is repeated, the last
+    ///         counts.
+    ///     on_error: What to do with items that cannot be added. `"raise"`: nothing is added.
+    ///         `"skip"`: they are skipped and counted. `"collect"`: they are skipped and returned
+    ///         in `Loaded.refused`.
     ///     progress: True draws a bar on a terminal or in a notebook, and nothing in a script. A
-    ///         function is called now and then with how many subscriptions are compiled, and how
-    ///         many there are.
+    ///         function is called from time to time with the number of compiled subscriptions and
+    ///         the total.
     ///
     /// Raises:
-    ///     TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
+    ///     TamisError: An item is invalid. `item` is its position; nothing is added.
     #[pyo3(signature = (items, *, on_error="raise", progress=None))]
     fn add_many<'py>(
         &self,
@@ -158,19 +159,19 @@ impl Index {
         self.load_items(items, Loading::new(read_on_error(on_error)?, progress)?)
     }
 
-    /// Add the subscriptions in the rows of a table, in their order.
+    /// Add the subscriptions in the rows of a table, in order.
     ///
     /// Args:
-    ///     table: Whatever speaks the Arrow C interface: Arrow, pandas, Polars, DuckDB. Its columns
+    ///     table: Anything with the Arrow C interface: Arrow, pandas, Polars, DuckDB. Its columns
     ///         are `id` (strings or integers), `expression` (text, or the JSON form) and,
     ///         optionally, `metadata` and `weights` (JSON, or a struct or map), `boost`,
-    ///         `priority`, `active_from` and `active_until` (times, or their texts). Others are
-    ///         not looked at.
+    ///         `priority`, `active_from` and `active_until` (times, or their texts). Other
+    ///         columns are ignored.
     ///     on_error: As in `add_many`.
     ///     progress: As in `add_many`.
     ///
     /// Raises:
-    ///     SubscriptionError: A column is missing or of a wrong type.
+    ///     SubscriptionError: A column is missing or has the wrong type.
     ///     TamisError: A row cannot be added.
     #[pyo3(signature = (table, *, on_error="raise", progress=None))]
     fn add_table<'py>(
@@ -184,13 +185,13 @@ impl Index {
         self.load_table(&table, Loading::new(read_on_error(on_error)?, progress)?)
     }
 
-    /// An index of the subscriptions in the rows of a table.
+    /// Create an index from the subscriptions in the rows of a table.
     ///
     /// Args:
     ///     table: As in `add_table`.
-    ///     on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+    ///     on_error: As in `add_many`; `"skip"` and `"collect"` also return a `Loaded`.
     ///     progress: As in `add_many`.
-    ///     options: What `Index` takes.
+    ///     options: The arguments of `Index`.
     #[staticmethod]
     #[pyo3(signature = (table, *, on_error="raise", progress=None, **options))]
     fn from_table<'py>(
@@ -204,17 +205,18 @@ impl Index {
         py.import("tamis.loading")?.call_method1("from_table", arguments)
     }
 
-    /// An index of the subscriptions in a CSV file.
+    /// Create an index from the subscriptions in a CSV file.
     ///
     /// Args:
-    ///     path: The file, or an open one. Its first line names the columns: those of `add_table`,
-    ///         and no others. `metadata` and `weights` are JSON; an empty cell is as good as none.
+    ///     path: The path of a file, or an open file. Its first line names the columns: those of
+    ///         `add_table`, and no others. `metadata` and `weights` are JSON; an empty cell means
+    ///         no value.
     ///     ids: Whether ids are strings or integers.
-    ///     delimiter: What stands between cells.
-    ///     encoding: How the file is encoded.
-    ///     on_error: As in `add_many`; with `"skip"` and `"collect"` the `Loaded` comes along.
+    ///     delimiter: The separator between cells.
+    ///     encoding: The encoding of the file.
+    ///     on_error: As in `add_many`; `"skip"` and `"collect"` also return a `Loaded`.
     ///     progress: As in `add_many`.
-    ///     options: What `Index` takes.
+    ///     options: The arguments of `Index`.
     #[staticmethod]
     #[pyo3(signature = (
         path,
@@ -241,15 +243,15 @@ impl Index {
         py.import("tamis.loading")?.call_method1("from_csv", arguments)
     }
 
-    /// Remove the subscriptions of these ids at once.
+    /// Remove the subscriptions with these ids, all at once.
     ///
     /// Args:
     ///     ids: Their ids.
-    ///     on_error: What becomes of an id that no subscription has: an error, and then nothing is
-    ///         removed (`"raise"`), or nothing (`"skip"`).
+    ///     on_error: What to do with an unknown id. `"raise"`: raise an error and remove nothing.
+    ///         `"skip"`: ignore it.
     ///
     /// Returns:
-    ///     How many were removed.
+    ///     The number of removed subscriptions.
     ///
     /// Raises:
     ///     UnknownIdError: No subscription has one of the ids.
@@ -267,15 +269,15 @@ impl Index {
 
     /// Change when a subscription can match.
     ///
-    /// Like one that is replaced, it then stands at the end of the order.
+    /// As when it is replaced, the subscription moves to the end of the order.
     ///
     /// Args:
     ///     id: Its id.
-    ///     bounds: `active_from` and `active_until`, as `add` takes them. One that is not given
-    ///         stays as it is; None takes it away.
+    ///     bounds: `active_from` and `active_until`, as in `add`. A bound that is not given stays
+    ///         as it is; None removes it.
     ///
     /// Raises:
-    ///     UnknownIdError: There is none of that id.
+    ///     UnknownIdError: No subscription has this id.
     ///     ExpressionError: It would end before it begins.
     #[pyo3(signature = (id, **bounds))]
     fn set_validity(
@@ -312,7 +314,7 @@ impl Index {
         }
     }
 
-    /// The subscriptions that are not always valid, in insertion order.
+    /// The subscriptions with a validity period, in insertion order.
     fn validities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (snapshot, list) = (self.index.snapshot(), PyList::empty(py));
         let class = py.import("tamis.batches")?.getattr("Validity")?;
@@ -327,7 +329,7 @@ impl Index {
     /// Remove a subscription.
     ///
     /// Raises:
-    ///     UnknownIdError: There is none of that id.
+    ///     UnknownIdError: No subscription has this id.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let removed = id::try_read(id).map(|id| py.detach(|| self.index.try_remove(&id)));
         match removed.transpose().map_err(|error| error::raise(py, &error))? {
@@ -340,13 +342,13 @@ impl Index {
     ///
     /// Args:
     ///     event: A mapping, or JSON as text or bytes.
-    ///     where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those
-    ///         that satisfy it are looked for. Metadata is read as an event is; what is no object
-    ///         has no attributes. Fast where it asks plain predicates of `metadata_columns`.
-    ///     document: What `xpath('...')` asks about: bytes, text, the path of a file, or an open
-    ///         binary file or stream. Without one, the answer is unknown.
-    ///     now: The moment that `now()` is; the clock's if not given.
-    ///     timeout: Seconds that matching may take, once event and document have been read.
+    ///     where: A condition on metadata, such as `tenant = 'a'`: only subscriptions that satisfy
+    ///         it can match. Metadata is read like an event; metadata that is not an object has no
+    ///         attributes. Plain predicates on `metadata_columns` are fast.
+    ///     document: The document that `xpath('...')` queries: bytes, text, the path of a file, or
+    ///         an open binary file or stream. Without one, `xpath('...')` is unknown.
+    ///     now: The value of `now()`; the current time by default.
+    ///     timeout: Seconds that matching may take, after event and document have been read.
     ///
     /// Raises:
     ///     EventError: The event cannot be decoded.
@@ -375,33 +377,34 @@ impl Index {
 
     /// The ids of the subscriptions that each event matches.
     ///
-    /// All events are matched against the index of one moment.
+    /// All events are matched against one snapshot of the index.
     ///
     /// Args:
-    ///     events: An iterable of events, or JSON lines in one text, whose blank lines are skipped,
-    ///         for one list of ids per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...)
-    ///         for a pyarrow table with the columns `event`, the row, and `subscription`, the id.
+    ///     events: An iterable of events, or JSON lines in one text (blank lines are skipped); the
+    ///         result is a list of ids per event. Or Arrow data (pyarrow, Polars, pandas,
+    ///         DuckDB ...); the result is a pyarrow table with the columns `event`, the row
+    ///         number, and `subscription`, the id.
     ///     where: A condition on the metadata of subscriptions, as in `match`.
-    ///     count: Whether to count matches instead: a dict of ids and numbers of events, or, with
-    ///         Arrow data, a table with the columns `subscription` and `count`. Subscriptions
-    ///         without a match are not in it.
-    ///     documents: One document per event, or `None` for an event without. With Arrow data, the
-    ///         name of the column that holds them, as text or bytes.
+    ///     count: Whether to count the events that each subscription matches. The result is a dict
+    ///         or, with Arrow data, a table with the columns `subscription` and `count`. It omits
+    ///         subscriptions without a match.
+    ///     documents: One document per event, or `None` for an event without one. With Arrow data,
+    ///         the name of the column that holds the documents, as text or bytes.
     ///     column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
-    ///         text or bytes. Without, every column is an attribute.
-    ///     metadata: With Arrow data, whether to add the column `metadata`, which is JSON.
-    ///     threads: With Arrow data, how many threads match; by default one per core.
-    ///     evaluation: With Arrow data, whether events are looked at one by one or in blocks of
-    ///         many at once. The answer is the same; `auto` does what is likely to take less time.
-    ///     on_error: What becomes of events, or documents, that cannot be read. `"raise"`: the
-    ///         batch fails, and the error names the event. `"skip"`: they match nothing, and the
-    ///         result is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and
-    ///         the result is a `Collected`, the matches and a list of `Refused`.
-    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
+    ///         text or bytes. By default, every column is an attribute.
+    ///     metadata: With Arrow data, whether to add a column `metadata` with JSON.
+    ///     threads: With Arrow data, the number of threads; one per core by default.
+    ///     evaluation: With Arrow data, whether to match events one by one or in blocks. The result
+    ///         is the same; `auto` chooses what it estimates to be faster.
+    ///     on_error: What to do with events or documents that cannot be read. `"raise"`: the batch
+    ///         fails, and the error names the event. `"skip"`: they match nothing, and the result
+    ///         is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and the
+    ///         result is a `Collected`, the matches and a list of `Refused`.
+    ///     now: The value of `now()` for all events; the current time by default.
     ///
     /// Raises:
-    ///     EventError: An event cannot be read and `on_error` is `"raise"`; or the batch as a whole
-    ///         cannot be, such as Arrow data with a column of a type that no attribute has.
+    ///     EventError: An event cannot be read and `on_error` is `"raise"`; or the whole batch
+    ///         cannot be read, for example because a column has an unsupported type.
     #[pyo3(signature = (
         events,
         *,
@@ -449,23 +452,24 @@ impl Index {
 
     /// The subscriptions that an event matches best, with their scores, best first.
     ///
-    /// A predicate scores its weight (1 unless given) times the event's weight of the value that
-    /// satisfies it, the best where there are several; a negated predicate scores nothing. `and`
-    /// adds, `or` takes the best of what is true, and the subscription's boost multiplies the sum.
-    /// Of equal scores the one added first comes first.
+    /// A predicate scores its weight (1 by default) times the event's weight of the value that
+    /// satisfies it; if several values do, the highest product. A negated predicate scores
+    /// nothing. `and` adds scores, `or` takes the highest score of its true operands, and the
+    /// subscription's boost multiplies the result. Among equal scores, the subscription added
+    /// first comes first.
     ///
     /// Args:
     ///     event: A mapping, or JSON as text or bytes.
-    ///     n: How many at most.
-    ///     weights: What the event gives attributes, or values of them, instead of 1:
+    ///     n: The maximum number of results.
+    ///     weights: The event's weights of attributes, or of their values; 1 by default:
     ///         `{"age": 0.8, "tags": {"new": 2.0}}`.
     ///     where: A condition on the metadata of subscriptions, as in `match`.
-    ///     document: What `xpath('...')` asks about; see `match`.
-    ///     now: The moment that `now()` is; the clock's if not given.
+    ///     document: The document that `xpath('...')` queries; see `match`.
+    ///     now: The value of `now()`; the current time by default.
     ///
     /// Raises:
     ///     EventError: The event cannot be decoded.
-    ///     ExpressionError: A weight is no finite number of at least 0.
+    ///     ExpressionError: A weight is negative or not finite.
     #[pyo3(signature = (event, n=10, *, weights=None, r#where=None, document=None, now=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn top<'py>(
@@ -491,17 +495,17 @@ impl Index {
     /// The subscriptions that each event matches best; see `top` and `match_batch`.
     ///
     /// Args:
-    ///     events: An iterable of events, or JSON lines in one text, for one list per event. Or
-    ///         Arrow data for a pyarrow table with the columns `event`, the row, `subscription`,
-    ///         the id, `score`, and `rank`, from 1.
-    ///     n: How many at most for each event.
-    ///     weights: What all of the events give attributes, or values of them, instead of 1.
+    ///     events: An iterable of events, or JSON lines in one text; the result is a list per
+    ///         event. Or Arrow data; the result is a pyarrow table with the columns `event`, the
+    ///         row number, `subscription`, the id, `score`, and `rank`, from 1.
+    ///     n: The maximum number per event.
+    ///     weights: The weights of attributes, or of their values, for all events; 1 by default.
     ///     where: A condition on the metadata of subscriptions, as in `match`.
     ///     documents: One document per event, as in `match_batch`.
     ///     column: With Arrow data, the column that holds the events.
-    ///     threads: With Arrow data, how many threads rank; by default one per core.
-    ///     on_error: What becomes of events that cannot be read, as in `match_batch`.
-    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
+    ///     threads: With Arrow data, the number of threads; one per core by default.
+    ///     on_error: What to do with events that cannot be read, as in `match_batch`.
+    ///     now: The value of `now()` for all events; the current time by default.
     #[pyo3(signature = (
         events,
         n=10,
@@ -538,15 +542,15 @@ impl Index {
 
     /// The ids of the matching subscriptions of the highest priorities, highest first.
     ///
-    /// Of equal priorities the one added first comes first. The others are not looked for: those
-    /// of the highest priorities are compiled apart, when they are first asked for.
+    /// Among equal priorities, the subscription added first comes first. The first call compiles
+    /// the highest priorities separately, so lower ones are usually not examined.
     ///
     /// Args:
     ///     event: A mapping, or JSON as text or bytes.
-    ///     n: How many at most.
+    ///     n: The maximum number of results.
     ///     where: A condition on the metadata of subscriptions, as in `match`.
-    ///     document: What `xpath('...')` asks about; see `match`.
-    ///     now: The moment that `now()` is; the clock's if not given.
+    ///     document: The document that `xpath('...')` queries; see `match`.
+    ///     now: The value of `now()`; the current time by default.
     #[pyo3(signature = (event, n=1, *, r#where=None, document=None, now=None))]
     fn first<'py>(
         &self,
@@ -569,16 +573,16 @@ impl Index {
     /// The matching subscriptions of the highest priorities for each event; see `first`.
     ///
     /// Args:
-    ///     events: An iterable of events, or JSON lines in one text, for one list of ids per event.
-    ///         Or Arrow data for a pyarrow table with the columns `event`, the row,
-    ///         `subscription`, the id, `priority`, and `rank`, from 1.
-    ///     n: How many at most for each event.
+    ///     events: An iterable of events, or JSON lines in one text; the result is a list of ids
+    ///         per event. Or Arrow data; the result is a pyarrow table with the columns `event`,
+    ///         the row number, `subscription`, the id, `priority`, and `rank`, from 1.
+    ///     n: The maximum number per event.
     ///     where: A condition on the metadata of subscriptions, as in `match`.
     ///     documents: One document per event, as in `match_batch`.
     ///     column: With Arrow data, the column that holds the events.
-    ///     threads: With Arrow data, how many threads match; by default one per core.
-    ///     on_error: What becomes of events that cannot be read, as in `match_batch`.
-    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
+    ///     threads: With Arrow data, the number of threads; one per core by default.
+    ///     on_error: What to do with events that cannot be read, as in `match_batch`.
+    ///     now: The value of `now()` for all events; the current time by default.
     #[pyo3(signature = (
         events,
         n=1,
@@ -611,20 +615,20 @@ impl Index {
         self.ask_batch(py, &snapshot, ask, on_error, &batch)
     }
 
-    /// Say what lies above the values of an attribute.
+    /// Declare which values of an attribute contain others.
     ///
-    /// An event that has a value has those above it as well: after `index.hierarchy("geo",
-    /// {"US": ["California", "Oregon"]})`, `geo = 'US'` is true in California. It holds for events
-    /// from now on, and is saved with the index.
+    /// An event that has a value also has the values above it: after `index.hierarchy("geo",
+    /// {"US": ["California", "Oregon"]})`, `geo = 'US'` is true in California. The hierarchy
+    /// applies to all later events and is saved with the index.
     ///
     /// Args:
     ///     attribute: The name of the attribute.
-    ///     values: A mapping of values to those below them, given as another mapping or as a list;
-    ///         or `"dates"` for dates such as `2008-02-14`, which lie in their month `2008-02` and
-    ///         year `2008`; or None to take a hierarchy back.
+    ///     values: A mapping of values to the values below them, as another mapping or a list; or
+    ///         `"dates"`, which puts dates such as `2008-02-14` below their month `2008-02` and
+    ///         year `2008`; or None to remove the hierarchy.
     ///
     /// Raises:
-    ///     ExpressionError: A value lies above itself, or is none.
+    ///     ExpressionError: A value is above itself, or is not a valid value.
     fn hierarchy(&self, py: Python<'_>, attribute: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let hierarchy = values.map(hierarchy::read).transpose()?;
         self.index.set_hierarchy(attribute, hierarchy).map_err(|error| error::raise(py, &error))
@@ -651,11 +655,11 @@ impl Index {
         Ok(Explanation(self.index.explain(&subscription.expression, &decoded)))
     }
 
-    /// Say what is worth a look in the subscriptions.
+    /// Find subscriptions that are probably mistakes.
     ///
     /// The kinds of findings, in the order of the list:
     ///
-    /// - `"event"`: an event of the sample cannot be read; it is passed over.
+    /// - `"event"`: an event of the sample cannot be read; it is skipped.
     /// - `"unseen-attribute"`: no event has the attribute; the message may name one like it.
     /// - `"unseen-type"`: an operand has a type that the attribute never has in the sample, or a
     ///   term has no value there.
@@ -663,20 +667,20 @@ impl Index {
     /// - `"text-network"`: a network is written as a text, which no address equals.
     /// - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
     /// - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
-    /// - `"equal"`: subscriptions ask the same, whatever their weights.
+    /// - `"equal"`: subscriptions are equivalent, apart from their weights.
     /// - `"subsumed"`: every event that satisfies the first subscription satisfies the others.
-    /// - `"bound"`: not all was looked at; the message says what.
+    /// - `"bound"`: the check is incomplete; the message says what was left out.
     ///
-    /// What is said about expressions holds for all events, not only for the sample. Not all that
-    /// can be said is found. Findings of one kind about one attribute are one finding.
+    /// Findings about expressions hold for all events, not only for the sample, but not all such
+    /// mistakes are found. Findings of one kind about one attribute are combined.
     ///
     /// Args:
-    ///     events: A sample of events, as `match_batch` takes them; without, only what can be said
-    ///         of the expressions themselves.
-    ///     now: The moment that `now()` is; by default the clock's.
-    ///     comparisons: How many pairs of predicates are looked at when subscriptions are compared
-    ///         with each other; 20,000,000 by default.
-    ///     most: How many findings there are at most, 10,000 by default.
+    ///     events: A sample of events, as in `match_batch`; without one, only the expressions
+    ///         themselves are checked.
+    ///     now: The value of `now()`; the current time by default.
+    ///     comparisons: The number of pairs of predicates to compare when subscriptions are
+    ///         compared with each other; 20,000,000 by default.
+    ///     most: The maximum number of findings; 10,000 by default.
     #[pyo3(signature = (events=None, *, now=None, comparisons=None, most=None))]
     fn check<'py>(
         &self,
@@ -694,10 +698,10 @@ impl Index {
         check::check(py, &self.index, &snapshot, events, now, &options)
     }
 
-    /// Save the index into a folder, which is made if it is not there.
+    /// Save the index to a folder, which is created if it does not exist.
     ///
-    /// What the folder already has of the index is not written again. Whoever opens the folder
-    /// finds the index as it was saved before or as it is saved now, nothing between.
+    /// Files that the folder already has are not written again. Whoever opens the folder sees the
+    /// index either before or after this save, never a mixture.
     ///
     /// Raises:
     ///     StorageError: The folder cannot be written.
@@ -705,19 +709,19 @@ impl Index {
         py.detach(|| self.index.save(&path)).map_err(|error| error::raise(py, &error))
     }
 
-    /// Open a saved index: its files are mapped, and shared with every process that maps them.
+    /// Open a saved index. Its files are mapped, and shared by all processes that map them.
     ///
-    /// Nothing of it is merged until it changes.
+    /// Segments are not merged until the index changes.
     ///
     /// Args:
-    ///     path: The folder, or a manifest in it. Of a folder with versions, the latest is opened.
-    ///     shard: The one shard to open, of an index that has shards.
-    ///     matcher: The algorithm for what is added from now on.
-    ///     limits: Bounds on expressions and events.
-    ///     verify: Whether to read all of it and check the checksums first. Without, opening takes
-    ///         no time, and a damaged file is an error when it is met.
+    ///     path: The folder, or a manifest in it. If the folder has versions, the latest is opened.
+    ///     shard: The shard to open; all shards by default.
+    ///     matcher: The algorithm for subscriptions added from now on.
+    ///     limits: Limits on expressions and events.
+    ///     verify: Whether to read all files and check their checksums first. Without verification,
+    ///         opening takes almost no time, and damage is an error when it is read.
     ///     copy: Whether to copy the files into memory instead of mapping them. A mapped file that
-    ///         somebody shortens or overwrites in place ends the process with SIGBUS; a copy
+    ///         somebody truncates or overwrites in place kills the process with SIGBUS; a copy
     ///         cannot change.
     ///
     /// Raises:
@@ -742,7 +746,7 @@ impl Index {
         Ok(Index { index: index.map_err(|error| error::raise(py, &error))? })
     }
 
-    /// Wait until nothing is left to be merged in the background.
+    /// Wait until the background thread has merged all segments that are due.
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
         while !py.detach(|| self.index.settle_within(PATIENCE)) {
             py.check_signals()?;
@@ -750,7 +754,7 @@ impl Index {
         Ok(())
     }
 
-    /// Figures about the index; `tamis.statistics.IndexStats` lists and explains them.
+    /// Statistics about the index; see `tamis.statistics.IndexStats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = self.index.snapshot();
         let shape = py.detach(|| snapshot.shape()).map_err(|error| error::raise(py, &error))?;
@@ -785,38 +789,38 @@ impl Index {
         event::attribute_names(self.index.snapshot().attributes())
     }
 
-    /// Whether `values()` is asked for, so that events are decoded as a whole.
+    /// Whether an expression uses `values()`, so events are decoded completely.
     #[getter]
     fn asks_values(&self) -> bool {
         self.index.snapshot().attributes().asks_values().is_some()
     }
 
-    /// The members of metadata that have an index.
+    /// The indexed members of metadata.
     #[getter]
     fn metadata_columns(&self) -> Vec<String> {
         self.index.metadata_columns().iter().map(|name| name.to_string()).collect()
     }
 
-    /// The algorithm that was asked for.
+    /// The algorithm passed to the constructor.
     #[getter]
     fn matcher(&self) -> &'static str {
         let algorithm = self.index.algorithm();
         algorithm.name()
     }
 
-    /// What a predicate is on an attribute without a value.
+    /// The truth of a predicate on an attribute without a value.
     #[getter]
     fn missing(&self) -> &'static str {
         write_missing(self.index.missing())
     }
 
-    /// Where times without an offset are at home, in expressions and in events.
+    /// The zone of times without an offset, in expressions and in events.
     #[getter]
     fn time_zone(&self) -> String {
         self.index.time_zone().name().to_owned()
     }
 
-    /// The bounds on expressions and events.
+    /// The limits on expressions and events.
     #[getter]
     fn limits(&self) -> Limits {
         Limits(self.index.limits().clone())

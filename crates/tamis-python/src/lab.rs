@@ -13,18 +13,18 @@ use tamis_lab::workload::{self, Beside, Statistics, XmlStatistics, beside};
 
 use crate::export;
 
-/// A seeded source of expressions and events; every item is a function of its number alone.
+/// A seeded generator of expressions and events; every item depends only on its number.
 ///
 /// Args:
 ///     name: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"`,
 ///         `"fontoura"`, `"exchange"`, `"sigma-like"` or `"xml"`.
-///     size: How many expressions it is meant for, by which its defaults are chosen.
-///     seed: Decides everything that chance decides.
-///     parameters: A JSON object of parameters that are not as usual; `measurable` names them.
+///     size: The intended number of expressions, which determines the defaults.
+///     seed: The seed of all random choices.
+///     parameters: A JSON object of parameters to change; `measurable` lists them.
 #[pyclass(module = "tamis", frozen)]
 pub struct Workload(Box<dyn workload::Workload>);
 
-/// One matcher on one workload: what it found, how long it took, how much it did.
+/// Measure one matcher on one workload.
 ///
 /// Args:
 ///     spec: A JSON object: `workload` with its `parameters`, `matcher` with its `options`,
@@ -37,7 +37,7 @@ pub struct Workload(Box<dyn workload::Workload>);
 ///     per event, and the `statistics` of the workload, requested and measured.
 ///
 /// Raises:
-///     ValueError: A name or value is not known, or the matcher cannot express the workload.
+///     ValueError: A name or value is unknown, or the matcher does not support the workload.
 #[pyfunction]
 pub fn measure(py: Python<'_>, spec: &str) -> PyResult<String> {
     py.detach(|| tamis_lab::measure::measure(spec)).map_err(PyValueError::new_err)
@@ -58,7 +58,7 @@ impl Workload {
         workload.map(Workload).map_err(PyValueError::new_err)
     }
 
-    /// What its predicates are on an attribute without a value.
+    /// The truth of its predicates on an attribute without a value.
     #[getter]
     fn missing(&self) -> &'static str {
         match self.0.missing() {
@@ -67,9 +67,9 @@ impl Workload {
         }
     }
 
-    /// `"xml"` where expressions are XPath and events are documents, `"graph"` where nodes ask.
+    /// `"xml"` for XPath filters and documents, `"graph"` for graphs.
     ///
-    /// A graph has `nodes`, `edges` and `sources`; of other workloads, these are a `ValueError`.
+    /// Only a graph has `nodes`, `edges` and `sources`; other workloads raise a `ValueError`.
     #[getter]
     fn family(&self) -> &'static str {
         match (self.0.as_xml(), self.0.as_graph()) {
@@ -85,7 +85,7 @@ impl Workload {
         Ok(py.detach(|| (0..graph.nodes()).map(|node| (graph.node(node), graph.condition(node))).collect()))
     }
 
-    /// The edges of a graph; some may connect the same nodes.
+    /// The edges of a graph; there may be parallel ones.
     fn edges(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         let graph = self.graph()?;
         let edge = |number| {
@@ -111,12 +111,13 @@ impl Workload {
         py.detach(|| numbers(start, count).map(|number| self.0.event(number)).collect())
     }
 
-    /// Figures by name, each as `requested` by the parameters and `measured`.
+    /// Statistics by name, each as `requested` by the parameters and as `measured`.
     ///
     /// Args:
-    ///     expressions: On how many they are measured; sharing depends on it.
-    ///     events: On how many their size is measured.
-    ///     matched: How many are matched with every expression, for the match probability.
+    ///     expressions: The number of expressions to measure; sharing depends on it.
+    ///     events: The number of events to measure.
+    ///     matched: The number of events to match with every expression, for the probability of a
+    ///         match.
     #[pyo3(signature = (expressions, *, events=1000, matched=0))]
     fn statistics<'py>(
         &self,

@@ -5,9 +5,9 @@ use pyo3::prelude::*;
 use crate::manners;
 use crate::xml::XmlLimits;
 
-/// Bounds on expressions and events; what is not given keeps its default.
+/// Limits on expressions and events; those not given keep their defaults.
 ///
-/// Input beyond a bound is a `LimitError` that carries both numbers.
+/// Input that exceeds a limit raises a `LimitError` with the actual and the allowed number.
 #[pyclass(module = "tamis", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub struct Limits(pub tamis::Limits);
@@ -72,7 +72,7 @@ impl Limits {
         self.0.text
     }
 
-    /// Nesting of an expression, parentheses included.
+    /// Nesting depth of an expression, including parentheses.
     #[getter]
     fn depth(&self) -> usize {
         self.0.depth
@@ -96,13 +96,13 @@ impl Limits {
         self.0.name
     }
 
-    /// Parts of an attribute's name, between dots.
+    /// Dot-separated parts of an attribute's name.
     #[getter]
     fn name_depth(&self) -> usize {
         self.0.name_depth
     }
 
-    /// Characters of a part of a `like` pattern, between two `%`, that has `_` among them.
+    /// Characters of a part of a `like` pattern, between two `%`, that contains `_`.
     #[getter]
     fn like(&self) -> usize {
         self.0.like
@@ -126,7 +126,7 @@ impl Limits {
         self.0.index_patterns
     }
 
-    /// Predicates of an expression in the normal form a matcher needs, where it has another.
+    /// Predicates of the normal form to which `kindex` or `cnf` expands an expression.
     #[getter]
     fn normal_form(&self) -> usize {
         self.0.normal_form
@@ -144,7 +144,7 @@ impl Limits {
         self.0.terms
     }
 
-    /// Values of one term on one event, which are many where its arguments are lists.
+    /// Values of one term on one event; there are several if its arguments are lists.
     #[getter]
     fn term_values(&self) -> usize {
         self.0.term_values
@@ -156,13 +156,13 @@ impl Limits {
         self.0.element_depth
     }
 
-    /// Elements of lists, on one event, that are looked at one by one.
+    /// List elements that are evaluated one by one for one event.
     #[getter]
     fn elements(&self) -> usize {
         self.0.elements
     }
 
-    /// Bytes of an event's JSON, or of the text a mapping holds.
+    /// Bytes of an event's JSON, or of all text in a mapping.
     #[getter]
     fn event(&self) -> usize {
         self.0.event
@@ -174,19 +174,19 @@ impl Limits {
         self.0.event_depth
     }
 
-    /// Values of an event that subscriptions mention.
+    /// Values of the attributes that subscriptions mention.
     #[getter]
     fn event_values(&self) -> usize {
         self.0.event_values
     }
 
-    /// Values of one list of an event, repetitions included.
+    /// Values of one list of an event, including repeated ones.
     #[getter]
     fn list(&self) -> usize {
         self.0.list
     }
 
-    /// Bounds on XPath expressions and documents.
+    /// Limits on XPath expressions and documents.
     #[getter]
     fn xml(&self) -> XmlLimits {
         XmlLimits(self.0.xml.clone())

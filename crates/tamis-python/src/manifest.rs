@@ -10,16 +10,16 @@ use tamis::storage::{Manifest, ManifestKind};
 
 use crate::error;
 
-/// What the manifest of a saved folder says.
+/// Read the manifest of a saved folder.
 ///
 /// Args:
 ///     kind: What the folder holds.
-///     path: What errors call the manifest.
+///     path: The name of the manifest in error messages.
 ///     text: The manifest.
 ///
 /// Raises:
-///     StorageError: Its checksum does not match, its format is another, or it says something that
-///         no save writes.
+///     StorageError: The checksum does not match, the format differs, or the content is not
+///         something a save could have written.
 #[pyfunction]
 pub fn read_manifest<'py>(
     py: Python<'py>,
@@ -31,15 +31,15 @@ pub fn read_manifest<'py>(
     convert(py, manifest.members())
 }
 
-/// A manifest with these members, a JSON object, and its checksum.
+/// Write a manifest with these members and its checksum.
 ///
 /// Args:
 ///     kind: What the folder holds.
-///     path: What errors call the manifest.
-///     members: The members, without a checksum.
+///     path: The name of the manifest in error messages.
+///     members: The members, as a JSON object without a checksum.
 ///
 /// Raises:
-///     StorageError: They are none that `read_manifest` would accept.
+///     StorageError: `read_manifest` would not accept them.
 #[pyfunction]
 pub fn write_manifest<'py>(
     py: Python<'py>,

@@ -240,25 +240,25 @@ pub fn write_moment(
     moment.map(|moment| value::write(py, &tamis::value::Value::Timestamp(moment))).transpose()
 }
 
-/// An id with an expression and what else belongs to it.
+/// An id with an expression, metadata, boost, priority and validity.
 #[pyclass(module = "tamis", frozen)]
 pub struct Subscription(pub tamis::index::Subscription);
 
 #[pymethods]
 impl Subscription {
-    /// What it is called.
+    /// The id.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         id::write(py, self.0.id.as_ref())
     }
 
-    /// What it asks.
+    /// The expression.
     #[getter]
     fn expression(&self) -> Expression {
         Expression(self.0.expression.clone())
     }
 
-    /// What was given as its metadata.
+    /// The metadata passed to `add`.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.0.metadata {
@@ -267,25 +267,25 @@ impl Subscription {
         }
     }
 
-    /// What its score is multiplied by.
+    /// The factor applied to its score.
     #[getter]
     fn boost(&self) -> f64 {
         self.0.boost
     }
 
-    /// Higher ones come first in `Index.first`.
+    /// The priority; higher ones come first in `Index.first`.
     #[getter]
     fn priority(&self) -> i64 {
         self.0.priority
     }
 
-    /// The first moment at which it can match, in UTC; None for one that always could.
+    /// The first moment at which it can match, in UTC; None if there is no bound.
     #[getter]
     fn active_from<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         write_moment(py, self.0.validity.from)
     }
 
-    /// The first moment at which it no longer can match, in UTC; None for one that goes on.
+    /// The first moment at which it can no longer match, in UTC; None if there is no bound.
     #[getter]
     fn active_until<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         write_moment(py, self.0.validity.until)

@@ -31,7 +31,7 @@ impl Term {
         Term(tamis::expression::Term::element())
     }
 
-    /// A function, named as in text, of terms and values; `type` is that of `cast`.
+    /// A function of terms and values, named as in text; `type` is the target of `cast`.
     #[staticmethod]
     #[pyo3(signature = (function, arguments, *, r#type=None))]
     fn call(

@@ -6,7 +6,7 @@ use tamis::graph;
 
 use crate::id;
 
-/// A node that an event reaches, with what it is worth.
+/// A node that an event reaches, with its value.
 #[pyclass(module = "tamis", frozen)]
 pub struct Delivery(pub(super) graph::Delivery);
 
@@ -18,19 +18,19 @@ impl Delivery {
         id::write(py, self.0.id.as_ref())
     }
 
-    /// Its score less the cost.
+    /// The score minus the cost.
     #[getter]
     fn value(&self) -> f64 {
         self.0.value
     }
 
-    /// What its expression scores on the event; 0 without one.
+    /// The score of its expression on the event; 0 without one.
     #[getter]
     fn score(&self) -> f64 {
         self.0.score
     }
 
-    /// What the cheapest valid path costs.
+    /// The cost of the cheapest valid path.
     #[getter]
     fn cost(&self) -> f64 {
         self.0.cost

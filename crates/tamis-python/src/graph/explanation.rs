@@ -7,7 +7,7 @@ use tamis::graph::{Place, Route};
 use crate::explanation::Explanation;
 use crate::id;
 
-/// Over which path an event reaches a node, or who is in the way.
+/// The path on which an event reaches a node, or the nodes and edges that block it.
 #[pyclass(module = "tamis", frozen)]
 pub struct GraphExplanation {
     pub(super) route: Route,
@@ -23,7 +23,7 @@ impl GraphExplanation {
         matches!(self.route, Route::Reached(_))
     }
 
-    /// A valid path with the fewest edges, from the source to the target; None without one.
+    /// A valid path with the fewest edges, from source to target; None if there is none.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
         match &self.route {
@@ -32,10 +32,10 @@ impl GraphExplanation {
         }
     }
 
-    /// What refuses the event and stands on every path, each with why.
+    /// The nodes and edges that refuse the event and block every path, each with an explanation.
     ///
-    /// A node is given by its id, an edge by its two ids. Empty where the target is reached, or
-    /// where no path leads there whatever the event.
+    /// A node is given by its id, an edge by its two ids. Empty if the target is reached, or if no
+    /// event could reach it.
     #[getter]
     fn cut<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);

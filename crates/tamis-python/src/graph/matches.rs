@@ -31,9 +31,9 @@ impl GraphMatches {
         id.map(|id| id::write(py, id)).transpose()
     }
 
-    /// What finding them took so far.
+    /// The work done so far.
     ///
-    /// `retrieved`: nodes that the index gave; `evaluated`: expressions evaluated by themselves;
+    /// `retrieved`: nodes found through the index; `evaluated`: expressions evaluated directly;
     /// `edges`: edges followed.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

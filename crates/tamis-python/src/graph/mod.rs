@@ -40,7 +40,7 @@ thread_local! {
     static WORKING: RefCell<graph::Working> = RefCell::default();
 }
 
-/// A graph of nodes and edges with expressions, which can be searched while it changes.
+/// A graph of nodes and edges with expressions that you can search while it changes.
 #[pyclass(module = "tamis", frozen, subclass)]
 pub struct Graph {
     graph: Arc<graph::Graph>,
@@ -70,11 +70,11 @@ impl Graph {
         Ok(Graph { graph: Arc::new(graph.with_skipping(tamis_papers::SKIPPING)) })
     }
 
-    /// Add a node, or replace the expression of one that is there, which keeps its edges.
+    /// Add a node, or replace the expression of an existing one, which keeps its edges.
     ///
     /// Args:
-    ///     id: What it is called: a string or a 64-bit integer.
-    ///     expression: What it asks of events; without one it takes them all.
+    ///     id: A string or a 64-bit integer.
+    ///     expression: The events that it accepts; without one, it accepts all events.
     #[pyo3(signature = (id, expression=None))]
     fn add_node(
         &self,
@@ -86,13 +86,13 @@ impl Graph {
         py.detach(|| self.graph.add_node(id, expression)).map_err(|error| error::raise(py, &error))
     }
 
-    /// Add an edge, beside others between the same nodes.
+    /// Add an edge; there may be several between the same nodes.
     ///
     /// Args:
-    ///     source: The node it leaves; added without an expression if it is not there.
+    ///     source: The node it leaves; added without an expression if it does not exist.
     ///     target: The node it leads to; likewise.
-    ///     expression: What it asks of events; without one it lets them all pass.
-    ///     cost: What passing it costs: a finite number from 0.
+    ///     expression: The events that it accepts; without one, it accepts all events.
+    ///     cost: The cost of following it: a finite number of at least 0.
     #[pyo3(signature = (source, target, *, expression=None, cost=1.0))]
     fn add_edge(
         &self,
@@ -108,7 +108,7 @@ impl Graph {
         added.map_err(|error| error::raise(py, &error))
     }
 
-    /// Add nodes and edges together; where one fails, none is added.
+    /// Add nodes and edges together; if one is invalid, none is added.
     ///
     /// Args:
     ///     nodes: Ids, or (id, expression) pairs, or a mapping of ids to expressions.
@@ -174,15 +174,15 @@ impl Graph {
         }
     }
 
-    /// The ids of the nodes that an event reaches, each as soon as it is found.
+    /// Iterate over the ids of the nodes that an event reaches, as they are found.
     ///
     /// Args:
     ///     event: A mapping, or JSON as text or bytes.
-    ///     source: The node it starts from, which is not asked.
-    ///     sinks_only: Whether only nodes that no edge leads on from are wanted.
-    ///     strategy: How the search is driven; all find the same nodes, not in the same order.
-    ///     now: The moment that `now()` is; the clock's if not given.
-    ///     timeout: Seconds from now after which asking for the next node fails.
+    ///     source: The node it starts from, whose own expression is not evaluated.
+    ///     sinks_only: Whether to return only nodes without outgoing edges.
+    ///     strategy: The search strategy; all find the same nodes, but in different orders.
+    ///     now: The value of `now()`; the current time by default.
+    ///     timeout: Seconds from now after which fetching the next node fails.
     ///
     /// Raises:
     ///     UnknownIdError: No node has the source's id.
@@ -215,21 +215,21 @@ impl Graph {
 
     /// The ids of the nodes that each event reaches.
     ///
-    /// All events are matched against the graph of one moment.
+    /// All events are matched against one snapshot of the graph.
     ///
     /// Args:
-    ///     events: An iterable of events, or JSON lines in one text, for one list of ids per event.
-    ///         Or Arrow data (pyarrow, Polars, pandas, DuckDB ...) for a pyarrow table with the
-    ///         columns `event`, the row, and `node`, the id.
+    ///     events: An iterable of events, or JSON lines in one text; the result is a list of ids
+    ///         per event. Or Arrow data (pyarrow, Polars, pandas, DuckDB ...); the result is a
+    ///         pyarrow table with the columns `event`, the row number, and `node`, the id.
     ///     source: The node that all events start from, or one for each event.
-    ///     sources: With Arrow data, the column that holds the node that each event starts from.
+    ///     sources: With Arrow data, the column with the node that each event starts from.
     ///     column: With Arrow data, the column that holds the events: a struct, a map, or JSON as
-    ///         text or bytes. Without, every column is an attribute.
-    ///     sinks_only: Whether only nodes that no edge leads on from are wanted.
-    ///     strategy: How the searches are driven.
-    ///     on_error: What becomes of events that cannot be read, or whose source is no node, as in
-    ///         `Index.match_batch`.
-    ///     now: The moment that `now()` is for all events; the clock's, read once, if not given.
+    ///         text or bytes. By default, every column is an attribute.
+    ///     sinks_only: Whether to return only nodes without outgoing edges.
+    ///     strategy: The search strategy.
+    ///     on_error: What to do with events that cannot be read or whose source is not a node, as
+    ///         in `Index.match_batch`.
+    ///     now: The value of `now()` for all events; the current time by default.
     #[pyo3(signature = (
         events,
         source=None,
@@ -268,7 +268,7 @@ impl Graph {
         self.match_events(py, events, source, strategy, sinks_only, on_error, now)
     }
 
-    /// Over which path an event reaches a target from a source, or who is in the way.
+    /// The path on which an event reaches a target, or the nodes and edges that block it.
     #[pyo3(signature = (event, source, target, *, now=None))]
     fn explain(
         &self,
@@ -287,19 +287,19 @@ impl Graph {
         Ok(GraphExplanation { route, source: names.0, target: names.1 })
     }
 
-    /// The nodes that an event reaches and that are worth most, best first.
+    /// The reached nodes with the highest values, best first.
     ///
-    /// A node is worth the score of its expression, as `Index.top` has it and 0 without one, less
-    /// the cost of the cheapest valid path. Of equal ones, what was added first comes first.
+    /// The value of a node is the score of its expression, as in `Index.top` (0 without one), minus
+    /// the cost of the cheapest valid path. Among equal values, the node added first comes first.
     ///
     /// Args:
     ///     event: A mapping, or JSON as text or bytes.
     ///     source: The node it starts from.
-    ///     n: How many nodes are wanted.
-    ///     max_cost: What a path may cost.
-    ///     sinks_only: Whether only nodes that no edge leads on from are wanted.
+    ///     n: The maximum number of results.
+    ///     max_cost: The maximum cost of a path.
+    ///     sinks_only: Whether to return only nodes without outgoing edges.
     ///     weights: The event's weights, as for `Index.top`.
-    ///     now: The moment that `now()` is; the clock's if not given.
+    ///     now: The value of `now()`; the current time by default.
     #[pyo3(signature = (event, source, n=10, *, max_cost=None, sinks_only=false, weights=None, now=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     fn top(
@@ -332,7 +332,7 @@ impl Graph {
 
     /// The edges of a node, or of all nodes: source, target, expression and cost.
     ///
-    /// Of edges between two nodes without an expression, the cheapest stands for all.
+    /// Parallel edges without an expression are represented by the cheapest one.
     #[pyo3(signature = (source=None))]
     fn edges<'py>(
         &self,
@@ -363,19 +363,19 @@ impl Graph {
         Ok(list)
     }
 
-    /// The expression of a node; None where it takes every event.
+    /// The expression of a node; None if it accepts every event.
     fn expression(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Option<Expression>> {
         let snapshot = self.graph.snapshot();
         let found = snapshot.expression_of(find(py, &snapshot, id)?);
         Ok(found.map_err(|error| error::raise(py, &error))?.map(Expression))
     }
 
-    /// Save the graph into a folder, which is made if it is not there.
+    /// Save the graph to a folder, which is created if it does not exist.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.graph.save(&path)).map_err(|error| error::raise(py, &error))
     }
 
-    /// Wait until nothing is left to be compiled in the background.
+    /// Wait until the background thread has compiled all changes.
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
         while !py.detach(|| self.graph.settle_within(PATIENCE)) {
             py.check_signals()?;
@@ -383,7 +383,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Figures about the graph; see `tamis.statistics.GraphStats`.
+    /// Statistics about the graph; see `tamis.statistics.GraphStats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self.graph.snapshot().stats();
         let dict = PyDict::new(py);
@@ -397,31 +397,31 @@ impl Graph {
         Ok(dict)
     }
 
-    /// The names of the attributes that nodes and edges ask about, or have asked about.
+    /// The names of the attributes that nodes and edges use, or have used.
     #[getter]
     fn attributes(&self) -> Vec<String> {
         event::attribute_names(self.graph.snapshot().attributes())
     }
 
-    /// Whether `values()` is asked for, so that events are decoded as a whole.
+    /// Whether an expression uses `values()`, so events are decoded completely.
     #[getter]
     fn asks_values(&self) -> bool {
         self.graph.snapshot().attributes().asks_values().is_some()
     }
 
-    /// What a predicate is on an attribute without a value.
+    /// The truth of a predicate on an attribute without a value.
     #[getter]
     fn missing(&self) -> &'static str {
         write_missing(self.graph.missing())
     }
 
-    /// Where times without an offset are at home, in expressions and in events.
+    /// The zone of times without an offset, in expressions and in events.
     #[getter]
     fn time_zone(&self) -> String {
         self.graph.time_zone().name().to_owned()
     }
 
-    /// The bounds on expressions and events.
+    /// The limits on expressions and events.
     #[getter]
     fn limits(&self) -> Limits {
         Limits(self.graph.limits().clone())

@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::manners;
 
-/// Why a filter is true of a document, or not: `print` it, or take `to_list`.
+/// Why a document satisfies a filter, or not: `print` it, or call `to_list`.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct XmlExplanation(pub(super) tamis::xml::Explanation);
 
@@ -17,10 +17,10 @@ impl XmlExplanation {
         self.0.matched()
     }
 
-    /// The parts of the expression, each before those inside it.
+    /// The parts of the expression, each before its own parts.
     ///
-    /// Every part has `depth`, `text` and `truth`; a path has `selected`: how many nodes each of
-    /// its steps selects, up to the first that selects none.
+    /// Every part has `depth`, `text` and `truth`. A path has `selected`: the number of nodes that
+    /// each step selects, up to the first step that selects none.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let parts = PyList::empty(py);
         for line in self.0.lines() {

@@ -6,9 +6,9 @@ use tamis::xml::UndeclaredEntities;
 
 use crate::manners;
 
-/// Bounds on XPath filters and documents; what is not given keeps its default.
+/// Limits on XPath filters and documents; those not given keep their defaults.
 ///
-/// Input beyond a bound is a `LimitError` that carries both numbers.
+/// Input that exceeds a limit raises a `LimitError` with the actual and the allowed number.
 #[pyclass(module = "tamis.xml", name = "XmlLimits", frozen, eq)]
 #[derive(Clone, PartialEq)]
 pub struct XmlLimits(pub tamis::xml::Limits);
@@ -60,7 +60,7 @@ impl XmlLimits {
         self.0.xpath
     }
 
-    /// Bytes of a document; at most 1 GiB whatever is set.
+    /// Bytes of a document; never more than 1 GiB.
     #[getter]
     fn document(&self) -> usize {
         self.0.document
@@ -72,7 +72,7 @@ impl XmlLimits {
         self.0.document_depth
     }
 
-    /// Attributes of one element, namespace declarations included.
+    /// Attributes of one element, including namespace declarations.
     #[getter]
     fn attributes(&self) -> usize {
         self.0.attributes
@@ -84,7 +84,7 @@ impl XmlLimits {
         self.0.names
     }
 
-    /// Bytes that a document's entities expand to, all references together.
+    /// Bytes that all entity references of a document expand to.
     #[getter]
     fn expansion(&self) -> usize {
         self.0.expansion
@@ -102,22 +102,22 @@ impl XmlLimits {
         self.0.document_work
     }
 
-    /// Bytes that the evaluation of one filter may hold at one time.
+    /// Bytes that the evaluation of one filter may use at a time.
     #[getter]
     fn filter_memory(&self) -> usize {
         self.0.filter_memory
     }
 
-    /// What becomes of a reference to an entity that only an external DTD could declare.
+    /// How to treat a reference to an entity that only an external DTD could declare.
     ///
-    /// With `"error"` the document is an error, with `"ignore"` the reference stands for nothing,
-    /// with `"keep"` it stays as it is written.
+    /// With `"error"` the document is an error, with `"ignore"` the reference is removed, with
+    /// `"keep"` it stays as text.
     #[getter]
     fn undeclared_entities(&self) -> &'static str {
         self.0.undeclared_entities.name()
     }
 
-    /// State sets that an engine remembers from document to document.
+    /// State sets that an engine caches across documents.
     #[getter]
     fn memory(&self) -> usize {
         self.0.memory

@@ -28,7 +28,7 @@ impl XmlMatch {
         id::write(py, self.subscription.id().as_ref())
     }
 
-    /// The nodes in document order; none where the expression is no node-set.
+    /// The nodes in document order; empty if the expression is not a node-set.
     #[getter]
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.nodes.iter().cloned().map(XmlNode))
@@ -45,13 +45,13 @@ pub struct XmlNode(tamis::xml::SelectedNode);
 
 #[pymethods]
 impl XmlNode {
-    /// Where it is, as an XPath expression in the document's own prefixes.
+    /// Its position, as an XPath expression with the document's own prefixes.
     #[getter]
     fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// The line on which it begins, from 1; of an attribute, the line of its element.
+    /// The line on which it begins, from 1; for an attribute, the line of its element.
     #[getter]
     fn line(&self) -> usize {
         self.0.line

@@ -33,14 +33,14 @@ pub use stream::XmlStream;
 /// Documents matched together before results are converted and signals looked at.
 const CHUNK: usize = 64;
 
-/// A set of XPath filters that can be matched while it changes.
+/// A set of XPath filters that you can match while it changes.
 ///
-/// Any number of threads may match while others add and remove: a match sees all of a change or
-/// nothing of it, and never waits.
+/// Any number of threads may match while others add and remove. A match sees all of a change or
+/// none of it, and never waits.
 ///
 /// Args:
-///     engine: The algorithm; all give the same results. `"auto"` is the one to use.
-///     limits: Bounds on filters and documents.
+///     engine: The algorithm; all return the same results. Use `"auto"`.
+///     limits: Limits on filters and documents.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct Filter {
     filter: Arc<tamis::xml::Filter>,
@@ -55,16 +55,16 @@ impl Filter {
         Ok(Filter { filter: Arc::new(filter) })
     }
 
-    /// Add a filter, replacing the one of the same id.
+    /// Add a filter, or replace the one with the same id.
     ///
     /// Args:
     ///     id: A string or a 64-bit integer.
     ///     xpath: An XPath 1.0 expression.
-    ///     namespaces: The namespaces that its prefixes stand for.
-    ///     variables: The values that its variables stand for.
+    ///     namespaces: The namespaces of its prefixes.
+    ///     variables: The values of its variables.
     ///
     /// Raises:
-    ///     ExpressionSyntaxError: The text is no expression that filters take; says where and why.
+    ///     ExpressionSyntaxError: The expression is invalid or not supported; says where and why.
     #[pyo3(signature = (id, xpath, *, namespaces=None, variables=None))]
     fn add(
         &self,
@@ -81,13 +81,13 @@ impl Filter {
     /// Add all filters, or none.
     ///
     /// Args:
-    ///     items: (id, xpath) each, or a mapping of ids to expressions. Of equal ids the last
-    ///         counts.
-    ///     namespaces: The namespaces that prefixes stand for, in all of them.
-    ///     variables: The values that variables stand for, in all of them.
+    ///     items: Pairs (id, xpath), or a mapping of ids to expressions. If an id is repeated, the
+    ///         last counts.
+    ///     namespaces: The namespaces of prefixes, for all filters.
+    ///     variables: The values of variables, for all filters.
     ///
     /// Raises:
-    ///     TamisError: An item failed; the error says which (`item`) and why, and nothing is added.
+    ///     TamisError: An item is invalid. `item` is its position; nothing is added.
     #[pyo3(signature = (items, *, namespaces=None, variables=None))]
     fn add_many(
         &self,
@@ -101,7 +101,7 @@ impl Filter {
     /// Remove a filter.
     ///
     /// Raises:
-    ///     UnknownIdError: There is none of that id.
+    ///     UnknownIdError: No filter has this id.
     fn remove(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let removed = id::try_read(id).map(|id| py.detach(|| self.filter.try_remove(&id)));
         match removed.transpose().map_err(|error| error::raise(py, &error))? {
@@ -114,13 +114,13 @@ impl Filter {
     ///
     /// Args:
     ///     document: Bytes, text, the path of a file, or an open binary file or stream.
-    ///     nodes: Return `xml.Match` objects, which say which nodes each filter selects.
-    ///     timeout: Seconds that matching may take, once the document has been read.
+    ///     nodes: Whether to return `xml.Match` objects with the nodes that each filter selects.
+    ///     timeout: Seconds that matching may take, after the document has been read.
     ///
     /// Raises:
-    ///     DocumentError: The document is not well formed; says where and why.
-    ///     LimitError: It is larger or deeper than the limits allow, or a filter takes more work or
-    ///         memory, whose id is then the error's `filter`.
+    ///     DocumentError: The document is not well formed; the error says where and why.
+    ///     LimitError: The document exceeds a limit; or a filter takes too much work or memory, and
+    ///         its id is the error's `filter`.
     ///     MatchTimeoutError: Matching took longer than `timeout`.
     #[pyo3(name = "match", signature = (document, *, nodes=false, timeout=None))]
     fn match_document<'py>(
@@ -147,8 +147,8 @@ impl Filter {
     /// The ids of the filters that each document satisfies: one list per document.
     ///
     /// Args:
-    ///     documents: An iterable of documents, all matched against the filters of one moment.
-    ///     on_error: What becomes of documents that cannot be read, as in `Index.match_batch`.
+    ///     documents: An iterable of documents, all matched against one snapshot of the filters.
+    ///     on_error: What to do with documents that cannot be read, as in `Index.match_batch`.
     ///     timeout: Seconds that matching all of them may take.
     #[pyo3(signature = (documents, *, on_error="raise", timeout=None))]
     fn match_batch<'py>(
@@ -207,13 +207,13 @@ impl Filter {
         }
     }
 
-    /// Begin a document that arrives in pieces, matched against the filters of this moment.
+    /// Match a document that arrives in pieces against the current filters.
     fn stream(&self, py: Python<'_>) -> XmlStream {
         let stream = py.detach(|| tamis::xml::FilterStream::new(Arc::clone(&self.filter)));
         XmlStream::new(stream)
     }
 
-    /// Why a filter is true of a document, or not.
+    /// Why a document satisfies a filter, or not.
     fn explain(
         &self,
         py: Python<'_>,
@@ -227,19 +227,19 @@ impl Filter {
         explained.map(XmlExplanation).map_err(|failure| failure.raise(py))
     }
 
-    /// Save the filters into a folder, which is made if it is not there.
+    /// Save the filters to a folder, which is created if it does not exist.
     ///
-    /// The folder changes at once: whoever opens it finds what was saved before, or all of this.
+    /// The folder changes atomically: whoever opens it sees the state before or after this save.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.filter.save(&path)).map_err(|failure| error::raise(py, &failure))
     }
 
-    /// Open saved filters, which are verified and compiled again; no file stays mapped.
+    /// Open saved filters. They are verified and compiled again; no file stays mapped.
     ///
     /// Args:
     ///     path: The folder.
-    ///     engine: The algorithm; by default the one they were saved with.
-    ///     limits: Bounds on filters and documents.
+    ///     engine: The algorithm; by default, the one they were saved with.
+    ///     limits: Limits on filters and documents.
     ///
     /// Raises:
     ///     StorageError: The folder or a file in it is missing, damaged or of another format.
@@ -257,7 +257,7 @@ impl Filter {
         Ok(Filter { filter: Arc::new(filter) })
     }
 
-    /// Figures about the filters; see `tamis.statistics.FilterStats`.
+    /// Statistics about the filters; see `tamis.statistics.FilterStats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = self.filter.snapshot();
         let dict = PyDict::new(py);
@@ -273,7 +273,7 @@ impl Filter {
         self.filter.engine().name()
     }
 
-    /// The bounds on filters and documents.
+    /// The limits on filters and documents.
     #[getter]
     fn limits(&self) -> XmlLimits {
         XmlLimits(self.filter.limits().clone())
@@ -361,19 +361,19 @@ pub struct FilterSubscription(Arc<tamis::xml::FilterSubscription>);
 
 #[pymethods]
 impl FilterSubscription {
-    /// What it is called.
+    /// The id.
     #[getter]
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         id::write(py, self.0.id().as_ref())
     }
 
-    /// What it asks.
+    /// The XPath expression.
     #[getter]
     fn xpath(&self) -> &str {
         self.0.xpath().text()
     }
 
-    /// The namespaces that its prefixes stand for.
+    /// The namespaces of its prefixes.
     #[getter]
     fn namespaces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -383,7 +383,7 @@ impl FilterSubscription {
         Ok(dict)
     }
 
-    /// The values that its variables stand for.
+    /// The values of its variables.
     #[getter]
     fn variables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);

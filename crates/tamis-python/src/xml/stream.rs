@@ -10,7 +10,7 @@ use pyo3::types::{PyList, PyMemoryView};
 use super::write_ids;
 use crate::error;
 
-/// A document that is matched while it arrives; made by `Filter.stream`.
+/// A document that is matched while it arrives; created by `Filter.stream`.
 #[pyclass(module = "tamis.xml", frozen)]
 pub struct XmlStream(Mutex<Option<tamis::xml::FilterStream>>);
 
@@ -25,11 +25,11 @@ impl XmlStream {
     /// Take the next bytes of the document.
     ///
     /// Returns:
-    ///     The ids of the filters that they make certain: whatever well-formed document this
-    ///     becomes, it satisfies them. What depends on all of the document comes with `close`.
+    ///     The ids of the filters that are now certain to match, whatever follows. Filters that
+    ///     depend on the whole document are returned by `close`.
     ///
     /// Raises:
-    ///     DocumentError: The document is not well formed; what was told before is void.
+    ///     DocumentError: The document is not well formed; discard the ids returned so far.
     fn feed<'py>(&self, py: Python<'py>, piece: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let copied =
             piece.is_instance_of::<PyMemoryView>().then(|| piece.call_method0("tobytes")).transpose()?;
@@ -50,7 +50,7 @@ impl XmlStream {
     /// End the document.
     ///
     /// Returns:
-    ///     The ids of all filters that it satisfies, in insertion order, as `match` gives them.
+    ///     The ids of all filters that it satisfies, in insertion order, as from `match`.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut found = Vec::new();
         let ended = py.detach(|| {
