@@ -1,8 +1,8 @@
 """Tamis finds, for every event, which of many standing Boolean expressions it satisfies.
 
-An `Index` holds subscriptions: an id with an `Expression`, written as text, put together with
-`attr`, or read from JSON. Events are mappings, or JSON as text or bytes. A `Graph` connects
-them. What goes wrong is a `TamisError`.
+An `Index` holds subscriptions: an id with an `Expression`, written as text, built with `attr`, or
+read from JSON. Events are mappings, or JSON as text or bytes. A `Graph` connects expressions. All
+errors are `TamisError`s.
 
 Examples:
     >>> import tamis
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 open = Index.open
 
-# Loaded when they are first asked for: `dataclasses` and `datetime` would take a third of the time
+# Loaded on first use: `dataclasses` and `datetime` would take a third of the time
 # that `import tamis` takes.
 _LATER = {
     "Collected": "tamis.batches",

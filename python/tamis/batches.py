@@ -1,4 +1,4 @@
-"""What batch methods give back where events are passed over instead of ending the batch.
+"""The results of batch methods that skip bad events instead of failing.
 
 >>> import tamis
 >>> index = tamis.Index()
@@ -22,9 +22,9 @@ from tamis.errors import TamisError
 Matches = TypeVar("Matches")
 
 OnError: TypeAlias = Literal["raise", "skip", "collect"]
-"""What becomes of an event that cannot be read: the batch fails, and the error names the event; the
-event is passed over and counted; or it is passed over and comes back with the error. The same holds
-for subscriptions that cannot be added."""
+"""What to do with an event that cannot be read: fail the batch with an error that names the event;
+skip the event and count it; or skip it and return it with its error. The same applies to
+subscriptions that cannot be added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class Refused:
     """An event of a batch that could not be read, or a subscription that could not be added.
 
     Attributes:
-        row: Its position among the events or items, from 0; the matches at that position are none.
-        error: What was wrong with it; documents that are files can fail with an `OSError`.
+        row: Its position among the events or items, from 0; it has no matches.
+        error: The error; a document that is a file can fail with an `OSError`.
         line: In JSON lines and CSV files, the number of its line, from 1.
-        id: Of a subscription, what stands in the place of its id.
+        id: For a subscription, the value given as its id.
     """
 
     row: int
@@ -45,17 +45,17 @@ class Refused:
 
     @property
     def message(self) -> str:
-        """What was wrong, without the position."""
+        """The error message, without the position."""
         error = self.error
         return error.message if isinstance(error, TamisError) else str(error)
 
 
 class Skipped(NamedTuple, Generic[Matches]):
-    """What `on_error="skip"` gives.
+    """The result of a call with `on_error="skip"`.
 
     Attributes:
-        matches: What the method gives otherwise; events that could not be read match nothing.
-        skipped: How many those are.
+        matches: The usual result; events that could not be read match nothing.
+        skipped: The number of events that could not be read.
     """
 
     matches: Matches
@@ -63,11 +63,11 @@ class Skipped(NamedTuple, Generic[Matches]):
 
 
 class Collected(NamedTuple, Generic[Matches]):
-    """What `on_error="collect"` gives.
+    """The result of a call with `on_error="collect"`.
 
     Attributes:
-        matches: What the method gives otherwise; events that could not be read match nothing.
-        refused: Those events, in their order.
+        matches: The usual result; events that could not be read match nothing.
+        refused: The events that could not be read, in order.
     """
 
     matches: Matches
@@ -75,12 +75,12 @@ class Collected(NamedTuple, Generic[Matches]):
 
 
 class Loaded(NamedTuple):
-    """What `add_many` and `add_table` give where subscriptions are passed over.
+    """The result of `add_many` and `add_table` with `on_error="skip"` or `"collect"`.
 
     Attributes:
-        added: How many were added.
-        skipped: How many were not.
-        refused: With `on_error="collect"`, those, in their order.
+        added: The number of added subscriptions.
+        skipped: The number of skipped subscriptions.
+        refused: With `on_error="collect"`, the skipped subscriptions, in order.
     """
 
     added: int
@@ -93,8 +93,9 @@ class Validity(NamedTuple):
 
     Attributes:
         id: Its id.
-        active_from: The first moment at which it can, in UTC; None for one that always could.
-        active_until: The first moment at which it no longer can, in UTC; None for one that goes on.
+        active_from: The first moment at which it can match, in UTC; None if there is no bound.
+        active_until: The first moment at which it can no longer match, in UTC; None if there is no
+            bound.
     """
 
     id: Any

@@ -1,4 +1,4 @@
-"""Expressions put together in Python instead of written as text.
+"""Expressions built in Python instead of written as text.
 
 >>> from tamis import attr
 >>> print(attr.age.between(18, 25) & ~attr.state.isin(["CA", "OR"]))
@@ -22,13 +22,13 @@ if TYPE_CHECKING:  # only their types are needed, and importing them takes time
 
 
 class _Integer(Protocol):
-    """What is exactly an integer without being Python's own, such as NumPy's."""
+    """An integer type other than Python's, such as NumPy's."""
 
     def __index__(self) -> int: ...
 
 
 class Weighted:
-    """A value with a weight; made by `weighted`."""
+    """A value with a weight; created by `weighted`."""
 
     __slots__ = ("value", "weight")
 
@@ -64,16 +64,16 @@ def xpath(
 
     Args:
         text: The expression; see `tamis.xml` for the language.
-        namespaces: The namespaces that its prefixes stand for.
-        weight: What a match is worth; 1 if not given.
+        namespaces: The namespaces of its prefixes.
+        weight: The weight of a match; 1 by default.
     """
     return Expression.xpath(text, namespaces=namespaces, weight=weight)
 
 
 class Operand:
-    """What can be compared: an attribute, or a function of attributes.
+    """An attribute or a function of attributes, which can be compared.
 
-    Comparing it makes an `Expression`; arithmetic and functions make another operand.
+    A comparison returns an `Expression`; arithmetic and functions return another operand.
 
     >>> print((attr.price * attr.quantity > 100) & attr.name.lower().contains("x"))
     price * quantity > 100 and lower(name) contains 'x'
@@ -193,7 +193,7 @@ class Operand:
         return self._predicate("not in", *_values(values))
 
     def between(self, low: "Scalar | Operand", high: Right) -> Expression:
-        """Some value lies between the two, ends included; with an operand, two comparisons."""
+        """Some value lies between the two, both included; operands give two comparisons."""
         if isinstance(low, Operand) or isinstance(high, Operand):
             return (self >= low) & (self <= high)
         return self._predicate("between", low, high)
@@ -205,19 +205,19 @@ class Operand:
         return self._predicate("not between", low, high)
 
     def like(self, pattern: Value) -> Expression:
-        """Some value follows the pattern: `%` any run, `_` one character, a backslash escapes."""
+        """Some value matches the pattern: `%` any sequence, `_` one character, backslash escapes."""
         return self._predicate("like", pattern)
 
     def not_like(self, pattern: Value) -> Expression:
-        """There are values, and none follows the pattern."""
+        """There are values, and none matches the pattern."""
         return self._predicate("not like", pattern)
 
     def ilike(self, pattern: Scalar) -> Expression:
-        """Some value follows the pattern in whatever case."""
+        """Some value matches the pattern, ignoring case."""
         return self._call("lower").like(_lower(pattern))
 
     def not_ilike(self, pattern: Scalar) -> Expression:
-        """There are values, and none follows the pattern in whatever case."""
+        """There are values, and none matches the pattern, ignoring case."""
         return self._call("lower").not_like(_lower(pattern))
 
     def startswith(self, prefix: Right) -> Expression:
@@ -229,11 +229,11 @@ class Operand:
         return self._predicate("ends with", suffix)
 
     def contains(self, part: Right) -> Expression:
-        """Some value has the part in it."""
+        """Some value contains the text."""
         return self._predicate("contains", part)
 
     def matches(self, pattern: Value) -> Expression:
-        """The regular expression is found in some value."""
+        """Some value contains a match of the regular expression."""
         return self._predicate("matches", pattern)
 
     def not_startswith(self, prefix: Right) -> Expression:
@@ -245,15 +245,15 @@ class Operand:
         return self._predicate("not ends with", suffix)
 
     def not_contains(self, part: Right) -> Expression:
-        """There are values, and none has the part in it."""
+        """There are values, and none contains the text."""
         return self._predicate("not contains", part)
 
     def not_matches(self, pattern: Value) -> Expression:
-        """There are values, and the regular expression is found in none."""
+        """There are values, and none contains a match of the regular expression."""
         return self._predicate("not matches", pattern)
 
     def exists(self) -> Expression:
-        """The event has it, if only as a null."""
+        """The event has it, possibly as null."""
         return self._predicate("exists")
 
     def missing(self) -> Expression:
@@ -269,11 +269,11 @@ class Operand:
         return self._predicate("is not null")
 
     def is_true(self) -> Expression:
-        """Whether the value is `true`; false where there is none."""
+        """Whether the value is `true`; false if there is no value."""
         return self.__tamis_expression__().is_true()
 
     def is_not_true(self) -> Expression:
-        """Whether the value is not `true`, or there is none."""
+        """Whether the value is not `true`, or there is no value."""
         return self.__tamis_expression__().is_not_true()
 
     def is_false(self) -> Expression:
@@ -281,22 +281,22 @@ class Operand:
         return self.__tamis_expression__().is_false()
 
     def is_not_false(self) -> Expression:
-        """Whether the value is `true`, or there is none."""
+        """Whether the value is `true`, or there is no value."""
         return self.__tamis_expression__().is_not_false()
 
     def is_unknown(self) -> Expression:
-        """What is asked about it is unknown, because there is no value."""
+        """There is no value, so tests of it are unknown."""
         return self._predicate("is unknown")
 
     def is_not_unknown(self) -> Expression:
-        """What is asked about it is true or false."""
+        """There is a value, so tests of it are true or false."""
         return self._predicate("is not unknown")
 
 
 class Term(Operand):
     """A function of attributes, such as `attr.name.lower()` or `attr.price * attr.quantity`.
 
-    Its functions are methods: those of the text language that take the operand first.
+    Functions of the language that take the operand as their first argument are methods.
     """
 
     __slots__ = ("_inner",)
@@ -321,13 +321,13 @@ class Term(Operand):
 
 
 class Attribute(Operand):
-    """An attribute by its name; comparing it makes an `Expression`.
+    """An attribute by its name; a comparison returns an `Expression`.
 
-    Longer names are reached with a dot, or in brackets where a name is no Python identifier or is
-    that of a method: `attr.user.age`, `attr["user.age"]`, `attr["user"]["like"]`. Calling a name
-    behind the last dot applies the function of that name: `attr.name.lower()`,
-    `attr.a.cast("integer")`; `any`, `all` and `none` ask about the elements
-    of a list: `attr.items.any(attr.price > 3)`.
+    Reach longer names with a dot, or with brackets if a name is not a Python identifier or is that
+    of a method: `attr.user.age`, `attr["user.age"]`, `attr["user"]["like"]`. Calling the name after
+    the last dot applies the function of that name: `attr.name.lower()`,
+    `attr.a.cast("integer")`; `any`, `all` and `none` test the elements of a list:
+    `attr.items.any(attr.price > 3)`.
     """
 
     __slots__ = ("_name",)
@@ -363,7 +363,7 @@ class Attribute(Operand):
 
 
 class _Member(Attribute):
-    """What stands behind a dot: an attribute, or, when called, a function of what precedes it."""
+    """The name after a dot: an attribute or, when called, a function of the operand before it."""
 
     __slots__ = ("_function", "_parent")
     _parent: Attribute
@@ -400,7 +400,7 @@ def _values(values: Iterable[Value]) -> Iterable[Value]:
 
 
 def _lower(pattern: Scalar) -> str:
-    """The pattern in lower case, as the language has it: what a function of a constant is."""
+    """The pattern in lower case, computed as `lower` computes it."""
     if not isinstance(pattern, str):
         raise ExpressionError(f"`ilike` takes a string, not {type(pattern).__name__}")
     return _Term.lower(pattern)
@@ -435,7 +435,7 @@ def _elements(
 
 
 def now() -> Term:
-    """The moment of the match, or the one given as `now=`.
+    """The time of the match, or the value of `now=`.
 
     >>> print(attr.created > now())
     created > now()
@@ -456,7 +456,7 @@ it = _Element("it")
 
 
 class _Attributes:
-    """The door to attributes: `attr.age`, `attr["user.age"]`."""
+    """The entry point to attributes: `attr.age`, `attr["user.age"]`."""
 
     __slots__ = ()
 
@@ -476,17 +476,17 @@ attr = _Attributes()
 
 
 def all_of(expressions: Iterable[Expression]) -> Expression:
-    """All of the expressions, joined by `and`; without any, `true`."""
+    """The expressions joined by `and`; `true` if there are none."""
     return Expression.all_of(list(expressions))
 
 
 def any_of(expressions: Iterable[Expression]) -> Expression:
-    """Some of the expressions, joined by `or`; without any, `false`."""
+    """The expressions joined by `or`; `false` if there are none."""
     return Expression.any_of(list(expressions))
 
 
 def parse(text: str, *, limits: Limits | None = None) -> Expression:
-    """Read an expression from its text.
+    """Parse an expression.
 
     >>> print(parse("age >= 18 AND NOT (state IN ('CA'))"))
     age >= 18 and not state in ('CA')
@@ -495,7 +495,7 @@ def parse(text: str, *, limits: Limits | None = None) -> Expression:
 
 
 def _restore(text: str) -> Expression:
-    """Read back an expression that pickle wrote; it was accepted once, so it is not bounded."""
+    """Restore a pickled expression; it was accepted before, so limits do not apply."""
     unbounded = 2**63 - 1
     limits = Limits(
         text=unbounded, depth=unbounded, nodes=unbounded, set=unbounded, pattern=unbounded

@@ -34,17 +34,17 @@ Kind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about subscriptions, or about an event of the sample, that is worth a look.
+    """A probable mistake in subscriptions, or in an event of the sample.
 
     Attributes:
         kind: What it is about; `Index.check` lists the kinds.
-        message: What is the matter, in words.
-        subscriptions: The ids that it concerns, up to 100 of them. Of `"subsumed"`, the first is
-            the one whose events the others match, too.
+        message: A description.
+        subscriptions: The ids that it concerns, up to 100. For `"subsumed"`, the others match every
+            event that the first one matches.
         count: How many subscriptions it concerns.
         attribute: The attribute or term that it is about, as it is written.
-        position: Where the first of the subscriptions has it: the position of a character in
-            `str(index[id].expression)`. Of `"event"`, the row.
+        position: Its position in the first of the subscriptions: the index of a character in
+            `str(index[id].expression)`. For `"event"`, the row.
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""What do notebooks show? HTML of bounded size, in which everything that users gave is escaped.
+"""What do notebooks show? HTML of bounded size, in which user input is escaped.
 
 >>> import tamis
 >>> index = tamis.Index()
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tamis.ranking import Match
 
 _ROWS = 10  # of what an index holds
-_LISTED = 100_000  # where there are more subscriptions, going through them takes too long
+_LISTED = 100_000  # with more subscriptions, iterating takes too long
 _LINES = 200  # of an explanation
 _CHARACTERS = 300  # of a text
 _EDGES = 10_000  # of a graph that is drawn
@@ -50,7 +50,7 @@ def show_filter(filters: _tamis.Filter[Any]) -> str:
 
 
 def show_subscription(subscription: _tamis.Subscription) -> str:
-    """A subscription: what it asks, and what else belongs to it."""
+    """A subscription: its expression, metadata and other fields."""
     names = ("expression", "metadata", "boost", "priority", "active_from", "active_until")
     values = {name: getattr(subscription, name) for name in names}
     usual = {"metadata": None, "boost": 1.0, "priority": 0}
@@ -59,7 +59,7 @@ def show_subscription(subscription: _tamis.Subscription) -> str:
 
 
 def show_match(match: Match[Any]) -> str:
-    """A match of a ranking: whose it is, and its score."""
+    """A match of a ranking: its id and its score."""
     return f"<div>{_code(repr(match.id))} scores <b>{escape(f'{match.score:g}')}</b></div>"
 
 
@@ -75,7 +75,7 @@ def show_xml_explanation(explanation: _tamis.XmlExplanation) -> str:
 
 
 def show_graph(graph: Graph) -> str:
-    """A graph: its size, and a drawing of its first nodes where that is not too much."""
+    """A graph: its size, and a drawing of its first nodes if that is small enough."""
     title = _titled(f"Graph of {len(graph):,} nodes")
     if graph.stats()["edges"] > _EDGES:
         return title

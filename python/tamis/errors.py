@@ -9,9 +9,9 @@ class TamisError(Exception):
     """Base of every error that Tamis raises on purpose.
 
     Attributes:
-        message: What was wrong, where, and what would be right.
+        message: What is wrong, where, and what would be right.
         item: The position, from 0, of the item of a batch that failed; None outside a batch.
-        subject: What a reader calls that item, such as its id.
+        subject: A name of that item for readers, such as its id.
     """
 
     def __init__(self, message: str) -> None:
@@ -26,24 +26,24 @@ class TamisError(Exception):
         return f"item {self.item} ({self.subject}): {self.message}"
 
     def at_item(self, item: int, subject: str) -> Self:
-        """Say that the error is about an item of a batch, and return it.
+        """Attach the position of an item of a batch, and return the error.
 
         Args:
             item: The position of the item, from 0.
-            subject: What a reader calls it, such as its id.
+            subject: A name of the item for readers, such as its id.
         """
         self.item = item
         self.subject = subject
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """The parts of the error for another program: its `kind`, its `message` and what it has."""
+        """The error as a dict for programs: its `kind`, its `message` and its other attributes."""
         parts = {name: part for name, part in vars(self).items() if name not in _PLACE}
         return {"kind": type(self).__name__, **parts}
 
 
 class ExpressionError(TamisError, ValueError):
-    """An expression that means nothing, such as `a < true`, or of the wrong type."""
+    """An expression without a meaning, such as `a < true`, or of the wrong type."""
 
 
 class ExpressionSyntaxError(ExpressionError):
@@ -52,8 +52,8 @@ class ExpressionSyntaxError(ExpressionError):
     Attributes:
         line: The line of the offending text, from 1.
         column: Its column in characters, from 1.
-        found: What stands there.
-        expected: What could stand there.
+        found: The text that was found.
+        expected: What was expected instead.
         suggestion: A keyword that may have been meant.
     """
 
@@ -80,9 +80,9 @@ class LimitError(TamisError, ValueError):
 
     Attributes:
         limit: The name of the limit.
-        found: How much there was when counting stopped.
+        found: The size of the input, as far as it was counted.
         allowed: How much is allowed.
-        filter: The id of the XML filter that needed more; None where it was no filter's evaluation.
+        filter: The id of the XML filter that exceeded the limit; None if it was not a filter.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class LimitError(TamisError, ValueError):
 
 
 class MatchTimeoutError(TamisError, TimeoutError):
-    """A match that was not done when its `timeout` was over.
+    """A match that exceeded its `timeout`.
 
     Attributes:
-        seconds: How long it was given.
+        seconds: The timeout.
     """
 
     def __init__(self, message: str, *, seconds: float = 0.0) -> None:

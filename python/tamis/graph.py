@@ -39,17 +39,17 @@ __all__ = ["Graph", "Strategy"]
 
 
 class Graph(_tamis.Graph):
-    """A graph of nodes and edges with expressions, which can be searched while it changes.
+    """A graph of nodes and edges with expressions that you can search while it changes.
 
-    An event starts at a source and reaches a node where every node and edge of some path takes it.
-    The source itself is not asked, and is a result only where a cycle leads back to it. A node or
-    edge without an expression takes every event. Several edges may lead from one node to another:
-    one that takes the event is enough.
+    An event starts at a source and reaches a node if every node and edge of some path accepts it.
+    The source's own expression is not evaluated; the source is a result only if a cycle leads back
+    to it. A node or edge without an expression accepts every event. Parallel edges are
+    alternatives: one that accepts the event is enough.
 
     Args:
-        missing: What a predicate is on an attribute without a value: `"unknown"` or `"false"`.
-        time_zone: Where times without an offset are at home, in expressions and in events.
-        limits: Bounds on expressions and events.
+        missing: The truth of a predicate on an attribute without a value: `"unknown"` or `"false"`.
+        time_zone: The zone of times without an offset, in expressions and in events.
+        limits: Limits on expressions and events.
         path: The folder of a saved graph; see `open`.
         verify: Whether to check every byte of a saved graph.
         copy: Whether to copy a saved graph into memory.
@@ -68,19 +68,19 @@ class Graph(_tamis.Graph):
 
         Args:
             path: The folder it was saved into, or the manifest in it.
-            limits: Bounds on expressions and events.
-            verify: Whether to check every byte now; without, the file is only mapped, and damage
-                is an error when it is met.
+            limits: Limits on expressions and events.
+            verify: Whether to check every byte now. Otherwise the file is only mapped, and damage
+                is an error when it is read.
             copy: Whether to copy the file into memory instead of mapping it. A mapped file that
-                somebody shortens ends the process with SIGBUS.
+                somebody truncates kills the process with SIGBUS.
         """
         return cls(limits=limits, path=path, verify=verify, copy=copy)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the graph into a folder, which is made if it is not there.
+        """Save the graph to a folder, which is created if it does not exist.
 
-        It takes the place of the graph that was saved there before. Where jobs on Spark read a
-        graph while it changes, save it with `tamis.spark.save_graph`.
+        It replaces the graph that was saved there before. If Spark jobs read the graph while it
+        changes, save it with `tamis.spark.save_graph`.
 
         Raises:
             StorageError: The folder cannot be written, or holds versions.
@@ -103,10 +103,10 @@ class Graph(_tamis.Graph):
         time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Self:
-        """A graph of two Arrow tables, or of what can become one (Polars, pandas, DuckDB).
+        """Create a graph from two tables: Arrow, Polars, pandas, DuckDB.
 
         Args:
-            nodes: Columns `id` and, optionally, `expression`; None where edges name all nodes.
+            nodes: Columns `id` and, optionally, `expression`; None if the edges name all nodes.
             edges: Columns `source` and `target` and, optionally, `expression` and `cost`.
             missing: As for a new graph.
             time_zone: As for a new graph.
@@ -126,10 +126,10 @@ class Graph(_tamis.Graph):
         time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Self:
-        """A graph of two CSV files with the columns of `from_tables`; ids are text.
+        """Create a graph from two CSV files with the columns of `from_tables`; ids are text.
 
         Args:
-            nodes: The file of the nodes; None where edges name all nodes.
+            nodes: The file of the nodes; None if the edges name all nodes.
             edges: The file of the edges.
             missing: As for a new graph.
             time_zone: As for a new graph.
@@ -153,12 +153,12 @@ class Graph(_tamis.Graph):
         time_zone: str = "UTC",
         limits: Limits | None = None,
     ) -> Self:
-        """A graph of a NetworkX graph; an undirected edge leads both ways.
+        """Create a graph from a NetworkX graph; an undirected edge leads both ways.
 
         Args:
             graph: Any kind of NetworkX graph whose nodes are strings or integers.
-            expression: The attribute of nodes and edges that has their expression.
-            cost: The attribute of edges that has their cost.
+            expression: The attribute of nodes and edges that holds their expression.
+            cost: The attribute of edges that holds their cost.
             missing: As for a new graph.
             time_zone: As for a new graph.
             limits: As for a new graph.
@@ -193,16 +193,16 @@ class Graph(_tamis.Graph):
         format: Literal["dot", "svg"] = "svg",
         most: int = 60,
     ) -> str:
-        """Draw the graph, or what surrounds a match: as SVG, or as Graphviz DOT.
+        """Draw the graph, or the part around a match, as SVG or as Graphviz DOT.
 
-        With an event and a source, what is reached, what refuses the event and what is left out are
-        told apart. Nodes are drawn from the source outwards, or in insertion order.
+        With an event and a source, the drawing marks what was reached, what refuses the event and
+        what was left out. Nodes are drawn from the source outwards, or in insertion order.
 
         Args:
             event: The event to match.
             source: The node it starts from.
             format: `"svg"` or `"dot"`.
-            most: How many nodes to draw at most.
+            most: The maximum number of nodes to draw.
         """
         if event is not None and source is None:
             message = "an event is drawn from a source: give both, or neither"
@@ -231,7 +231,7 @@ def _text(expression: object) -> str | None:
 
 
 def _columns(table: Any, wanted: list[str], optional: list[str], what: str) -> Iterator[Any]:
-    """The rows of an Arrow table; a column that is not there has no values."""
+    """The rows of an Arrow table; an absent column has no values."""
     import pyarrow
 
     table = pyarrow.table(table)

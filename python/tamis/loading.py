@@ -22,7 +22,7 @@ from tamis.batches import Loaded, OnError
 from tamis.errors import SubscriptionError, TamisError
 
 Progress: TypeAlias = bool | Callable[[int, int], object]
-"""Whether to draw a bar; or called now and then with how many are done, and how many there are."""
+"""Whether to draw a bar; or a function that takes the number done and the total."""
 
 _JSON = ("metadata", "weights")
 _COLUMNS = (
@@ -39,10 +39,10 @@ _COLUMNS = (
 def as_table(table: Any) -> Any:
     """A table whose columns `metadata` and `weights` hold JSON.
 
-    Columns that are structs, maps or lists become JSON, which takes pyarrow.
+    Columns of structs, maps or lists become JSON, which needs pyarrow.
 
     Args:
-        table: Anything that speaks the Arrow C interface.
+        table: Anything with the Arrow C interface.
     """
     if not hasattr(table, "__arrow_c_stream__"):
         return table
@@ -50,7 +50,7 @@ def as_table(table: Any) -> Any:
         import pyarrow as pa
     except ModuleNotFoundError:
         return table
-    # A schema is cheap to ask for; a stream may come once only, so that it is not asked twice.
+    # Getting a schema is cheap; a stream can be read only once, so it is not requested twice.
     read = pa.RecordBatchReader.from_stream(table)
     nested = [
         name
@@ -69,7 +69,7 @@ def as_table(table: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value of Arrow as JSON has it: maps come as pairs, and nulls in structs are left out."""
+    """An Arrow value as JSON: maps become pairs, and nulls in structs are left out."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -84,7 +84,7 @@ def plain(value: Any) -> Any:
 def from_table(
     table: Any, on_error: OnError, progress: Progress | None, options: dict[str, Any] | None
 ) -> Index | tuple[Index, Loaded]:
-    """What `Index.from_table` does."""
+    """The implementation of `Index.from_table`."""
     index = Index(**(options or {}))
     loaded = index.add_table(table, on_error=on_error, progress=progress)
     return index if loaded is None else (index, loaded)
@@ -99,7 +99,7 @@ def from_csv(
     progress: Progress | None,
     options: dict[str, Any] | None,
 ) -> Index | tuple[Index, Loaded]:
-    """What `Index.from_csv` does."""
+    """The implementation of `Index.from_csv`."""
     if ids not in ("string", "integer"):
         raise ValueError(f'ids is "string" or "integer", not {ids!r}')
     index = Index(**(options or {}))
@@ -125,7 +125,7 @@ def from_csv(
 def _rows(
     reader: Any, ids: str, lines: "array[int]"
 ) -> Iterator[dict[str, Any] | SubscriptionError]:
-    """The arguments of `Index.add` in every row, or what is wrong with it."""
+    """The arguments of `Index.add` for every row, or its error."""
     try:
         header = read_header(next(reader, []))
         number = reader.line_num + 1
@@ -139,13 +139,13 @@ def _rows(
 
 
 def read_header(cells: list[str]) -> list[str]:
-    """The names of the columns that the first line of a CSV file has.
+    """The names of the columns in the first line of a CSV file.
 
     Args:
         cells: The cells of that line.
 
     Raises:
-        SubscriptionError: A column is missing, unknown or there twice.
+        SubscriptionError: A column is missing, unknown or repeated.
     """
     header = [name.strip() for name in cells]
     for name in ("id", "expression"):
@@ -163,7 +163,7 @@ def read_header(cells: list[str]) -> list[str]:
 def read_cells(
     header: list[str], cells: list[str], ids: str = "string"
 ) -> dict[str, Any] | SubscriptionError:
-    """The arguments of `Index.add` in a row of a CSV file, or what is wrong with it.
+    """The arguments of `Index.add` for a row of a CSV file, or its error.
 
     Args:
         header: The names of the columns.

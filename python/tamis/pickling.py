@@ -9,9 +9,9 @@
 >>> copy.copy(index["adult"])
 <Subscription "adult": age >= 18>
 
-An index, a graph or a filter is pickled as the files that it saves, compiled. That is right for
-sending one to another process now and then; of a large one, save it once and send its path, so that
-all processes share the memory. A pickle is for the version of Tamis that wrote it.
+The pickle of an index, a graph or a filter contains its compiled files. Use it to send a small
+index to another process. Save a large one once and send its path, so that all processes share the
+memory. Only the version of Tamis that wrote a pickle can read it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def reduce_subscription(subscription: _tamis.Subscription) -> tuple[Any, ...]:
 
 
 def restore_subscription(arguments: dict[str, Any]) -> _tamis.Subscription:
-    """The subscription of a pickle; it was accepted once, so it is not bounded."""
+    """The subscription of a pickle; it was accepted before, so limits do not apply."""
     limits = _tamis.Limits(
         text=_UNBOUNDED,
         depth=_UNBOUNDED,

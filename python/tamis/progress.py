@@ -1,8 +1,8 @@
-"""A bar that shows how far a long call is: what `progress=True` draws.
+"""The progress bar that `progress=True` draws.
 
-It draws on a terminal and in a notebook, and nothing at all in a script whose standard error is a
-file or a pipe. Calls that take `progress` also take a function of two numbers, those done and all,
-such as one that updates a bar of `tqdm`.
+It draws on a terminal and in a notebook, but not in a script whose standard error is a file or a
+pipe. `progress` may also be a function of two numbers, the number done and the total, such as one
+that updates a `tqdm` bar.
 """
 
 import sys
@@ -15,7 +15,7 @@ _SECONDS = 0.1  # between two drawings
 
 
 def bar(stream: TextIO | None = None) -> Callable[[int, int], None] | None:
-    """A function that draws a bar, or None where nobody would see it.
+    """A function that draws a bar, or None if nobody would see it.
 
     Args:
         stream: Where to draw; standard error by default.

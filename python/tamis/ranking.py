@@ -1,4 +1,4 @@
-"""What does `Index.top` give back?"""
+"""What does `Index.top` return?"""
 
 from typing import Generic, NamedTuple, TypeVar
 

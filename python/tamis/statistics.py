@@ -1,29 +1,29 @@
-"""What do `stats()` of an index, a graph and an XML filter tell?
+"""What do `stats()` of an index, a graph and an XML filter return?
 
-They are dicts at run time; these classes say which keys they have, and of which types.
+They are dicts at run time; these classes describe their keys and types.
 """
 
 from typing import TypedDict
 
 
 class IndexStats(TypedDict):
-    """What `Index.stats()` gives.
+    """The result of `Index.stats()`.
 
     Attributes:
-        subscriptions: How many subscriptions can match.
-        removed: Removed subscriptions that segments still carry until they are merged.
-        segments: Compiled parts; merging in the background keeps them few.
+        subscriptions: Live subscriptions.
+        removed: Removed subscriptions that segments still contain until they are merged.
+        segments: Segments; background merging keeps their number small.
         attributes: Distinct attributes that subscriptions mention.
         terms: Distinct functions of attributes, such as `lower(name)`.
         predicates: Distinct predicates, summed over the segments.
         attribute_predicates: The same by attribute or term.
         nodes: Distinct predicates, conjunctions and disjunctions.
         edges: References from these to their operands.
-        sharing: How many times a node is used on average; 1.0 where nothing is shared.
-        unfiltered_patterns: Patterns without a literal to look for, which are tried on every text
-            they are asked about.
-        unselective: Expressions and shared parts that are checked on every event, or on every event
-            with a certain attribute, because all they ask for is negated or an unfiltered pattern.
+        sharing: The average number of uses of a node; 1.0 if nothing is shared.
+        unfiltered_patterns: Patterns without a literal part, which are tried on every text.
+        unselective: Expressions and shared parts that are examined on every event, or on every
+            event with a certain attribute, because they consist only of negations or unfiltered
+            patterns.
         matching_bytes: Bytes that matching reads, in memory or in mapped files.
         subscription_bytes: Bytes of ids, texts of expressions and metadata, likewise.
         matcher: The algorithm of the largest segment.
@@ -49,10 +49,10 @@ class IndexStats(TypedDict):
 
 
 class GraphStats(TypedDict):
-    """What `Graph.stats()` gives.
+    """The result of `Graph.stats()`.
 
     Attributes:
-        nodes: How many nodes there are.
+        nodes: Nodes.
         edges: Edges at the last compilation; equal ones between two nodes count once.
         expressions: Distinct expressions then.
         components: Strongly connected components then.
@@ -71,11 +71,11 @@ class GraphStats(TypedDict):
 
 
 class FilterStats(TypedDict):
-    """What `xml.Filter.stats()` gives.
+    """The result of `xml.Filter.stats()`.
 
     Attributes:
-        subscriptions: How many filters there are.
-        segments: Compiled parts.
+        subscriptions: Filters.
+        segments: Segments.
         engine: The engine's name.
     """
 

@@ -1,11 +1,11 @@
-"""The command `tamis`: expressions checked, events matched, ranked and explained.
+"""The command `tamis`: checks expressions, and matches, ranks and explains events.
 
-One module per command (`check`, `match`, `top`, `explain`, those of `lab` and of `spark`), put
-together in `app`. What they share: their `arguments`, files (`reading`), the lines of
-`subscriptions`, `output` and `progress`. The exit code is 0 when all went well, 1 when some input
-is invalid, 2 when a command could not do its work.
+One module per command (`check`, `match`, `top`, `explain`, those of `lab` and of `spark`), combined
+in `app`. They share their `arguments`, files (`reading`), the lines of
+`subscriptions`, `output` and `progress`. The exit code is 0 on success, 1 if some input is invalid,
+and 2 if a command could not run.
 
-Needs the extra `tamis[cli]`, of which nothing is imported before `main` runs.
+Needs the extra `tamis[cli]`; nothing of it is imported before `main` runs.
 """
 
 import os

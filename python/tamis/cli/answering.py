@@ -1,4 +1,4 @@
-"""For every event of a file, what an index says: what `match`, `top` and `first` share."""
+"""The common part of `match`, `top` and `first`: answers for every event of a file."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def _split(names: tuple[str, ...]) -> list[str]:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What `match`, `top` and `first` can be told.
+    """The options of `match`, `top` and `first`.
 
     Attributes:
         where: Match only subscriptions whose metadata satisfies this expression, such as
@@ -53,16 +53,16 @@ class Options:
         shown: What else to write, separated by commas: `event`, `metadata` of the subscriptions, or
             members of either, such as `event.age` or `metadata.owner`.
         only_matched: Leave out events that match nothing.
-        missing: The result of a predicate on an attribute without a value: `unknown`, and so is its
-            negation, or `false`, and its negation is true. By default `unknown`; a saved index has
-            its own setting.
+        missing: The truth of a predicate on an attribute without a value: `unknown` (its negation
+            is unknown, too) or `false` (its negation is true). The default is `unknown`; a saved
+            index has its own setting.
         now: The value of `now()`, such as `2026-01-02T05:00Z`; by default the current time.
-        on_error: What to do about an invalid event or subscription: `raise` stops there; `skip`
-            reports it and goes on without it; `collect` does the same, but writes an object with
-            `error` in the place of an invalid event.
+        on_error: What to do with an invalid event or subscription: `raise` stops there; `skip`
+            reports it and continues without it; `collect` does the same, but writes an object with
+            `error` in place of an invalid event.
         format: The format of the events. By default, the name of the file decides: `.csv`,
             `.parquet` or `.xml`; everything else is JSON lines.
-        text: Columns of a CSV file that are text, even where a cell looks like a number.
+        text: Columns of a CSV file to read as text, even if a cell looks like a number.
         language: Read `subscriptions`, a file or a folder, as rules of this language.
     """
 

@@ -1,4 +1,4 @@
-"""`tamis check`: are these expressions valid and do they ask what was meant?"""
+"""`tamis check`: are these expressions valid, and do they mean what their author intended?"""
 
 import os.path
 from collections.abc import Iterator
@@ -77,9 +77,9 @@ def check(
     """Check whether expressions are valid; for those that are not, show the line and column.
 
     Prints valid expressions in canonical form; for a file, prints only how many are valid. With
-    `--events`, also reports what may be a mistake: attributes and types that no event of the sample
-    has, times, numbers, versions and networks that are written as text, expressions that are never
-    or always true, and subscriptions that equal others or are implied by them.
+    `--events`, also reports probable mistakes: attributes and types that no event of the sample
+    has; times, numbers, versions and networks written as text; expressions that are never or always
+    true; and subscriptions that equal others or imply them.
 
     The exit code is 0 if all are valid and nothing was found, and 1 otherwise.
 
@@ -91,7 +91,7 @@ def check(
             per line (`text`), where lines that begin with `--` are comments. By default, the name
             of the file decides: `.jsonl`, `.csv`, `.parquet`, or `.txt` and `.sql` for text.
         events: A sample of events as JSON lines.
-        missing: The result of a predicate on an attribute without a value: `unknown`, the default,
+        missing: The truth of a predicate on an attribute without a value: `unknown`, the default,
             or `false`. A saved index has its own setting.
         language: The language of the rules that `--file` names, a file or a folder.
         as_json: Write a JSON object per expression and per finding.
@@ -119,7 +119,7 @@ def _code(count: int) -> int:
 
 
 def _format(file: File) -> Format:
-    """What the name of a file says about its lines, so that no line is guessed at."""
+    """The format that the name of a file implies, so lines need not be guessed."""
     format = format_of(file)
     if format is None or format == "xml":
         name = "standard input" if is_standard_input(file) else file

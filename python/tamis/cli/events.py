@@ -71,7 +71,7 @@ def read_batches(
     Args:
         path: The file, or `-`, or a folder of XML documents.
         format: Its format; by default the one its name says, or JSON lines.
-        text: The columns of a CSV file that are text, whatever they look like.
+        text: The columns of a CSV file to read as text.
         doing: What is done with them, for the progress bar.
         writes: Whether results are written meanwhile.
 

@@ -58,7 +58,7 @@ def explain(
             `--line`, a file of events.
         line: Which event of the file to explain: the number of its line, or of its row in Parquet.
         expression: An expression to explain, instead of one from a file.
-        missing: The result of a predicate on an attribute without a value: `unknown`, the default,
+        missing: The truth of a predicate on an attribute without a value: `unknown`, the default,
             or `false`. A saved index has its own setting.
         now: The value of `now()`, such as `2026-01-02T05:00Z`; by default the current time.
         language: Read `subscriptions` as rules of this language.

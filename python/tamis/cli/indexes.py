@@ -1,4 +1,4 @@
-"""How does what a command is given become an index?
+"""How do the arguments of a command become an index?
 
 A file of subscriptions (JSON lines, CSV, Parquet), rules of another language, or a saved index.
 """
@@ -31,7 +31,8 @@ def open_index(
 
     Args:
         path: A file of subscriptions, `-`, rules, or the folder of a saved index.
-        missing: What a predicate is on an attribute without a value; a saved index knows it.
+        missing: The truth of a predicate on an attribute without a value; a saved index has its own
+            setting.
         language: The language of the rules, where these are no subscriptions.
         on_error: Whether an invalid subscription ends the command, or is reported and left out.
 

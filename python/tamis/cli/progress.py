@@ -1,4 +1,4 @@
-"""How far is a long command? It tells on a terminal, and keeps quiet in a pipe."""
+"""How far is a long command? Shown on a terminal, not in a pipe."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def progress(source: Source, doing: str, *, writes: bool) -> Iterator[Callable[[
 
 @contextmanager
 def steps(doing: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show on standard error how many of some steps are done; gives None where nobody looks."""
+    """Show on standard error how many steps are done; yields None if it is not a terminal."""
     if not _is_terminal(sys.stderr):
         yield None
         return
@@ -70,7 +70,7 @@ def steps(doing: str) -> Iterator[Callable[[int, int], None] | None]:
 
 @contextmanager
 def counting(doing: str) -> Iterator[Callable[[int], None]]:
-    """Show on standard error how many items were read, of which nobody knows the number."""
+    """Show on standard error how many items were read; the total is unknown."""
     if not _is_terminal(sys.stderr):
         yield lambda _: None
         return

@@ -38,7 +38,7 @@ def top(subscriptions: File, events: File, /, *, n: _Count = 10, options: Option
     Args:
         subscriptions: The subscriptions, as for `tamis match`.
         events: The events, as for `tamis match`.
-        n: The largest number of matches per event.
+        n: The maximum number of matches per event.
         options: The options that `match`, `top` and `first` share.
     """
     question = Question("top", "ranking", partial(Index.top_batch, n=n), is_scored=True)
@@ -57,7 +57,7 @@ def first(
     Args:
         subscriptions: The subscriptions, as for `tamis match`.
         events: The events, as for `tamis match`.
-        n: The largest number of matches per event.
+        n: The maximum number of matches per event.
         options: The options that `match`, `top` and `first` share.
     """
     question = Question("first", "matching", partial(Index.first_batch, n=n))

@@ -1,4 +1,4 @@
-"""`tamis serve`: answer HTTP requests with what was compiled or saved."""
+"""`tamis serve`: answer HTTP requests from a compiled or saved index."""
 
 import os
 from pathlib import Path
@@ -49,19 +49,20 @@ def serve(
 
     Args:
         folder: The folder, or its URI.
-        own: Accept changes. The folder is made if it is not there.
-        host: The address to listen on. One that others can reach needs tokens.
-        port: The port to listen on; 0 for one that is free.
+        own: Accept changes. The folder is created if it does not exist.
+        host: The address to listen on. An address that others can reach needs tokens.
+        port: The port to listen on; 0 for any free port.
         tokens: A file with lines of `read NAME TOKEN` or `write NAME TOKEN`; by default the
             environment's TAMIS_TOKENS.
-        poll: Seconds between two looks for another version.
-        fold: With `--own`, the changes after which the index is saved and its log begins anew.
+        poll: Seconds between checks for a new version.
+        fold: With `--own`, the number of changes after which the index is saved and a new log
+            begins.
         timeout: Seconds that matching one event may take.
         max_body: Bytes of a request's body.
         max_batch: Events of a list, or subscriptions of a bulk change.
         max_connections: Connections at one time.
-        threads: Threads that answer what takes long; by default one per core, at least 2.
-        log_requests: Log every request, not only changes and what fails or is slow.
+        threads: Threads for long requests; by default one per core, at least 2.
+        log_requests: Log every request, not only changes, failures and slow requests.
         copy: Copy files into memory instead of mapping them.
     """
     try:

@@ -27,12 +27,12 @@ _NESTING = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 class Record:
-    """A subscription as it stands in a file.
+    """A subscription as written in a file.
 
     Attributes:
         id: Its id.
         metadata: Its metadata, or None.
-        beside: Its weights, boost, priority and validity, where they are given.
+        beside: Its weights, boost, priority and validity, if given.
     """
 
     __slots__ = ("_expression", "_is_json", "beside", "id", "metadata")
@@ -86,7 +86,7 @@ class Record:
 
 
 class Records:
-    """The subscriptions of a file; an id may stand there only once."""
+    """The subscriptions of a file; ids must be unique."""
 
     def __init__(self) -> None:
         self._lines: dict[str | int, int] = {}
@@ -95,7 +95,7 @@ class Records:
         """Read the subscription of a line.
 
         Raises:
-            SubscriptionError: The line is no subscription, or its id stands on an earlier line.
+            SubscriptionError: The line is not a subscription, or its id is on an earlier line.
         """
         return self.note(number, Record(line))
 
@@ -103,7 +103,7 @@ class Records:
         """Take note of a subscription that was read.
 
         Raises:
-            SubscriptionError: Its id stands on an earlier line.
+            SubscriptionError: Its id is on an earlier line.
         """
         if type(record.id) in (str, int):  # others are no ids, as the engine will say
             earlier = self._lines.setdefault(record.id, number)

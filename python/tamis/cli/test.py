@@ -35,7 +35,7 @@ def run_examples(
     Args:
         rules: A rules file, YAML or JSON; with `--from sigma`, a file or folder of Sigma rules.
         language: Read the rules as rules of this language.
-        missing: The result of a predicate on an attribute without a value; overrides the file.
+        missing: The truth of a predicate on an attribute without a value; overrides the file.
         now: The value of `now()`, such as `2026-01-02T05:00Z`.
         as_json: Write a JSON object for every example that fails and every rule that is refused.
     """

@@ -1,11 +1,11 @@
-"""A client of `tamis serve`: the everyday API over HTTP.
+"""A client of `tamis serve`.
 
     from tamis.client import Client
 
     with Client("http://localhost:8080") as tamis:
         tamis.match({"age": 21, "state": "CA"}).matches
 
-`AsyncClient` has the same methods, to be awaited. Needs the extra `tamis[client]`.
+`AsyncClient` has the same methods as coroutines. Needs the extra `tamis[client]`.
 """
 
 try:

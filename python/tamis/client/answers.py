@@ -1,4 +1,4 @@
-"""What a server answers, with types."""
+"""The server's responses, as typed objects."""
 
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -9,14 +9,14 @@ Id: TypeAlias = str | int
 
 
 class ServerError(Exception):
-    """What a server could not do, or refused.
+    """An error response of the server.
 
     Attributes:
         status: The status of the response.
         kind: The name of the error, such as `ExpressionSyntaxError`.
         message: What was wrong.
         details: More about it, such as `line` and `column`.
-        request: What the server's log calls the request.
+        request: The request's id in the server's log.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Answer:
 
     Attributes:
         matches: The ids, in insertion order.
-        version: What was served.
+        version: The version that answered.
     """
 
     matches: list[Id]
@@ -95,8 +95,8 @@ class Page:
 
     Attributes:
         subscriptions: Each with `id`, `expression` and, if there are any, `metadata` and `boost`.
-        next: What to give as `after` for the next page; None after the last.
-        total: How many there are.
+        next: The value of `after` for the next page; None after the last.
+        total: The total number.
     """
 
     subscriptions: list[dict[str, Any]]
@@ -106,13 +106,13 @@ class Page:
 
 @dataclass(frozen=True)
 class Changed:
-    """What a bulk change did.
+    """The result of a bulk change.
 
     Attributes:
-        put: How many were added or replaced.
-        removed: How many were removed.
-        refused: Those that were not, each with `item` and `error`.
-        version: What has the change.
+        put: The number of added or replaced subscriptions.
+        removed: The number of removed subscriptions.
+        refused: The refused items, each with `item` and `error`.
+        version: The version with the change.
     """
 
     put: int

@@ -155,7 +155,7 @@ def _type(id: Id) -> dict[str, str]:
 
 
 def get(id: Id) -> Call[dict[str, Any]]:
-    """What is known about a subscription."""
+    """A subscription."""
 
     def read(response: httpx.Response) -> dict[str, Any]:
         told: dict[str, Any] = response.json()
@@ -209,7 +209,7 @@ def page(limit: int, after: str | None, where: str | None, text: str | None) -> 
 
 
 def stats() -> Call[dict[str, Any]]:
-    """What is served, and how busy the server is."""
+    """Statistics about the served index and the server."""
 
     def read(response: httpx.Response) -> dict[str, Any]:
         told: dict[str, Any] = response.json()

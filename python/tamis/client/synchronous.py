@@ -1,4 +1,4 @@
-"""The client that waits."""
+"""The synchronous client."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 class Client:
-    """A client of a server; one for many requests, from any thread.
+    """A client; use one for many requests, from any thread.
 
     Args:
-        url: Where the server is.
-        token: What it asks for.
+        url: The server's URL.
+        token: The access token.
         timeout: Seconds to wait for an answer.
         options: More arguments of `httpx.Client`, such as `verify`.
     """
@@ -33,7 +33,7 @@ class Client:
         Args:
             event: A mapping, or JSON as text or bytes.
             where: A condition on the metadata of subscriptions.
-            now: The moment that `now()` is; the server's clock if not given.
+            now: The value of `now()`; the server's current time by default.
         """
         return self._send(calls.match(event, where, now))
 
@@ -44,9 +44,9 @@ class Client:
 
         Args:
             event: A mapping, or JSON as text or bytes.
-            n: How many at most.
+            n: The maximum number of results.
             where: A condition on the metadata of subscriptions.
-            now: The moment that `now()` is.
+            now: The value of `now()`.
         """
         return self._send(calls.first(event, n, where, now))
 
@@ -62,9 +62,9 @@ class Client:
 
         Args:
             event: A mapping, or JSON as text or bytes.
-            n: How many at most.
-            weights: What the event gives attributes, or values of them, instead of 1.
-            now: The moment that `now()` is.
+            n: The maximum number of results.
+            weights: The event's weights of attributes, or of their values; 1 by default.
+            now: The value of `now()`.
         """
         return self._send(calls.top(event, n, weights, now))
 
@@ -73,8 +73,8 @@ class Client:
 
         Args:
             event: A mapping, or JSON as text or bytes.
-            ids: Which; by default those that match, ten at most.
-            now: The moment that `now()` is.
+            ids: The ids to explain; by default the matches, at most ten.
+            now: The value of `now()`.
         """
         return self._send(calls.explain(event, ids, now))
 
@@ -83,7 +83,7 @@ class Client:
         return self._send(calls.check(expression))
 
     def get(self, id: Id) -> dict[str, Any]:
-        """What is known about a subscription."""
+        """A subscription."""
         return self._send(calls.get(id))
 
     def put(
@@ -95,7 +95,7 @@ class Client:
         weights: Mapping[str, Any] | None = None,
         boost: float | None = None,
     ) -> str:
-        """Add a subscription, or replace it; it is on the server's disk afterwards.
+        """Add a subscription, or replace it; the change is on the server's disk when this returns.
 
         Returns:
             The version that has it.
@@ -116,7 +116,8 @@ class Client:
 
         Args:
             items: Objects with `id` and `expression`, or with `id` and `deleted`.
-            on_error: `raise`: all are valid or nothing changes; `collect`: the valid ones count.
+            on_error: `raise`: if one is invalid, nothing changes; `collect`: the valid ones are
+                applied.
         """
         return self._send(calls.change(items, on_error))
 
@@ -131,25 +132,25 @@ class Client:
         """Some of the subscriptions, in insertion order.
 
         Args:
-            limit: How many at most.
-            after: Where they begin: what the page before called `next`.
+            limit: The maximum number of results.
+            after: The position to start after: `next` of the previous page.
             where: An expression over their metadata.
-            text: What their ids or expressions contain, in any case.
+            text: Text that ids or expressions must contain, ignoring case.
         """
         return self._send(calls.page(limit, after, where, text))
 
     def stats(self) -> dict[str, Any]:
-        """What is served, and how busy the server is."""
+        """Statistics about the served index and the server."""
         return self._send(calls.stats())
 
     def match_batch(
         self, events: Iterable[object], *, now: str | None = None
     ) -> Iterator[list[Id] | Failed]:
-        """What each event matches, in their order; a `Failed` for one that cannot be read.
+        """The matches of each event, in order; a `Failed` for an event that cannot be read.
 
         Args:
-            events: As many as there are; they are sent a thousand at a time.
-            now: The moment that `now()` is.
+            events: Any number of events; they are sent a thousand at a time.
+            now: The value of `now()`.
         """
         for batch in calls.batches(events):
             yield from self._send(calls.match_batch(batch, now))

@@ -6,7 +6,7 @@
     print(lab.compare([("a", "x > 3")], [b'{"x": 4}']).recommendation)
 
 `workloads` writes workloads to files. `comparison` ranks the matchers on your own data; `timing`
-measures each in a process of its own.
+measures each in its own process.
 
 Figures of papers are measured again in steps: `experiments` reads what to measure from TOML files,
 `runner` measures it cell by cell (`cells`), `records` keeps the results, `charts` draws them,

@@ -123,7 +123,7 @@ def compare(
     seed: int = 0,
     show: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Measure matchers on the same data, each in a process of its own.
+    """Measure matchers on the same data, each in its own process.
 
     First, `scan` answers a sample of the events. A matcher that gives another answer to one of
     them, or finds more or fewer matches in all events, is reported as such, without any time.
@@ -135,8 +135,8 @@ def compare(
         matchers: What to compare, all by default: names that `Index`, or `xml.Filter`, knows, or
             `module:factory` for another: what `factory(missing=...)`, or for XML `factory()`,
             returns has `add_many(pairs)` and `match(event)`.
-        missing: What a predicate is on an attribute without a value.
-        time_limit: Seconds for each matcher, building included.
+        missing: The truth of a predicate on an attribute without a value.
+        time_limit: Seconds for each matcher, including building.
         memory_limit: Bytes for each matcher; half of the machine's memory by default. Not
             enforced on Windows.
         sample: On how many events the answers are compared; on fewer where `scan` is too slow.

@@ -24,7 +24,7 @@ def record(comparison: Comparison, folder: str | Path) -> Path:
 
     Args:
         comparison: What was measured.
-        folder: Where to write; made if it is not there.
+        folder: Where to write; created if it does not exist.
 
     Returns:
         The file: Parquet, or JSON lines where pyarrow is not installed.

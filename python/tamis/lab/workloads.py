@@ -33,9 +33,9 @@ def generate(
             documents.
         count: How many subscriptions.
         events: How many events.
-        seed: Decides everything that chance decides.
-        parameters: Those of the workload that are not as usual, by name.
-        folder: Where to write; made if it is not there, and files of these names are replaced.
+        seed: The seed of all random choices.
+        parameters: Parameters of the workload to change, by name.
+        folder: Where to write; created if it does not exist; files of these names are replaced.
         format: JSON lines, as the commands take them, or Parquet, as Spark does.
 
     Returns:
@@ -96,8 +96,8 @@ def statistics(
     Args:
         workload: Its name.
         count: How many subscriptions.
-        seed: Decides everything that chance decides.
-        parameters: Those of the workload that are not as usual, by name.
+        seed: The seed of all random choices.
+        parameters: Parameters of the workload to change, by name.
 
     Returns:
         By name, what was `requested`, where that is known, and what was `measured`.

@@ -1,6 +1,6 @@
-"""Rules that people already have, read as subscriptions.
+"""Converts rules from other languages to subscriptions.
 
-Each module reads one rule language and returns ordinary expressions; none knows a matcher:
+Each module reads one rule language and returns ordinary expressions:
 
 - `tamis.rules.sigma`: Sigma detections, through pySigma (`pip install tamis[sigma]`)
 - `tamis.rules.eventbridge`: AWS EventBridge event patterns
@@ -15,10 +15,11 @@ Each module reads one rule language and returns ordinary expressions; none knows
 >>> index.match({"source": "aws.ec2", "detail": {"state": "stopped"}})
 ['stopped']
 
-`tamis.rules.examples` runs the example events that rules carry: what must match, and what must not.
+`tamis.rules.examples` runs the example events of rules: events that must match, and events that
+must not.
 
-What a language cannot say exactly in Tamis is refused with the reason, never approximated. `read`
-functions take many rules and collect what they refuse in `ReadRules.refused`; `parse` functions
+Rules without an exact translation are refused with the reason, never approximated. `read` functions
+take many rules and collect the refused ones in `ReadRules.refused`; `parse` functions
 take one condition and raise `RuleError`.
 """
 

@@ -32,7 +32,7 @@ def parse(pattern: str | bytes | Mapping[str, Any]) -> Expression:
     """Read one event pattern, as JSON text or as a mapping.
 
     Raises:
-        RuleError: AWS would refuse the pattern, or it cannot be said exactly.
+        RuleError: AWS would refuse the pattern, or it has no exact translation.
     """
     if isinstance(pattern, str | bytes):
         pattern = json_input.load(pattern)
@@ -46,7 +46,7 @@ def parse(pattern: str | bytes | Mapping[str, Any]) -> Expression:
 def read(source: str | Path, *, progress: Callable[[int], None] | None = None) -> ReadRules:
     """Read the patterns of a JSON file or text: an object of patterns by their ids.
 
-    One bad pattern costs no other. A file may also hold one pattern per line as
+    A bad pattern does not affect the others. A file may also hold one pattern per line as
     `{"id": ..., "pattern": {...}}`.
     """
     return json_input.read_many(source, "pattern", parse, progress)

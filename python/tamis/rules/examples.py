@@ -1,4 +1,4 @@
-"""Rules that carry examples: events that must match them, and events that must not.
+"""Rules with examples: events that must match them, and events that must not.
 
 A rules file is YAML or JSON: a list of rules, or an object with `rules` and options of the index.
 
@@ -9,8 +9,8 @@ A rules file is YAML or JSON: a list of rules, or an object with `rules` and opt
         match: [{age: 21, state: CA}]
         not_match: [{age: 30, state: CA}, {age: 21}]
 
-Instead of `expression` a rule may have `eventbridge`, `mongo` or `sql`. Sigma rules carry the same
-two lists in an attribute of their own, `tests`.
+Instead of `expression` a rule may have `eventbridge`, `mongo` or `sql`. Sigma rules have the same
+two lists in the attribute `tests`.
 """
 
 import json
@@ -54,7 +54,7 @@ class TestedRule:
 
 @dataclass(frozen=True)
 class Failure:
-    """An example that is not as it must be.
+    """An example that fails.
 
     Attributes:
         rule: The rule.
@@ -89,7 +89,7 @@ class Tests:
     now: str | None = None
 
     def run(self) -> Iterator[Failure]:
-        """The examples that are not as they must be."""
+        """The examples that fail."""
         for rule in self.rules:
             index = Index(missing=self.missing, time_zone=self.time_zone)
             index.add(rule.id, rule.expression)
@@ -104,7 +104,7 @@ class Tests:
 
 
 def read(source: str | Path) -> Tests:
-    """Read a rules file, or its text. A rule that cannot be read costs no other.
+    """Read a rules file, or its text. A rule that cannot be read does not affect the others.
 
     Raises:
         RuleError: The file cannot be read, or is no rules file.

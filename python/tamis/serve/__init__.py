@@ -1,4 +1,4 @@
-"""The server: what was compiled or saved answers HTTP requests.
+"""The server: answers HTTP requests from a compiled or saved index.
 
     from tamis.serve import Settings, run
 

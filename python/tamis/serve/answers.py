@@ -33,7 +33,7 @@ class Question:
     """What is asked about each event.
 
     Attributes:
-        now: The moment that `now()` is.
+        now: The value of `now()`.
         document: The attribute that holds an event's XML document.
         where: A condition on the metadata of subscriptions.
         n: How many are wanted of a ranking, or of the highest priorities.
@@ -41,7 +41,7 @@ class Question:
         ids: What to explain, as the client writes it.
         source: In a graph, the node that events start from.
         target: In a graph, the node to explain.
-        sinks_only: In a graph, whether only nodes are wanted that no edge leads on from.
+        sinks_only: In a graph, whether to return only nodes without outgoing edges.
         explanations: How many matches are explained where no ids are given.
     """
 

@@ -76,7 +76,7 @@ class Held:
 
 
 def describe_subscription(index: Index, id: str | int) -> dict[str, Any]:
-    """What is known about a subscription."""
+    """A subscription."""
     found = index[id]
     described: dict[str, Any] = {"id": found.id, "expression": str(found.expression)}
     if found.metadata is not None:

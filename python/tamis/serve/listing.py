@@ -26,10 +26,10 @@ class Wanted:
     """What a page is asked for.
 
     Attributes:
-        limit: How many at most.
+        limit: The maximum number of results.
         after: Where it begins: what the page before it called `next`.
         where: An expression over their metadata.
-        text: What their ids or expressions contain, in any case.
+        text: Text that ids or expressions must contain, ignoring case.
     """
 
     limit: int = 100

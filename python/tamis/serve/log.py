@@ -66,7 +66,7 @@ class ChangeLog:
     """The log of an owned index.
 
     Args:
-        folder: Where its files are; made if it is not there.
+        folder: Where its files are; created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:

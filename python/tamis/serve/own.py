@@ -46,7 +46,7 @@ class Own(Source):
     """Serves an index that this process alone changes.
 
     Args:
-        folder: A local folder; made if it is not there.
+        folder: A local folder; created if it does not exist.
         settings: How the server is set up.
         log: Where happenings are written.
 

@@ -56,11 +56,11 @@ class Settings:
     Attributes:
         own: Whether changes are accepted; otherwise the folder is followed.
         host: The address to listen on.
-        port: The port; 0 for one that is free.
+        port: The port; 0 for any free port.
         tokens: Lines of `SCOPE NAME TOKEN`; None where nobody is asked for one.
-        poll: Seconds between two looks for a new version.
-        fold: Changes after which an owned index is saved and its log begins anew.
-        threads: Threads that answer what takes long.
+        poll: Seconds between checks for a new version.
+        fold: The number of changes after which an owned index is saved and a new log begins.
+        threads: Threads for long requests.
         log_requests: Whether every request is logged, not only what fails, changes or is slow.
         copy: Whether files are copied into memory instead of mapped.
         grace: Seconds that requests have to finish when the server stops.

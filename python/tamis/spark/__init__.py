@@ -5,7 +5,7 @@
     spark.compile(subscriptions, "s3://bucket/campaigns")
     matches = spark.match(events, "s3://bucket/campaigns")
 
-Plain functions on DataFrames, for any session, Spark Connect included. Needs the extra
+Plain functions on DataFrames, for any session, including Spark Connect. Needs the extra
 `tamis[spark]`, on the driver and on the workers.
 """
 

@@ -4,9 +4,9 @@
 task per shard builds its segment file and reports one line; the driver commits when all are there.
 
 A shard remembers what it was built from: its *fingerprint* is a digest of the digests of its rows.
-Spark computes the same digest of a table, so that comparing two texts per shard tells which shards
-a changed table touches. The task computes it from the rows it was given: what a version says it was
-built from is what it was built from, also when the table changes meanwhile.
+Spark computes the same digest of a table, so comparing two texts per shard shows which shards a
+changed table affects. The task computes the digest from the rows it received, so the fingerprint
+describes exactly what a shard was built from, even if the table changes meanwhile.
 """
 
 import json
@@ -44,19 +44,19 @@ _INTERVAL = 0.2  # seconds between two reports of progress
 
 @dataclass(frozen=True)
 class Compiled:
-    """What came of `compile`, `update` or a round of `follow`.
+    """The result of `compile`, `update` or a round of `follow`.
 
     Attributes:
         path: The folder of the index.
         version: The version that was committed.
-        subscriptions: How many subscriptions it has.
-        shards: How many shards it has.
-        built: How many of them were built now.
-        built_bytes: The bytes of the files of these.
-        error_count: How many rows were refused.
-        errors: These rows: `id`, `position` (the character of the expression, from 1), `message`,
-            `expression`.
-        seconds: What building took, summed over the shards.
+        subscriptions: The number of subscriptions.
+        shards: The number of shards.
+        built: The number of shards that were built now.
+        built_bytes: The bytes of their files.
+        error_count: The number of refused rows.
+        errors: The refused rows: `id`, `position` (the character of the expression, from 1),
+            `message`, `expression`.
+        seconds: The time to build, summed over the shards.
     """
 
     path: str
@@ -71,7 +71,7 @@ class Compiled:
 
 
 class RulesChangedError(StorageError):
-    """The rules that were built are not those that were asked for: they changed meanwhile."""
+    """The rules changed while they were being built."""
 
 
 # ---------------------------------------------------------------- fingerprints
@@ -97,7 +97,7 @@ def fingerprints(rows: DataFrame, shards: int) -> dict[str, str]:
 
     Args:
         rows: With the column `DIGEST`.
-        shards: How many shards there are.
+        shards: The number of shards.
     """
     listed = sf.array_join(sf.sort_array(sf.collect_set(column(DIGEST))), "")
     grouped = rows.groupBy(shard_of(shards).alias(SHARD)).agg(sf.sha2(listed, 256).alias("print"))
@@ -128,8 +128,8 @@ def build(
     Args:
         rows: Subscriptions or changes.
         folder: Where the files go.
-        settings: What the manifest says besides its files.
-        limits: Bounds on expressions.
+        settings: The settings in the manifest.
+        limits: Limits on expressions.
         previous: The key of the manifest whose subscriptions stay where rows do not change them.
         only: The shards to build; all that have rows by default.
         drop_refused: Whether a refused row also removes the subscription of `previous`.
@@ -225,7 +225,7 @@ def commit(
         spark: A session.
         folder: Where the files are.
         version: The version's number.
-        settings: What the manifest says besides its files.
+        settings: The settings in the manifest.
         built: What the tasks reported.
         before: The version whose other shards stay.
         dropped: Shards of it that do not stay, besides those that were built.

@@ -33,7 +33,7 @@ from tamis.spark.asking import ask
 from tamis.spark.worker import mentioning
 
 Moment = datetime | Column
-"""What `now()` is: a moment, or a column that gives all events of a query the same."""
+"""The value of `now()`: a moment, or a column with the same value for all events of a query."""
 
 INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
@@ -45,7 +45,7 @@ def column(name: str) -> Column:
 
 
 def moment(now: Moment | None) -> Column:
-    """The moment that `now()` is, as a column; by default the query's own."""
+    """The value of `now()` as a column; by default, the query's own."""
     if now is None:
         return sf.current_timestamp()
     if isinstance(now, Column):
@@ -69,7 +69,7 @@ def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
     """The columns that shards are built from, and the type of the ids.
 
     Raises:
-        SubscriptionError: A column is missing, or of a type that it cannot have.
+        SubscriptionError: A column is missing or has the wrong type.
     """
     kind = require(frame, "id", SubscriptionError, "subscriptions")
     if not isinstance(kind, (StringType, *INTEGERS)):
@@ -153,7 +153,7 @@ class Events:
         attributes: Otherwise, the columns that are attributes.
         document: The column that holds the documents, if one does.
         source: The column that holds the nodes at which events start, if one does.
-        keep: The columns that come out again.
+        keep: The columns to keep in the result.
     """
 
     def __init__(

@@ -38,36 +38,35 @@ def compile(
 ) -> Compiled:
     """Compile subscriptions into a new version of an index.
 
-    Rows that are equal are one. Rows of one id that are not, and rows that cannot be used, are
-    refused: they are counted, and come back as `errors`.
+    Identical rows count once. Different rows with the same id, and invalid rows, are refused: they
+    are counted and returned as `errors`.
 
     Args:
         subscriptions: A DataFrame, or the name of a table. The columns are `id` (strings or
             integers), `expression` (text, or the JSON form) and, optionally, `metadata` (JSON, or a
-            struct, map, array or variant), `weights` (what attributes, or values that are strings,
-            are worth: JSON such as `{"age": 2, "tags": {"new": 2.5}}`, or a struct, map or
-            variant), `boost` (a number by which scores are multiplied), `priority` (an integer, for
-            `first`), `active_from` and `active_until` (timestamps, dates, or their texts, between
-            which it can match).
+            struct, map, array or variant), `weights` (weights of attributes, or of values that are
+            strings: JSON such as `{"age": 2, "tags": {"new": 2.5}}`, or a struct, map or
+            variant), `boost` (a factor for scores), `priority` (an integer, for
+            `first`), `active_from` and `active_until` (timestamps, dates, or their texts).
         path: The folder of the index: a path, or a URI of a filesystem that Arrow or fsspec opens.
-        shards: How many shards there are; by default one for 500,000 subscriptions, which are
-            counted first.
-        strict: Fail where a row is refused, and commit nothing.
-        missing: What a predicate is on an attribute without a value.
-        time_zone: Where times without an offset are at home, in expressions and in events. Updates
-            leave it as it is.
-        metadata_columns: The members of metadata that get an index, so that `where` is fast.
-            Updates leave them as they are.
-        hierarchies: What lies above the values of attributes, by their names, as `Index.hierarchy`
-            takes it. Updates leave it as it is.
-        limits: Bounds on expressions, as `tamis.Limits` takes them.
-        progress: Called now and then, in another thread, with the number of shards that are built
-            and the number of all. Not with Spark Connect, which shows a bar of its own.
+        shards: The number of shards; by default one per 500,000 subscriptions, which are counted
+            first.
+        strict: Whether to fail and commit nothing if a row is refused.
+        missing: The truth of a predicate on an attribute without a value.
+        time_zone: The zone of times without an offset, in expressions and in events. Updates do not
+            change it.
+        metadata_columns: The members of metadata to index, which makes `where` fast.
+            Updates do not change them.
+        hierarchies: Hierarchies by attribute, as in `Index.hierarchy`. Updates do not change them.
+        limits: Limits on expressions, as in `tamis.Limits`.
+        progress: Called from time to time, in another thread, with the number of built shards and
+            the total. Not with Spark Connect, which shows its own progress bar.
 
     Raises:
-        SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is refused.
-        ExpressionError: A hierarchy is none.
-        StorageError: The folder cannot be written, or another job has committed meanwhile.
+        SubscriptionError: A column is missing or has the wrong type, or `strict` is set and a row
+            is refused.
+        ExpressionError: A hierarchy is invalid.
+        StorageError: The folder cannot be written, or another job has committed in the meantime.
     """
     wanted = settings_of(shards, missing, time_zone, metadata_columns, hierarchies)
     rows, wanted["ids"] = rows_of(as_frame(subscriptions))
@@ -81,7 +80,7 @@ def settings_of(
     metadata_columns: Iterable[str],
     hierarchies: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """What a manifest says besides its files, from the arguments of `compile`."""
+    """The settings in a manifest, from the arguments of `compile`."""
     if shards is not None and shards < 1:
         raise ValueError(f"shards is at least 1, not {shards}")
     if missing not in ("unknown", "false"):
@@ -99,7 +98,7 @@ def rows_of(subscriptions: DataFrame) -> tuple[DataFrame, str]:
 
 
 def shards_for(rows: DataFrame) -> int:
-    """How many shards rows get where nobody says it."""
+    """The default number of shards for rows."""
     return max(1, -(-rows.count() // _PER_SHARD))
 
 
@@ -133,21 +132,22 @@ def update(
     strict: bool = False,
     limits: Mapping[str, Any] | None = None,
 ) -> Compiled:
-    """Apply a change feed to an index: only shards that a change touches are built again.
+    """Apply a change feed to an index; only shards with changes are rebuilt.
 
-    A change that is refused leaves the subscription as it is; a deleted id need not be there.
+    A refused change leaves the subscription as it is; a deleted id need not exist.
 
     Args:
         path: The folder of the index.
         changes: The columns of `compile`, and `operation`: `upsert` (or `insert`, `update`,
-            `update_postimage`), `delete`, or `update_preimage`, which is passed over. Of several
-            changes of one id the one with the highest `sequence` counts, if there is that column.
-        strict: Fail where a row is refused, and commit nothing.
-        limits: Bounds on expressions.
+            `update_postimage`), `delete`, or `update_preimage`, which is ignored. If several rows
+            change one id, the one with the highest `sequence` counts, if there is such a column.
+        strict: Whether to fail and commit nothing if a row is refused.
+        limits: Limits on expressions.
 
     Raises:
-        SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is refused.
-        StorageError: There is no such index, or another job has committed meanwhile.
+        SubscriptionError: A column is missing or has the wrong type, or `strict` is set and a row
+            is refused.
+        StorageError: There is no such index, or another job has committed in the meantime.
     """
     return apply_changes(Folder(path), changes, strict=strict, limits=limits)
 
@@ -166,8 +166,8 @@ def apply_changes(
     Args:
         folder: The folder of the index.
         changes: As in `update`.
-        strict: Fail where a row is refused.
-        limits: Bounds on expressions.
+        strict: Whether to fail if a row is refused.
+        limits: Limits on expressions.
         drop_refused: Whether a refused change removes the subscription, instead of leaving it.
         source: What the new version follows, for its manifest.
     """
@@ -209,7 +209,7 @@ _OPERATIONS = ("upsert", "insert", "update", "update_postimage", "delete")
 
 
 def _is_operation() -> Any:
-    """Passes over what a change feed says of the past, and fails on what it cannot say."""
+    """Drop the preimages of a change feed, and fail on unknown operations."""
     operation = sf.lower(column("operation"))
     message = sf.concat(
         sf.lit("operation is 'upsert' or 'delete', not "), sf.coalesce(operation, sf.lit("null"))

@@ -1,9 +1,9 @@
 """What has changed in a Delta table since the version that an index follows?
 
-Delta numbers the versions of a table and, where `delta.enableChangeDataFeed` is set, tells the rows
-that changed between two of them. Only the ids are taken from that feed: the rows are those that the
-table has now. So it does not matter how often a row changed, in what order, or whether an id stands
-in several rows.
+Delta numbers the versions of a table and, if `delta.enableChangeDataFeed` is set, records the rows
+that changed between two of them. We take only the ids from that feed, and the rows from the current
+table. So it does not matter how often a row changed, in what order, or whether an id occurs in
+several rows.
 """
 
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class DeltaTable:
     """A version of a Delta table.
 
     Attributes:
-        name: What SQL calls the table.
-        identity: What Delta calls it; another table of that name has another identity.
+        name: The name of the table in SQL.
+        identity: The id that Delta gives the table; another table of the same name has another id.
         version: The version.
-        has_feed: Whether the table records what changes.
+        has_feed: Whether the table has a change feed.
     """
 
     name: str
@@ -58,7 +58,7 @@ class DeltaTable:
 
         Returns:
             The current rows of all ids that changed, as `upsert`, and ids that are gone, as
-            `delete`; None where Delta cannot tell what changed.
+            `delete`; None if Delta does not know what changed.
         """
         if not self.has_feed or not 0 <= since < self.version:
             return None

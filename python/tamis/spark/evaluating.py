@@ -43,7 +43,7 @@ class Pinned(NamedTuple):
     Attributes:
         names: For every name of an index, its folder and the key of its manifest.
         ids: The type of ids that functions give: `string` or `bigint`.
-        now: The moment that `now()` is, unless a query says otherwise.
+        now: The value of `now()`, unless a query sets another.
     """
 
     names: Mapping[str, tuple[str, str]]

@@ -35,7 +35,7 @@ def explain(
         event: The column that holds the events; without, every column is an attribute.
         limit: How many rows are explained.
         version: The version of the index; the current one by default.
-        now: The moment that `now()` is, as in `match`.
+        now: The value of `now()`, as in `match`.
 
     Returns:
         The rows, with the column `explanation`.

@@ -1,9 +1,9 @@
 """How does an index keep up with a table of rules?
 
-A round compares the table with the version that is current, and builds the shards that differ. A
-Delta table says by itself which version it has, and what changed since another. Each version of the
-index says what it was built from, so a round needs no state of its own: it may be killed, started
-again, or run by two drivers at once.
+A round compares the table with the current version and builds the shards that differ. A Delta table
+knows its own version and what changed since another one. Each version of the index records what it
+was built from, so a round keeps no state: it can be killed, started again, or run by two drivers at
+once.
 """
 
 import logging
@@ -32,8 +32,8 @@ class Follower:
 
     Attributes:
         path: The folder of the index.
-        last: What the last round that changed something came to; None before there was one.
-        error: What ended the last round in the background, if it failed.
+        last: The result of the last round that changed something; None before the first.
+        error: The error of the last background round, if it failed.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class Follower:
         """Bring the index up to date with the table: one round.
 
         Returns:
-            What was committed; None where nothing has changed.
+            The committed version; None if nothing has changed.
 
         Raises:
-            SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is
-                refused; the version before stays.
+            SubscriptionError: A column is missing or has the wrong type, or `strict` is set and a
+                row is refused; the previous version stays.
             StorageError: The folder cannot be written, or other jobs keep committing.
         """
         with self._one_at_a_time:
@@ -180,7 +180,7 @@ class Follower:
                 self.error = None
 
     def stop(self) -> None:
-        """End the rounds in the background; one that runs comes to its end first."""
+        """Stop the background rounds, after the running one has finished."""
         if self._thread is not None:
             self._stopping.set()
             self._thread.join()
@@ -229,32 +229,33 @@ def follow(
     hierarchies: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> Follower:
-    """Keep an index up to date with a table of rules, beginning now.
+    """Keep an index up to date with a table of rules, starting now.
 
-    After each round the index is what `compile` would make of the table, but only the shards whose
-    rows have changed are built. Streams that match with `path` take a new version up with their
-    next micro-batch.
+    After each round, the index is what `compile` would make of the table, but only shards whose
+    rows have changed are built. Streams that match with `path` use a new version from their next
+    micro-batch on.
 
     Args:
         spark: A session.
-        rules: The name of a table, or a DataFrame, which is evaluated anew in every round, or a
-            function that gives one: Spark lists the files of a DataFrame once. The columns are
-            those of `compile`.
+        rules: The name of a table; a DataFrame, which is evaluated anew in every round; or a
+            function that returns one, since Spark lists the files of a DataFrame only once. The
+            columns are those of `compile`.
         path: The folder of the index.
         every: Seconds between rounds in the background; without it, call `refresh`.
         shards: As in `compile`; by default as many as the index has.
-        strict: Fail where a row is refused, and commit nothing.
-        missing: As in `compile`. An index that was compiled otherwise is compiled again.
+        strict: Whether to fail and commit nothing if a row is refused.
+        missing: As in `compile`. An index with another setting is compiled again.
         time_zone: As in `compile`.
         metadata_columns: As in `compile`.
         hierarchies: As in `compile`.
-        limits: Bounds on expressions that are built from now on.
+        limits: Limits on expressions that are built from now on.
 
     Returns:
         The follower, after its first round.
 
     Raises:
-        SubscriptionError: A column is missing or of a wrong type, or `strict` and a row is refused.
+        SubscriptionError: A column is missing or has the wrong type, or `strict` is set and a row
+            is refused.
         StorageError: The folder cannot be written.
     """
     settings = compiling.settings_of(shards, missing, time_zone, metadata_columns, hierarchies)

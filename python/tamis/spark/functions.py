@@ -54,25 +54,25 @@ def register(
     - `tamis_top(event, index, n)`: the best, as structs of `subscription` and `score`.
     - `tamis_first(event, index)`: the id of the highest priority.
     - `tamis_explain(event, index, id)`: why the event matches the subscription, or not.
-    - `tamis_error(event, index)`: why the event cannot be read; null where it can.
+    - `tamis_error(event, index)`: why the event cannot be read; null if it can.
     - `tamis_matches(event, index)`, a table function: a row per match, with the id. With a `TABLE`
       argument for `event`, every row of the table is an event and comes out with each id.
 
     An event is a struct, a map, a variant, or JSON as string or binary. An index is one of `names`,
-    or a path. All but `tamis_error` give null for an event that cannot be read.
+    or a path. All but `tamis_error` return null for an event that cannot be read.
 
-    `now => current_timestamp()` says what `now()` is, and `where => 'tenant = 1'` which
-    subscriptions are looked for; both are optional.
+    `now => current_timestamp()` sets `now()`, and `where => 'tenant = 1'` restricts the
+    subscriptions; both are optional.
 
     Args:
-        spark: The session; Spark Connect, too.
-        names: What queries call indexes, and where these lie: a path, or a path and a version. The
-            version that is current now is the one that queries meet, until functions are registered
-            again. A path in a query is that which is current when a task begins.
-        ids: The type of the ids that functions give. By default that of all named indexes, if they
-            agree, and otherwise strings.
-        now: The moment that `now()` is where a query does not say it; by default that of this call.
-        prefix: What the names of the functions begin with.
+        spark: The session; Spark Connect is supported.
+        names: The names of indexes in queries, each with a path, or a path and a version. Queries
+            use the version that is current now, until functions are registered again. A path in a
+            query means the version that is current when a task begins.
+        ids: The type of the returned ids. By default, that of all named indexes if they agree, and
+            otherwise strings.
+        now: The value of `now()` if a query does not set it; by default, the time of this call.
+        prefix: The prefix of the function names.
 
     Returns:
         The names of the functions.
@@ -121,8 +121,8 @@ def match_column(
             such a column. By default all columns of the DataFrame.
         where: A condition on the metadata of subscriptions, as in `match`.
         version: The version of the index; by default the one that is current now.
-        now: The moment that `now()` is; by default the query's `current_timestamp()`, which for a
-            stream is that of the micro-batch.
+        now: The value of `now()`; by default the query's `current_timestamp()`, which for a stream
+            is that of the micro-batch.
 
     Raises:
         StorageError: There is no such index or version.
@@ -166,9 +166,9 @@ def _column(
 
 
 def _task(function: Function, pinned: Pinned, **constants: Any) -> Callable[..., Any]:
-    """What a worker calls for each batch of arguments.
+    """The function that a worker calls for each batch of arguments.
 
-    It travels by value, so that a worker without Tamis can say so. It has no annotations, since
+    It is pickled by value, so a worker without Tamis can report that. It has no annotations, since
     Spark would derive from them what kind of function it is.
 
     Args:
@@ -195,7 +195,7 @@ def _task(function: Function, pinned: Pinned, **constants: Any) -> Callable[...,
 
 
 def _table_function(pinned: Pinned) -> Any:
-    """What Spark analyzes on the driver and runs on workers; it travels by value, like a task."""
+    """The class that Spark analyzes on the driver and runs on workers; pickled by value."""
     decided = tuple(pinned)
 
     class TamisMatches:

@@ -30,9 +30,9 @@ def generate_subscriptions(
         workload: `"conjunctive"`, `"dense"`, `"abe-gen"`, `"ads-like"`, `"whang"`, `"whang-cnf"` or
             `"fontoura"`.
         count: How many.
-        seed: Decides everything that chance decides.
-        size: How many expressions the workload is meant for; `count` by default.
-        parameters: Those of the workload that are not as usual.
+        seed: The seed of all random choices.
+        size: The number of expressions that the workload is designed for; `count` by default.
+        parameters: Parameters of the workload to change.
 
     Returns:
         The columns `id` (the number) and `expression`.
@@ -55,9 +55,9 @@ def generate_events(
         spark: The session.
         workload: As in `generate_subscriptions`.
         count: How many.
-        size: How many expressions the workload is meant for.
-        seed: Decides everything that chance decides.
-        parameters: Those of the workload that are not as usual.
+        size: The number of expressions that the workload is designed for.
+        seed: The seed of all random choices.
+        parameters: Parameters of the workload to change.
 
     Returns:
         The columns `number` and `event`.

@@ -61,7 +61,7 @@ def unmatched(
     """The subscriptions that no event matches.
 
     Args:
-        events: As in `match`, but no stream.
+        events: As in `match`, but not a stream.
         path: The folder of the index, or the rules themselves.
         event: The column that holds the events.
         document: The column that holds the XML documents.
@@ -97,20 +97,20 @@ def slowest(
     sample: int = 200,
     rules: int = 10_000,
 ) -> DataFrame:
-    """The subscriptions that take longest, measured on a sample of events.
+    """The slowest subscriptions, measured on a sample of events.
 
-    Each subscription of a sample is matched by itself with each event, without an index. That says
-    what its expression costs where it is evaluated; an index spares most evaluations.
+    Each subscription of a sample is matched separately with each event, without an index. That
+    measures the cost of evaluating its expression; an index avoids most evaluations.
 
     Args:
-        events: As in `match`, but no stream.
+        events: As in `match`, but not a stream.
         path: The folder of the index, or the rules themselves.
-        n: How many subscriptions are wanted.
+        n: The number of subscriptions to return.
         event: The column that holds the events.
         document: The column that holds the XML documents.
         version: The version of the index.
-        sample: How many events are tried; the first that Spark reads.
-        rules: How many subscriptions are tried at most, spread over the index.
+        sample: The number of events to try; the first ones that Spark reads.
+        rules: The maximum number of subscriptions to try, spread over the index.
 
     Returns:
         The columns `subscription`, `expression` and `microseconds` per event, slowest first.

@@ -66,29 +66,30 @@ def match(
             which are compiled once per content.
         event: The column that holds the events: a struct, a map, a variant, or JSON as string or
             binary.
-        document: The column that holds the XML documents which `xpath('...')` asks about, as string
-            or binary.
-        keep: The columns of the events that come out again; all by default.
+        document: The column with the XML documents that `xpath('...')` queries, as string or
+            binary.
+        keep: The columns of the events to keep in the result; all by default.
         output: `"pairs"` for a row per match, with the column `subscription`, or `"lists"` for a
             row per event, with the column `subscriptions`, sorted within each shard.
         metadata: Whether to add the column `metadata`: JSON, or a list of such.
-        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those
-            that satisfy it are looked for.
+        where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those that
+            satisfy it can match.
         placement: `"replicated"`, `"sharded"`, or `"auto"`, which replicates up to 4 GiB.
-        slices: With `"sharded"`, how many tasks share the events of one shard.
-        version: The version of the index; the current one by default, which for a stream is the one
-            that is current when a micro-batch begins.
-        add_version: Whether to add the column `version`: that of the index which an event met.
-        on_error: What becomes of events that cannot be read. `"raise"`, the default for a batch:
+        slices: With `"sharded"`, the number of tasks that share the events of one shard.
+        version: The version of the index; by default the current one, or for a stream the one that
+            is current when a micro-batch begins.
+        add_version: Whether to add the column `version`: the version of the index that an event was
+            matched with.
+        on_error: What to do with events that cannot be read. `"raise"`, the default for a batch:
             the job fails, and the error names the event. `"collect"`, the default for a stream:
-            the column `event_error` is added, and the event comes out once, with the reason in it
-            and without a subscription. `"skip"`: the event is left out.
-        now: The moment that `now()` is: a `datetime`, or a column that gives all events the same.
-            By default the query's `current_timestamp()`, which for a stream is that of the
+            the column `event_error` is added, and the event gives one row with the reason and no
+            subscription. `"skip"`: the event is left out.
+        now: The value of `now()`: a `datetime`, or a column with the same value for all events. By
+            default, the query's `current_timestamp()`, which for a stream is that of the
             micro-batch.
 
     Raises:
-        EventError: A column is missing, or of a type that no attribute has.
+        EventError: A column is missing or has an unsupported type.
         StorageError: There is no such index or version, or a file of it is missing.
     """
     if output not in ("pairs", "lists"):
@@ -128,20 +129,20 @@ def top(
 ) -> DataFrame:
     """The subscriptions that each event matches best.
 
-    Shards rank by themselves, and their rankings are merged exactly: of equal scores the lower
+    Each shard ranks separately, and the rankings are merged exactly. Among equal scores, the lower
     shard comes first, and within a shard the lower id, as without shards.
 
     Args:
         events: As in `match`.
         path: The folder of the index, or the rules themselves.
-        n: How many at most for each event.
-        weights: What all of the events give attributes, or values of them, instead of 1.
+        n: The maximum number per event.
+        weights: The weights of attributes, or of their values, for all events; 1 by default.
         where: A condition on the metadata of subscriptions, as in `match`.
         event: The column that holds the events.
         document: The column that holds the XML documents.
-        keep: The columns of the events that come out again; all by default.
+        keep: The columns of the events to keep in the result; all by default.
         placement: As in `match`; a stream is ranked with `"replicated"` only.
-        slices: With `"sharded"`, how many tasks share the events of one shard.
+        slices: With `"sharded"`, the number of tasks that share the events of one shard.
         version: The version of the index.
         add_version: Whether to add the column `version`.
         on_error: As in `match`.
@@ -185,18 +186,18 @@ def first(
 ) -> DataFrame:
     """The subscriptions of the highest priorities that each event matches.
 
-    Of equal priorities the lower shard comes first, and within a shard the lower id.
+    Among equal priorities, the lower shard comes first, and within a shard the lower id.
 
     Args:
         events: As in `match`.
         path: The folder of the index, or the rules themselves.
-        n: How many at most for each event.
+        n: The maximum number per event.
         where: A condition on the metadata of subscriptions, as in `match`.
         event: The column that holds the events.
         document: The column that holds the XML documents.
-        keep: The columns of the events that come out again; all by default.
+        keep: The columns of the events to keep in the result; all by default.
         placement: As in `match`; for a stream `"replicated"` only.
-        slices: With `"sharded"`, how many tasks share the events of one shard.
+        slices: With `"sharded"`, the number of tasks that share the events of one shard.
         version: The version of the index.
         add_version: Whether to add the column `version`.
         on_error: As in `match`.
@@ -234,25 +235,24 @@ def count(
     on_error: Literal["raise", "skip"] = "raise",
     now: Moment | None = None,
 ) -> DataFrame:
-    """How many events each subscription matches, without a row per match.
+    """The number of events that each subscription matches, without a row per match.
 
-    Tasks count, and what is shuffled is a row per task and subscription.
+    Tasks count, and Spark shuffles one row per task and subscription.
 
     Args:
-        events: As in `match`, but no stream.
+        events: As in `match`, but not a stream.
         path: The folder of the index, or the rules themselves.
         where: A condition on the metadata of subscriptions, as in `match`.
         event: The column that holds the events.
         document: The column that holds the XML documents.
         placement: As in `match`.
-        slices: With `"sharded"`, how many tasks share the events of one shard.
+        slices: With `"sharded"`, the number of tasks that share the events of one shard.
         version: The version of the index.
-        on_error: What becomes of events that cannot be read: the job fails, or they count for
-            nothing.
+        on_error: What to do with events that cannot be read: fail the job, or ignore them.
         now: As in `match`.
 
     Returns:
-        The columns `subscription` and `count`; subscriptions without a match are not in it.
+        The columns `subscription` and `count`; subscriptions without a match are omitted.
     """
     if events.isStreaming:
         raise ValueError("count takes a batch; in a stream, count what `match` gives")
@@ -302,12 +302,12 @@ def match_xml(
 
     Args:
         documents: A column of documents, and whatever else is to be kept.
-        path: The folder of an index whose expressions ask `xpath('...')`.
+        path: The folder of an index whose expressions use `xpath('...')`.
         document: The column that holds the documents, as string or binary.
-        keep: The columns that come out again; all by default.
+        keep: The columns to keep in the result; all by default.
         output: `"pairs"` or `"lists"`.
         version: The version of the index.
-        on_error: What becomes of documents that cannot be read, as in `match`.
+        on_error: What to do with documents that cannot be read, as in `match`.
         now: As in `match`.
     """
     return match(
@@ -400,7 +400,7 @@ def _answer(
 
 
 def what_on_error(events: DataFrame, on_error: OnError | None) -> OnError:
-    """What becomes of events that cannot be read: a stream goes on."""
+    """What to do with events that cannot be read: a stream continues."""
     if on_error not in (None, "raise", "skip", "collect"):
         message = f'on_error is "raise", "skip" or "collect", not {on_error!r}'
         raise ValueError(message)
@@ -414,7 +414,7 @@ def with_errors(
 
     Args:
         found: What a task gives.
-        on_error: What becomes of events that cannot be read.
+        on_error: What to do with events that cannot be read.
         results: The column of what was found: one result in each row, or a list.
         metrics: The name that results and refused events are counted under, if they are.
     """

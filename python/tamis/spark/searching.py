@@ -104,18 +104,18 @@ def match_graph(
         sources: Instead, the column that holds the node that each event starts from.
         event: The column that holds the events: a struct, a map, a variant, or JSON as string or
             binary.
-        keep: The columns of the events that come out again; all by default.
+        keep: The columns of the events to keep in the result; all by default.
         output: `"pairs"` for a row per node, with the column `node`, or `"lists"` for a row per
             event, with the column `nodes`, in the order in which they are found.
         sinks_only: Whether only nodes that no edge leads on from are wanted.
         strategy: How the searches are driven; all find the same nodes.
         version: The version of a graph that `save_graph` wrote; the current one by default.
-        on_error: What becomes of events that cannot be read, or whose source is no node, as in
+        on_error: What to do with events that cannot be read or whose source is not a node, as in
             `match`.
-        now: The moment that `now()` is, as in `match`.
+        now: The value of `now()`, as in `match`.
 
     Raises:
-        EventError: A column is missing, or of a type that it cannot have.
+        EventError: A column is missing or has the wrong type.
         UnknownIdError: No node has the source's id.
         StorageError: There is no graph, or its file is missing.
     """

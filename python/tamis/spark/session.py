@@ -15,15 +15,15 @@ SETTINGS = {
     # Columns that come back in another order are an error instead of another result.
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
 }
-"""What any session should have that runs `tamis.spark`."""
+"""Settings for any session that runs `tamis.spark`."""
 
 
 def use_this_python() -> None:
-    """Have workers on this machine run the interpreter that runs now.
+    """Make workers on this machine use the current interpreter.
 
-    Otherwise Spark looks for a `python3`, which need not have pyarrow and Tamis. What
-    `PYSPARK_PYTHON` or `spark.pyspark.python` say stays, and so do clusters and Spark Connect,
-    whose workers are elsewhere.
+    Otherwise Spark looks for a `python3`, which may lack pyarrow and Tamis. `PYSPARK_PYTHON` and
+    `spark.pyspark.python` take precedence. Clusters and Spark Connect are not affected, because
+    their workers are elsewhere.
     """
     context = getattr(SparkSession.getActiveSession(), "_sc", None)
     if context is None or context.pythonExec == sys.executable or "PYSPARK_PYTHON" in os.environ:
@@ -36,11 +36,11 @@ def use_this_python() -> None:
 def local_session(
     *, cores: int = 2, log: Path | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """Start a quiet session on this machine.
+    """Start a local session without log output.
 
     Args:
-        cores: How many tasks run at once.
-        log: A file for what Spark itself has to say, which otherwise goes to standard error.
+        cores: The number of tasks that run at once.
+        log: A file for Spark's log, which otherwise goes to standard error.
         options: Further settings.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -13,7 +13,7 @@ def pairs(kept: pa.RecordBatch, found: pa.Table) -> Batches:
     """A row per match: the kept columns of its event, and what was found.
 
     Args:
-        kept: The columns of the events that come out again.
+        kept: The columns of the events to keep in the result.
         found: Matches: the row of the event, and further columns.
     """
     for matches in found.to_batches():
@@ -28,7 +28,7 @@ def lists(kept: pa.RecordBatch, found: pa.Table, names: Sequence[str]) -> Batche
     """A row per event: its kept columns, and a list of what was found for each further column.
 
     Args:
-        kept: The columns of the events that come out again.
+        kept: The columns of the events to keep in the result.
         found: Matches: the row of the event, ascending, and further columns.
         names: What the columns of lists are called.
     """

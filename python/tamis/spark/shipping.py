@@ -10,7 +10,7 @@ from tamis.spark.session import use_this_python
 def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
     """What `mapInArrow` runs: a function of `worker`, found by its name over there.
 
-    It travels by value, so that a worker without Tamis can say so.
+    It is pickled by value, so a worker without Tamis can report that.
 
     Args:
         function: The function's name.

@@ -1,4 +1,4 @@
-"""What `spark-submit` runs on a cluster: the commands of `tamis spark`.
+"""The script that `spark-submit` runs on a cluster: the commands of `tamis spark`.
 
 spark-submit $(python -m tamis.spark.submit --where) match events.parquet s3://bucket/index out
 """

@@ -1,8 +1,8 @@
 """What does the table function `tamis_matches` do?
 
-Spark asks it on the driver which columns it gives, and there it decides on the version of the index
-and on the moment that `now()` is. Rows reach it one by one, as Python's objects: for large tables
-`tamis_match` is faster, which takes whole batches.
+On the driver, Spark asks for its columns, and there it decides on the version of the index
+and on the value of `now()`. Rows reach it one by one, as Python objects. For large tables
+`tamis_match` is faster, because it takes whole batches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ class Analyzed(AnalyzeResult):
     Attributes:
         uri: The folder of the index.
         key: The key of its manifest.
-        now: The moment that `now()` is.
+        now: The value of `now()`.
         where: The condition on the metadata of subscriptions, if there is one.
         event: The type of the events, as JSON.
         table: Whether the events are the rows of a table.

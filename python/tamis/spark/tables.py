@@ -1,9 +1,9 @@
-"""Rules are in an index, a DataFrame or a table: which is meant, and which index is that?
+"""Rules are in an index, a DataFrame or a table: which is meant, and which index is used?
 
-Where a function takes rules instead of the folder of an index, they are compiled into a folder that
-is named after their content, and found there the next time. The folder is in the cache of this
-machine, or in the one that the setting `spark.tamis.cache` names: workers on other machines need to
-reach it.
+If a function takes rules instead of the folder of an index, they are compiled into a folder that is
+named after their content, and found there the next time. The folder is in the local cache, or in
+the folder that the setting `spark.tamis.cache` names, which workers on other machines must be able
+to reach.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from tamis.storage.folder import Folder
 from tamis.storage.manifest import CommitConflictError, Manifest
 
 CACHE = "spark.tamis.cache"
-"""The setting that names the folder for rules which are compiled on the way."""
+"""The setting that names the folder for rules compiled on demand."""
 
 Rules = DataFrame | str | PathLike[str]
 """The folder of an index, or the rules themselves: a DataFrame, or the name of a table."""
@@ -55,7 +55,8 @@ def index_of(events: DataFrame, rules: Rules, version: int | None = None) -> Man
 
     Raises:
         StorageError: There is no such index or version.
-        ValueError: Rules that are no folder have no version, and a stream cannot follow them.
+        ValueError: Rules that are not in an index folder have no version, and a stream cannot
+            follow them.
     """
     spark = events.sparkSession
     if not isinstance(rules, DataFrame) and not _is_table(spark, rules):

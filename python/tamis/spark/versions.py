@@ -43,14 +43,14 @@ def _kind(folder: Folder) -> manifests.Kind:
 
 
 def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = _DAY) -> list[str]:
-    """Delete old versions, and what jobs that did not finish have left behind.
+    """Delete old versions and files left behind by unfinished jobs.
 
-    A job that reads a version which is deleted meanwhile fails, unless it has mapped it already.
+    A job that reads a version while it is deleted fails, unless it has already mapped the files.
 
     Args:
         path: The folder of an index, or of a graph that `save_graph` wrote.
-        keep: How many versions are kept, the current one included.
-        unfinished: How old a file must be that no version names; a running job has younger ones.
+        keep: The number of versions to keep, including the current one.
+        unfinished: The minimum age of an unreferenced file; running jobs have younger ones.
 
     Returns:
         The names of the files that were deleted.

@@ -1,4 +1,4 @@
-"""What runs on the workers: shards are built, batches are matched.
+"""The code that runs on workers: it builds shards and matches batches.
 
 Functions here take and give iterators of record batches, as `mapInArrow` wants them, and plain
 values besides; `shipping` sends them there.
@@ -101,10 +101,10 @@ def build_shards(
             fingerprint.
         uri: The folder of the index.
         previous: The key of the manifest whose subscriptions stay where rows do not change them.
-        missing: What a predicate is on an attribute without a value.
-        time_zone: Where times without an offset are at home.
-        metadata_columns: The members of metadata that get an index.
-        limits: Bounds on expressions.
+        missing: The truth of a predicate on an attribute without a value.
+        time_zone: The zone of times without an offset.
+        metadata_columns: The members of metadata to index.
+        limits: Limits on expressions.
         drop_refused: Whether a refused row also removes the subscription of `previous`.
     """
     started, folder = time.perf_counter(), Folder(uri)
@@ -236,7 +236,7 @@ def match_batches(
         column: The column that holds the events, if one does.
         attributes: Otherwise the columns that are attributes.
         document: The column that holds the documents, if one does.
-        keep: The columns of events that come out again.
+        keep: The columns of events to keep in the result.
         metadata: Whether the subscriptions' metadata is added.
         lists: Whether there is one row per event, instead of one per match.
         add_version: Whether the version of the index is added.
@@ -449,7 +449,7 @@ def search_batches(
         manifest: The key of its manifest.
         column: The column that holds the events, if one does.
         attributes: Otherwise the columns that are attributes.
-        keep: The columns of events that come out again.
+        keep: The columns of events to keep in the result.
         lists: Whether there is one row per event, instead of one per node.
         collect: Whether the column `REFUSED` is added, instead of failing, and a row for every
             event that cannot be read.
@@ -500,7 +500,7 @@ def _answer(
     Args:
         part: Events.
         looked_at: The columns that are events.
-        keep: The columns that come out again.
+        keep: The columns to keep in the result.
         ask: Matches the events of a batch, and takes `on_error`.
         lists: Where there is one row per event, what the columns of lists are called.
         collect: Whether events that cannot be read come out with the reason.
@@ -576,7 +576,7 @@ def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -
 
 
 def _now(events: pa.RecordBatch) -> Any:
-    """The moment that `now()` is, which the query gave all of its events."""
+    """The value of `now()`, the same for all events of the query."""
     if events.num_rows == 0:
         return None
     return events.column(NOW).slice(0, 1).cast(pa.timestamp("us", "UTC"))[0].as_py()
@@ -626,8 +626,8 @@ def generate(
         workload: The name of the workload.
         kind: `expressions` or `events`.
         seed: Its seed.
-        size: How many expressions it is meant for.
-        parameters: Those that are not as usual, as JSON.
+        size: The number of expressions that it is designed for.
+        parameters: Parameters to change, as JSON.
         names: What the two columns are called.
     """
     source = _workload(workload, size, seed, parameters)

@@ -42,8 +42,8 @@ class Writer:
 
     Attributes:
         scope: Where names belong.
-        zone: Where times without an offset are at home.
-        missing: What a predicate is on an attribute without a value.
+        zone: The zone of times without an offset.
+        missing: The truth of a predicate on an attribute without a value.
         demands: The types that columns have to have where types are not given.
     """
 

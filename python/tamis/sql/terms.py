@@ -71,7 +71,7 @@ class Terms:
 
     Args:
         dialect: The database.
-        zone: Where times without an offset are at home.
+        zone: The zone of times without an offset.
         attribute: The value of an attribute, or of the element itself for None.
         size: How many values the term of a list has.
         demand: Called with a column and the type that its use says it has.

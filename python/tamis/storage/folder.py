@@ -72,7 +72,7 @@ class Folder:
         return f"{str(self).rstrip('/')}/{name}"
 
     def make(self) -> None:
-        """Make the folder if it is not there."""
+        """Create the folder if it does not exist."""
         if self.local is not None:
             local = self.local
             self._attempt(str(self), lambda: _make_locally(local))

@@ -67,13 +67,13 @@ class Manifest:
 
     @property
     def missing(self) -> Missing:
-        """What a predicate is on an attribute without a value."""
+        """The truth of a predicate on an attribute without a value."""
         missing: Missing = self.content["missing"]
         return missing
 
     @property
     def time_zone(self) -> str:
-        """Where times without an offset are at home."""
+        """The zone of times without an offset."""
         return str(self.content["time_zone"])
 
     @property

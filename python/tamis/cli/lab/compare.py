@@ -1,4 +1,4 @@
-"""`tamis lab compare`: which matcher is the fastest on one's own data?"""
+"""`tamis lab compare`: which matcher is fastest on your data?"""
 
 import sys
 from dataclasses import asdict
@@ -57,24 +57,24 @@ def compare(
     """Measure every matcher on the same data and recommend one.
 
     Each matcher runs in its own process. Its answers to a sample of the events are first compared
-    with those of `scan`; a matcher that gives other answers is reported without a time.
+    with those of `scan`; a matcher whose answers differ is reported without a time.
 
     Args:
         subscriptions: JSON lines, CSV or Parquet as for `tamis match`; to compare XML filters, JSON
             lines or Parquet with `id` and `xpath`.
         events: JSON lines, CSV or Parquet as for `tamis match`, or Parquet with the events' JSON in
             a column `event`; XML documents in `document`.
-        matchers: Which to compare, all by default; `module:factory` is one from elsewhere.
-        missing: What a predicate is on an attribute without a value.
-        language: The language of the rules that `subscriptions` names, where they are not
+        matchers: The matchers to compare, all by default; `module:factory` names an external one.
+        missing: The truth of a predicate on an attribute without a value.
+        language: The language of the rules that `subscriptions` names, if they are not
             subscriptions.
-        text: Columns of a CSV file that are text, even where a cell looks like a number.
-        number: How many events to use: the first of the file.
-        time_limit: Seconds for each matcher, building included.
+        text: Columns of a CSV file to read as text, even if a cell looks like a number.
+        number: The number of events to use, from the start of the file.
+        time_limit: Seconds for each matcher, including building.
         memory_limit: MiB for each matcher; half of the machine's memory by default.
-        sample: On how many events answers are compared.
-        seed: Chooses these events.
-        record: A folder to keep the figures in, with versions and machine.
+        sample: The number of events whose answers are compared.
+        seed: The seed that selects these events.
+        record: A folder in which to store the figures, with versions and machine.
         json: Write JSON lines: one per matcher, then the recommendation.
     """
     if number < 1 or (memory_limit is not None and memory_limit < 1):

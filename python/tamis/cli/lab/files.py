@@ -1,4 +1,4 @@
-"""How does one's own data come in? As JSON lines, CSV or Parquet."""
+"""How is your data read? As JSON lines, CSV or Parquet."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -70,7 +70,7 @@ def read_events(
     Args:
         path: The file, or `-`. Parquet has a column `event` or `document`, or one per attribute.
         family: Whether events are looked for, or documents.
-        text: The columns of a CSV file that are text, whatever they look like.
+        text: The columns of a CSV file to read as text.
 
     Raises:
         CommandError: It cannot be read, or an event in it cannot.

@@ -41,7 +41,7 @@ def generate(
         count: How many subscriptions.
         out: The folder to write into.
         events: How many events.
-        seed: Decides everything that chance decides.
+        seed: The seed of all random choices.
         settings: Parameters of the workload as `name=value`, the value as JSON or plain text.
         format: JSON lines, or Parquet as Spark takes it, which needs `tamis[arrow]`.
     """

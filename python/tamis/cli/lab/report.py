@@ -28,19 +28,19 @@ def report(
     machine: Machine = None,
     remark: str = "",
 ) -> int:
-    """Write one page: every figure, what the paper found, what was found here, how to repeat it.
+    """Write one page: every figure, the paper's finding, our finding, and how to repeat it.
 
     Needs `tamis[lab]`.
 
     Args:
-        file: A page of HTML that needs no other file; or, with the suffix `.md`, a short version
-            with its charts in a folder of the same name.
+        file: A self-contained HTML page; or, with the suffix `.md`, a short version with its charts
+            in a folder of the same name.
         names: Figures, papers or TOML files as for `tamis lab run`; all papers by default.
         scale: Which records.
         seed: Which records.
         records: The folder of all records.
         machine: The folder within it; named after this machine by default.
-        remark: A sentence for the head of the page, such as on what else the machine did.
+        remark: A sentence for the top of the page, for example about other jobs on the machine.
     """
     if file.suffix not in (".html", ".md"):
         raise CommandError(f"a report is a file that ends with .html or .md, not {file.name}")

@@ -32,14 +32,14 @@ def run(
 ) -> int:
     """Measure the matchers of an experiment, each in its own process, and record the results.
 
-    Skips what is already recorded for this build of the engine, so you can interrupt a run and
-    start it again. Needs `tamis[lab]`.
+    Skips cells that are already recorded for this build of the engine, so you can interrupt a run
+    and start it again. Needs `tamis[lab]`.
 
     Args:
         names: Figures such as `whang/fig14`, papers such as `whang`, `all`, or TOML files.
         scale: `small` for fewer and smaller cells.
         seed: The seed of the workloads.
-        again: Also measure what is already recorded.
+        again: Also measure cells that are already recorded.
         records: The folder of all records.
         machine: The folder within it; named after this machine by default.
     """

@@ -20,11 +20,11 @@ Examples:
 def read(path: Path, /, *, language: Annotated[Language, Parameter(name="--from")]) -> int:
     """Write rules of another language as subscriptions, one JSON object per line.
 
-    What cannot be said exactly is refused and reported on standard error with the reason. The exit
-    code is 1 when some rule is refused.
+    Rules without an exact translation are refused and reported on standard error with the reason.
+    The exit code is 1 if any rule is refused.
 
     Args:
-        path: A file, or a folder whose files are all read.
+        path: A file, or a folder, from which all files are read.
         language: The language of the rules.
     """
     found = read_rules(language, path)

@@ -1,4 +1,4 @@
 """`tamis spark`: the pipeline from a shell, one module per command.
 
-Needs the extra `tamis[spark]`, of which nothing is imported before a command runs.
+Needs the extra `tamis[spark]`; nothing of it is imported before a command runs.
 """

@@ -36,18 +36,18 @@ def compile(
 ) -> int:
     """Compile subscriptions into a new version of an index.
 
-    Rows that cannot be used are reported and left out; the exit code is 1 when there are any.
+    Invalid rows are reported and left out; the exit code is 1 if there are any.
 
     Args:
         subscriptions: JSON lines (`.jsonl`, `.json`), or what Spark reads (`.parquet`, `.orc` ...).
         index: The folder of the index: a path, or a URI such as `s3://bucket/index`.
-        shards: How many shards there are; by default one for 500,000 subscriptions.
-        strict: Commit nothing when a row cannot be used.
-        missing: What a predicate is on an attribute without a value.
-        metadata_columns: The members of metadata that get an index, so that `--where` is fast.
+        shards: The number of shards; by default one per 500,000 subscriptions.
+        strict: Commit nothing if a row is invalid.
+        missing: The truth of a predicate on an attribute without a value.
+        metadata_columns: The members of metadata to index, which makes `--where` fast.
         language: The language of the rules that `subscriptions` names, a file or a folder on this
-            machine, where they are not subscriptions.
-        as_json: Write what was done as a JSON object.
+            machine, if they are not subscriptions.
+        as_json: Write the result as a JSON object.
     """
     with session("compile") as spark:
         from tamis.spark import compile as compile_index

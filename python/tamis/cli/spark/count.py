@@ -30,12 +30,13 @@ def count(
     Args:
         events: Events, as `tamis spark match` reads them.
         index: The folder of the index.
-        result: The folder to write, in the format that its name ends with, or Parquet.
+        result: The folder to write, in the format of its suffix, or Parquet.
         event: The column that holds the events.
-        where: A condition on the metadata of subscriptions: only those that satisfy it are counted.
+        where: A condition on the metadata of subscriptions: only subscriptions that satisfy it are
+            counted.
         placement: Whether every worker has the whole index, or one shard of it.
         version: The version of the index; the current one by default.
-        on_error: What to do about an event that cannot be read: `raise` fails, `skip` leaves it
+        on_error: What to do with an event that cannot be read: `raise` fails, `skip` leaves it
             out.
     """
 

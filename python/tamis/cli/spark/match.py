@@ -29,7 +29,7 @@ def match(
         events: JSON lines (`.jsonl`, `.json`), each an event, or what Spark reads (`.parquet`,
             `.orc` ...), each column an attribute.
         index: The folder of the index.
-        result: The folder to write, in the format that its name ends with, or Parquet.
+        result: The folder to write, in the format of its suffix, or Parquet.
         lists: Write one row per event instead of one per match.
         metadata: Add the subscriptions' metadata.
         options: How events are matched.

@@ -35,16 +35,17 @@ def match_graph(
     Args:
         events: Events, as `tamis spark match` reads them.
         graph: The folder of the graph.
-        result: The folder to write, in the format that its name ends with, or Parquet.
+        result: The folder to write, in the format of its suffix, or Parquet.
         source: The node that all events start from.
         sources: Instead, the column that holds the node that each event starts from.
         event: The column that holds the events.
-        keep: The columns of the events to write beside; all by default.
+        keep: The columns of the events to include; all by default.
         lists: Write one row per event instead of one per node.
-        sinks_only: Write only nodes that no edge leads on from.
+        sinks_only: Write only nodes without outgoing edges.
         version: The version of the graph; the current one by default.
-        on_error: What to do about an event that cannot be read, or starts from no node: `raise`
-            fails, `skip` leaves it out, `collect` writes it with the reason in `event_error`.
+        on_error: What to do with an event that cannot be read or whose source is not a node:
+            `raise` fails, `skip` leaves it out, `collect` writes it with the reason in
+            `event_error`.
     """
     if (source is None) == (sources is None):
         raise CommandError("match-graph takes --source, a node, or --sources, a column")

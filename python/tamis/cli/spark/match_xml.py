@@ -35,13 +35,13 @@ def match_xml(
     Args:
         documents: XML files (names that end with `.xml`), each a document with its `path`; JSON
             lines, each an object with a document; or what Spark reads (`.parquet` ...).
-        index: The folder of an index whose expressions ask `xpath('...')`.
-        result: The folder to write, in the format that its name ends with, or Parquet.
+        index: The folder of an index whose expressions use `xpath('...')`.
+        result: The folder to write, in the format of its suffix, or Parquet.
         document: The column that holds the documents.
-        keep: The columns to write beside; all by default.
+        keep: The columns to include; all by default.
         lists: Write one row per document instead of one per match.
         version: The version of the index; the current one by default.
-        on_error: What to do about a document that cannot be read: `raise` fails, `skip` leaves it
+        on_error: What to do with a document that cannot be read: `raise` fails, `skip` leaves it
             out, `collect` writes it once, with the reason in the column `event_error`.
     """
 

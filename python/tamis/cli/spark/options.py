@@ -27,12 +27,12 @@ class Matching:
 
     Attributes:
         event: The column that holds the events.
-        keep: The columns of the events to write beside.
+        keep: The columns of the events to include.
         where: A condition on the metadata of subscriptions, such as `tenant = 'a'`: only those that
-            satisfy it are looked for.
+            satisfy it can match.
         placement: Whether every worker has the whole index, or one shard of it.
         version: The version of the index; the current one by default.
-        on_error: What to do about an event that cannot be read: `raise` fails, `skip` leaves it
+        on_error: What to do with an event that cannot be read: `raise` fails, `skip` leaves it
             out, `collect` writes it once, with the reason in the column `event_error`.
     """
 

@@ -1,4 +1,4 @@
-"""`tamis spark stream`: events are matched as they come."""
+"""`tamis spark stream`: match events as they arrive."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -34,23 +34,23 @@ def stream(
     once: bool = False,
     on_error: OnError = "collect",
 ) -> int:
-    """Match events as they come, each micro-batch with the version of the index current then.
+    """Match events as they arrive, each micro-batch with the current version of the index.
 
-    What was matched is written exactly once into files, and at least once into Kafka, also when the
-    command is killed and started again with the same checkpoint.
+    Matches are written exactly once to files, and at least once to Kafka, even if the command is
+    killed and started again with the same checkpoint.
 
     Args:
         events: A folder to which files of JSON lines are moved, or `kafka://BROKER/TOPIC`.
         index: The folder of the index.
-        result: The folder to write, in the format that its name ends with, or Parquet; or
+        result: The folder to write, in the format of its suffix, or Parquet; or
             `kafka://BROKER/TOPIC`.
-        checkpoint: The folder in which Spark notes how far it is.
-        keep: The columns of the events to write beside: `event`, and for Kafka `key`, `topic`,
+        checkpoint: The folder in which Spark stores its progress.
+        keep: The columns of the events to include: `event`, and for Kafka `key`, `topic`,
             `partition`, `offset`, `timestamp`.
         lists: Write one row per event instead of one per match.
         every: How often a micro-batch begins, such as `10 seconds`.
-        once: Match what is there now, and end.
-        on_error: What to do about an event that cannot be read: `collect` writes it once, with the
+        once: Match the events that are there now, and exit.
+        on_error: What to do with an event that cannot be read: `collect` writes it once, with the
             reason in the column `event_error`, `skip` leaves it out, `raise` ends the stream.
     """
     with session("stream") as spark:
@@ -85,7 +85,7 @@ def stream(
 
 
 def _watch(running: Any) -> None:
-    """Wait for the end, and tell on a terminal how far the stream is."""
+    """Wait for the end, and show the stream's progress on a terminal."""
     told = None
     while not running.awaitTermination(1):
         progress = running.lastProgress

@@ -20,8 +20,8 @@ def top(
     Args:
         events: Events, as `tamis spark match` reads them.
         index: The folder of the index.
-        result: The folder to write, in the format that its name ends with, or Parquet.
-        n: How many at most for each event.
+        result: The folder to write, in the format of its suffix, or Parquet.
+        n: The maximum number per event.
         options: How events are matched.
     """
 

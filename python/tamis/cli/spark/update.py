@@ -16,17 +16,17 @@ Examples:
 
 
 def update(index: str, changes: str, /, *, strict: bool = False, as_json: Json = False) -> int:
-    """Apply a change feed to an index; only shards that a change touches are built again.
+    """Apply a change feed to an index; only shards with changes are rebuilt.
 
-    Changes that cannot be used are reported and leave the subscription as it is; the exit code is 1
-    when there are any.
+    Invalid changes are reported and leave the subscription as it is; the exit code is 1 if there
+    are any.
 
     Args:
         index: The folder of the index.
         changes: Subscriptions as `tamis spark compile` reads them, with `operation`, which is
             `upsert` or `delete`, and optionally `sequence`: the highest of an id counts.
-        strict: Commit nothing when a change cannot be used.
-        as_json: Write what was done as a JSON object.
+        strict: Commit nothing if a change is invalid.
+        as_json: Write the result as a JSON object.
     """
     with session("update") as spark:
         from tamis.spark import update as update_index

@@ -1,4 +1,4 @@
-"""`tamis spark vacuum`: old versions are deleted, and what jobs that were killed have left."""
+"""`tamis spark vacuum`: delete old versions and files of killed jobs."""
 
 from datetime import timedelta
 
@@ -14,14 +14,14 @@ Examples:
 
 
 def vacuum(index: str, /, *, keep: int = 1, hours: float = 24.0) -> int:
-    """Delete old versions of an index or a graph, and what jobs that did not finish have left.
+    """Delete old versions of an index or a graph, and files left behind by unfinished jobs.
 
-    A job that reads a version which is deleted meanwhile fails, unless it has mapped it already.
+    A job that reads a version while it is deleted fails, unless it has already mapped the files.
 
     Args:
         index: The folder of the index or the graph.
-        keep: How many versions are kept, the current one included.
-        hours: How old a file must be that no version names; a running job has younger ones.
+        keep: The number of versions to keep, including the current one.
+        hours: The minimum age of an unreferenced file; running jobs have younger ones.
     """
     if keep < 1 or hours < 0:
         raise CommandError("--keep is at least 1, and --hours at least 0")
