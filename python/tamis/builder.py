@@ -205,7 +205,7 @@ class Operand:
         return self._predicate("not between", low, high)
 
     def like(self, pattern: Value) -> Expression:
-        """Some value matches the pattern: `%` any sequence, `_` one character, backslash escapes."""
+        """Some value matches the pattern: `%` any text, `_` any character; a backslash escapes."""
         return self._predicate("like", pattern)
 
     def not_like(self, pattern: Value) -> Expression:

@@ -1,8 +1,8 @@
-//! Where does an immutable array live: in memory of its own, or in a mapped file?
+//! Where does an immutable array live: in memory, or in a mapped file?
 //!
-//! The one module with unsafe code. Everything that a segment keeps is a [`Column`] of plain numbers,
-//! read the same way wherever it lives. A file is mapped, so that its pages are shared with every
-//! process that maps it, or copied into memory where someone might change or shorten it.
+//! This is the only module with unsafe code. Everything in a segment is a [`Column`] of plain numbers,
+//! which is read in the same way wherever it lives. A file is mapped, so all processes that map it share
+//! its pages. If someone might change or truncate the file, it is copied into memory instead.
 
 #![allow(unsafe_code)]
 
@@ -77,7 +77,7 @@ unsafe impl<T: Send + Sync> Send for Column<T> {}
 unsafe impl<T: Send + Sync> Sync for Column<T> {}
 
 impl<T: AnyBitPattern + NoUninit> Column<T> {
-    /// The items of `map` in a range of bytes; `None` where the range does not lie in the map, is
+    /// The items of `map` in a range of bytes; `None` if the range does not lie in the map, is
     /// not aligned, or is no whole number of items.
     pub fn mapped(map: &Arc<Map>, start: usize, length: usize) -> Option<Column<T>> {
         let bytes = map.bytes().get(start..start.checked_add(length)?)?;

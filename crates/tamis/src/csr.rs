@@ -1,6 +1,6 @@
 //! How are many short lists kept in two arrays?
 //!
-//! Compressed sparse rows: all items stand one behind the other, and `starts` tells where each list begins.
+//! Compressed sparse rows: all items are stored contiguously, and `starts` has the position of each list.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl<T: AnyBitPattern + NoUninit> Default for Lists<T> {
 }
 
 impl<T: AnyBitPattern + NoUninit> Lists<T> {
-    /// Puts lists one behind the other.
+    /// Puts lists one after the other.
     pub fn new<L: AsRef<[T]>>(lists: impl IntoIterator<Item = L>) -> Lists<T> {
         let (mut starts, mut items) = (vec![0], Vec::new());
         for list in lists {
@@ -35,7 +35,7 @@ impl<T: AnyBitPattern + NoUninit> Lists<T> {
         Lists { starts: starts.into(), items: items.into() }
     }
 
-    /// How many lists there are; none where a file that was not validated has not even the first start.
+    /// How many lists there are; none if a file that was not validated has not even the first start.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -46,7 +46,7 @@ impl<T: AnyBitPattern + NoUninit> Lists<T> {
         &self.items[self.starts[list as usize] as usize..self.starts[list as usize + 1] as usize]
     }
 
-    /// A list; empty where there is none of that number.
+    /// A list; empty if there is none of that number.
     pub fn find(&self, list: u32) -> &[T] {
         match self.starts.get(list as usize..) {
             Some(&[start, end, ..]) => &self.items[start as usize..end as usize],

@@ -1,7 +1,7 @@
 //! Why does an expression match an event, or not?
 //!
-//! The explanation mirrors the expression as it was written: every node with its truth, and every
-//! predicate with what the event had for its attribute.
+//! The explanation mirrors the expression as written: every node with its truth, and every
+//! predicate with the event's values of its attribute.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

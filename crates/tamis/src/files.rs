@@ -1,8 +1,8 @@
-//! How are files opened, so that a link, a pipe or a device in the place of a file is refused?
+//! How are files opened so that a link, a pipe or a device in place of a file is refused?
 //!
-//! Others may be able to write into the folder of an index. A symbolic link there would make us read or
-//! overwrite a file elsewhere, and a pipe would make us wait for ever. Every file of a folder is
-//! therefore opened without following links and without blocking, and must be a regular file.
+//! Others may be able to write to the folder of an index. A symbolic link there would make us read or
+//! overwrite a file elsewhere, and a pipe would make us wait forever. So every file of a folder is
+//! opened without following links and without blocking, and must be a regular file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
     regular(options().read(true).write(true).create(true).truncate(false).open(path))
 }
 
-/// Makes a file; fails where something of that name is there.
+/// Makes a file; fails if something of that name is there.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
 }

@@ -1,11 +1,11 @@
 //! May a forked process change what was made before the fork?
 //!
-//! A fork copies memory, but of the threads only the one that forks. Where another one was in the middle
-//! of a change, the copy holds a half-made state and a lock that nobody will ever give back. Where none
-//! was, the copy is whole, and the child may change it like its parent.
+//! A fork copies all memory, but only the thread that forks. If another thread was in the middle
+//! of a change, the copy holds a half-finished state and a lock that is never released. Otherwise
+//! the copy is complete, and the child may change it like its parent.
 //!
-//! A [`ForkLock`] therefore counts the threads that are inside, next to the process they belong to. A
-//! process that finds threads of another one inside knows that they do not exist here.
+//! So a [`ForkLock`] counts the threads that hold it, together with their process id. A process that
+//! finds holders of another process knows that those threads do not exist here.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ impl<T> ForkLock<T> {
         ForkLock { what, inside: AtomicU64::new(0), value: Mutex::new(value) }
     }
 
-    /// Goes inside, without the lock. Fails where threads were inside when the process was forked.
+    /// Goes inside, without the lock. Fails if threads were inside when the process was forked.
     pub fn enter(&self) -> Result<Inside<'_>> {
         self.enter_as(std::process::id())
     }

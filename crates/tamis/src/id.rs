@@ -1,4 +1,4 @@
-//! What does a user call a subscription?
+//! What is the id of a subscription, a filter or a node?
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,13 +52,13 @@ impl<'a> IdRef<'a> {
         }
     }
 
-    /// The text of such bytes, not yet known to be UTF-8; `None` where they are no text's.
+    /// The text of such bytes, not yet known to be UTF-8; `None` if they are no text's.
     #[inline]
     pub(crate) fn string_bytes(bytes: &[u8]) -> Option<&[u8]> {
         bytes.strip_prefix(&[STRING])
     }
 
-    /// The id of such bytes; `None` where they are none.
+    /// The id of such bytes; `None` if they are none.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<IdRef<'a>> {
         match bytes {
             [INTEGER, number @ ..] => Some(IdRef::Integer(i64::from_le_bytes(number.try_into().ok()?))),

@@ -1,6 +1,6 @@
-//! How are many ids kept in columns, and where is a given one?
+//! How are many ids stored in columns, and what is the position of a given id?
 //!
-//! A position finds an id, and a hash table of positions finds the position of an id; the seed of its hash follows from
+//! Ids are stored by position, and a hash table maps an id to its position. The seed of the hash is derived from
 //! the ids (see `probing`).
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -15,7 +15,7 @@ use crate::strings::{Strings, StringsBuilder};
 /// Distinct ids by their position.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
-    /// The ids, where all are integers; otherwise they stand in `texts`.
+    /// The ids, if all are integers; otherwise they stand in `texts`.
     integers: Column<i64>,
     texts: Strings,
     /// Open addressing with linear probing; a position plus one, or 0 for nothing.
@@ -89,7 +89,7 @@ impl Ids {
         None
     }
 
-    /// The id at a position; `None` where the file it lives in is damaged.
+    /// The id at a position; `None` if the file it lives in is damaged.
     #[inline]
     pub fn get(&self, position: u32) -> Option<IdRef<'_>> {
         match self.integers.get(position as usize) {
@@ -105,7 +105,7 @@ impl Ids {
         std::hint::black_box(read.fold(0, |all, number| all ^ number));
     }
 
-    /// Appends the ids at these positions, which are integers; `None` where one is not.
+    /// Appends the ids at these positions, which are integers; `None` if one is not.
     pub fn integers(&self, positions: &[u32], ids: &mut Vec<i64>) -> Option<()> {
         if !self.integers.is_empty() {
             let mut missing = 0;
@@ -135,7 +135,7 @@ impl Ids {
     }
 
     /// Appends the bytes of the ids at these positions, which are strings, not yet known to be UTF-8, and
-    /// where each of them ends; `None` where one is no string.
+    /// where each of them ends; `None` if one is no string.
     pub fn strings(&self, positions: &[u32], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Option<()> {
         // A copy of a known length is faster, even where some of it is for nothing.
         const USUAL: usize = 32;

@@ -11,10 +11,10 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!
-//! An [`Expression`] is what a subscription asks, an [`Event`] what it is put to, an [`Index`] holds many
-//! subscriptions and changes while it is read. [`graph`] finds what an event reaches in a graph of expressions,
-//! [`xml`] which XPath filters a document satisfies. Data flows one way: ARCHITECTURE.md follows an
-//! expression and an event through the modules, and lists them in the order in which they know each other.
+//! A subscription is an id with an [`Expression`], which is evaluated on an [`Event`]. An [`Index`] holds many
+//! subscriptions and can change while other threads match. [`graph`] finds the nodes of a graph of expressions that an
+//! event reaches, and [`xml`] finds the XPath filters that a document satisfies. Data flows one way: ARCHITECTURE.md
+//! follows an expression and an event through the modules and lists the modules in the order of their dependencies.
 
 // The random expressions of the integration tests serve unit tests too, under the name they import.
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! How much may one expression or one event ask for?
+//! How large may one expression or one event be?
 //!
-//! Every bound has a default that protects a service and can be raised by whoever trusts the input.
+//! The default limits protect a service; raise them for trusted input.
 
 pub(crate) use crate::error::check_limit as check;
 use crate::xml;

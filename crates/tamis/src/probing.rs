@@ -1,8 +1,8 @@
-//! How does a hash table in a file stay fast, whoever chose its keys?
+//! How does a hash table in a file stay fast even if an attacker chooses its keys?
 //!
-//! Tables are open-addressed with linear probing and lie in files as they are, so that their hash cannot be random: the
-//! same content must become the same bytes. Its seed is derived from the content, and keys that are far from their slots
-//! all the same have the table built again with the next seed. Whoever wants to flood a table has to find keys
+//! Tables use open addressing with linear probing and are stored in files as they are. The hash cannot be random, because the
+//! same content must give the same bytes. So its seed is derived from the content, and if some keys still end up far from their
+//! slots, the table is built again with the next seed. To flood a table, an attacker must find keys
 //! that collide under all of these seeds, which depend on the keys.
 
 /// How often a table is built again before it is taken as it is.
@@ -29,7 +29,7 @@ pub(crate) fn place(count: usize, capacity: usize, hash: impl Fn(usize, u64) -> 
     }
 }
 
-/// Puts every key in the first free slot from its own on; false where one is further than `most` from it.
+/// Puts every key in the first free slot from its own on; false if one is further than `most` from it.
 fn fill(table: &mut [u32], count: usize, most: usize, hash: impl Fn(usize) -> u64) -> bool {
     let mask = table.len().wrapping_sub(1);
     for key in 0..count {

@@ -1,8 +1,8 @@
-//! How are columns laid down in a file, and found there again?
+//! How are columns written to a file and found again?
 //!
-//! A file is a header, a table of sections, and the sections, each aligned for any number. Sections
-//! have no names: what is written in an order is read in that order, and the format's version stands
-//! for the order. The header carries the length and a checksum of all that follows it.
+//! A file is a header, a table of sections, and the sections, each aligned for any number type. Sections
+//! have no names: they are read in the order in which they are written, and the format number identifies
+//! that order. The header contains the length and a checksum of everything after it.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Fails where the bytes are not as they were written.
+    /// Fails if the bytes are not as they were written.
     pub fn verify(&self) -> Result<()> {
         let content = self.map.bytes().get(HEADER..).unwrap_or_default();
         match xxhash_rust::xxh3::xxh3_64(content) == self.checksum {

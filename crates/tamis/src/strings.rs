@@ -1,4 +1,4 @@
-//! How are many texts, or runs of bytes, kept in columns?
+//! How are many texts, or byte strings, stored in columns?
 
 use crate::column::Column;
 use crate::error::Result;
@@ -47,19 +47,19 @@ impl Strings {
         self.ends.len()
     }
 
-    /// The text at a position; `None` where the file it lives in is damaged.
+    /// The text at a position; `None` if the file it lives in is damaged.
     pub fn get(&self, position: usize) -> Option<&str> {
         std::str::from_utf8(self.bytes_of(position)?).ok()
     }
 
-    /// The bytes at a position; `None` where the file they live in is damaged.
+    /// The bytes at a position; `None` if the file they live in is damaged.
     pub fn bytes_of(&self, position: usize) -> Option<&[u8]> {
         let start = if position == 0 { 0 } else { *self.ends.get(position - 1)? };
         let end = *self.ends.get(position)?;
         self.bytes.get(start as usize..end as usize)
     }
 
-    /// The bytes at a position and behind it, and how many of them stand at it; `None` where the file
+    /// The bytes at a position and behind it, and how many of them stand at it; `None` if the file
     /// they live in is damaged.
     #[inline]
     pub fn bytes_from(&self, position: usize) -> Option<(&[u8], usize)> {

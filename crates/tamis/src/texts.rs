@@ -1,7 +1,7 @@
-//! How are many texts kept in little memory?
+//! How are many texts stored in little memory?
 //!
-//! Neighbours are packed together into blocks of some kilobytes, each of which is unpacked to read one
-//! of them. A thread keeps the block that it read last, because neighbours are mostly read in turn.
+//! Consecutive texts are compressed together in LZ4 blocks of some kilobytes. Reading a text decompresses its
+//! block. Each thread keeps the block that it read last, because texts are mostly read in order.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,7 +112,7 @@ impl Texts {
         self.ends.len()
     }
 
-    /// The text at a position; `None` where the file it lives in is damaged.
+    /// The text at a position; `None` if the file it lives in is damaged.
     pub fn get(&self, position: usize) -> Option<String> {
         let block = self.firsts.partition_point(|&first| first as usize <= position).checked_sub(1)?;
         let start = match position.checked_sub(*self.firsts.get(block)? as usize)? {

@@ -1,11 +1,11 @@
 //! How do three truth values combine?
 //!
-//! Kleene's logic, as in SQL's WHERE (Table 2 of Ji & Jacobsen 2021): `and` is the lesser, `or` the
-//! greater of two values ordered false, unknown, true.
+//! Kleene's logic, as in SQL's WHERE (Table 2 of Ji & Jacobsen 2021): with the order false < unknown <
+//! true, `and` is the minimum of two values and `or` the maximum.
 
 use std::ops::Not;
 
-/// True, false, or unknown for want of a value.
+/// True, false, or unknown for lack of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Truth {
@@ -15,17 +15,17 @@ pub enum Truth {
 }
 
 impl Truth {
-    /// True where both are.
+    /// True if both are.
     pub fn and(self, other: Truth) -> Truth {
         self.min(other)
     }
 
-    /// True where either is.
+    /// True if either is.
     pub fn or(self, other: Truth) -> Truth {
         self.max(other)
     }
 
-    /// True where the two differ; unknown where either is.
+    /// True if the two differ; unknown where either is.
     pub fn xor(self, other: Truth) -> Truth {
         match (self, other) {
             (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,

@@ -63,7 +63,7 @@ pub fn distribute(form: &NormalForm, outer: Outer, most: usize) -> Result<Parts>
     Ok(parts.pop().unwrap_or_default())
 }
 
-/// Fails where the form would take more than `most` literals.
+/// Fails if the form would take more than `most` literals.
 pub fn check_size(form: &NormalForm, outer: Outer, most: usize) -> Result<()> {
     if is_in_form(form, outer) {
         return Ok(());

@@ -1,12 +1,12 @@
 //! What does a predicate ask of the elements of a list?
 //!
-//! `any(items, price > 3)` is an equality like any other, on an attribute of its own whose values are the
-//! expressions that some element satisfies; `all` asks for the expressions that every element satisfies. An
-//! empty list satisfies all of the latter, which is a value of its own. So no matcher knows of lists.
+//! `any(items, price > 3)` is an ordinary equality on a hidden attribute whose values are the
+//! expressions that some element satisfies; for `all`, they are the expressions that every element satisfies. An
+//! empty list satisfies all of the latter, which is a separate value. So matchers know nothing of lists.
 //!
-//! Predicates hold an expression as text. Matchers look for its number as well, a hash of the text: numbers are handed
-//! from elements to the event at a fraction of the cost. An expression that shares its number with another of the same
-//! index is handed on as text, so the hash decides nothing.
+//! A predicate holds the inner expression as text. Matchers also look for its number, a hash of the text, because passing
+//! numbers from elements to the event is much cheaper. If two expressions of an index have the same number, both are
+//! passed as text, so a collision never changes an answer.
 
 use std::sync::Arc;
 

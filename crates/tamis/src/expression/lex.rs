@@ -249,7 +249,7 @@ impl<'a> Lexer<'a> {
         Ok(length)
     }
 
-    /// The length of the name at the position; 0 where none stands there.
+    /// The length of the name at the position; 0 if there is none.
     fn word(&self) -> usize {
         word_length(&self.text[self.position..])
     }

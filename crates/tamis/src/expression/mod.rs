@@ -1,7 +1,7 @@
-//! What is a subscription's question, and how is it written, read and simplified?
+//! What is an expression, and how is it parsed, printed and normalised?
 //!
-//! Text or JSON comes in, an [`Expression`] is what it says, a [`NormalForm`] is what matchers
-//! compile. Nothing here knows of events.
+//! Text or JSON is parsed into an [`Expression`], and matchers compile its [`NormalForm`]. Nothing here
+//! knows of events.
 
 pub mod distribute;
 mod elements;

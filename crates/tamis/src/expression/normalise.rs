@@ -6,11 +6,11 @@
 //! part, nested equal operators are flattened, constants are folded, and the order is canonical:
 //! two expressions that differ in the order or repetition of operands have the same form.
 //!
-//! `is` asks whether its operand is true, is false, or is not: each of that is pushed to the predicates as well, where
-//! it asks whether what they are about has a value.
+//! `is true`, `is not false` and the like are pushed down to the predicates, too, where they become tests of whether
+//! the predicate's term has a value.
 //!
 //! Every rule preserves the three-valued result. In particular `a and not a` stays as it is: it is
-//! unknown, not false, where `a` is.
+//! unknown, not false, if `a` is unknown.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -32,7 +32,7 @@ pub struct Literal {
     pub test: Test,
     /// Whether the literal is true when the test fails.
     pub negated: bool,
-    /// One weight per value of a set, one for any other test; `None` where all are 1 or the literal
+    /// One weight per value of a set, one for any other test; `None` if all are 1 or the literal
     /// is negated, which scores nothing.
     pub weights: Option<Box<[f64]>>,
 }

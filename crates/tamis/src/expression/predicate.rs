@@ -2,7 +2,7 @@
 //!
 //! A predicate is checked when it is made ([`Predicate::new`]), whichever way it was written (text,
 //! JSON form, builder), and is in canonical form from then on: sets sorted and without repetition,
-//! weights absent where all are 1.
+//! weights absent if all are 1.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -131,7 +131,7 @@ pub struct Predicate {
     attribute: Arc<str>,
     test: Test,
     negated: bool,
-    /// One weight per value of a set, one for any other operand; `None` where all are 1.
+    /// One weight per value of a set, one for any other operand; `None` if all are 1.
     weights: Option<Box<[f64]>>,
 }
 
@@ -238,7 +238,7 @@ impl Predicate {
         }
     }
 
-    /// The predicate that says whether this one is unknown; none where it never is. What `xpath` asks has none
+    /// The predicate that says whether this one is unknown; none if it never is. What `xpath` asks has none
     /// either, and is not tested.
     pub(crate) fn when_unknown(&self) -> Option<Predicate> {
         if matches!(self.test, Test::Exists | Test::IsNull) || self.as_xpath().is_some() {
@@ -361,7 +361,7 @@ impl Predicate {
         self.negated
     }
 
-    /// One weight per value of a set, one for any other operand; `None` where all are 1.
+    /// One weight per value of a set, one for any other operand; `None` if all are 1.
     pub fn weights(&self) -> Option<&[f64]> {
         self.weights.as_deref()
     }
@@ -490,7 +490,7 @@ fn ends_in_escape(pattern: &str) -> bool {
     backslashes % 2 == 1
 }
 
-/// Fails where a part of a `like` pattern is too long to be searched for: one with `_` between other characters.
+/// Fails if a part of a `like` pattern is too long to be searched for: one with `_` between other characters.
 pub(super) fn check_like(pattern: &str, limits: &Limits) -> Result<()> {
     let (mut longest, mut part) = (0, None);
     let mut characters = pattern.chars();

@@ -79,7 +79,7 @@ impl Reader<'_> {
         Ok(Some(weight))
     }
 
-    /// Reads a literal that begins with a word, such as `date '2026-01-02'`, if one stands here.
+    /// Reads a literal that begins with a word, such as `date '2026-01-02'`, if there is one here.
     pub(super) fn literal(&mut self) -> Result<Option<Value>> {
         match self.literal_kind() {
             Some(kind) => self.typed_value(kind).map(Some),
@@ -128,7 +128,7 @@ impl Reader<'_> {
         next.is_ok_and(|token| token.kind == Kind::String).then_some(kind)
     }
 
-    /// Reads a literal such as `date '2026-01-02'` or `interval '7' day`, whose word stands here.
+    /// Reads a literal such as `date '2026-01-02'` or `interval '7' day`, whose word is next.
     pub(super) fn typed_value(&mut self, kind: LiteralKind) -> Result<Value> {
         let start = self.token;
         self.advance()?;

@@ -1,8 +1,8 @@
-//! How do weights that are given beside an expression get into it?
+//! How are weights that are passed with an expression added to it?
 //!
-//! A weight belongs to an attribute, and then to every value that a positive predicate on it asks
-//! for, or to one pair. It replaces what the text gives. A weight that finds nothing to weigh is an
-//! error: it was meant for something that is not there.
+//! A weight applies to an attribute, and so to every value that a positive predicate tests it
+//! for, or to one pair. It replaces the weight in the text. A weight that applies to nothing is an
+//! error, because it was meant for something that is not there.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::value::Value;
 pub struct Weight {
     /// The attribute's name.
     pub attribute: Arc<str>,
-    /// The value; all of them where there is none.
+    /// The value; all of them if there is none.
     pub value: Option<Value>,
     /// A finite number of at least 0.
     pub weight: f64,

@@ -1,9 +1,9 @@
-//! What does a predicate ask of an event's document?
+//! How does a predicate query an event's document?
 //!
-//! `xpath('//price[. < 300]')` is an equality like any other, on an attribute of its own whose values
-//! are the XPath expressions that the document satisfies. So nothing that shares, compiles, keeps or
-//! matches predicates needs to know of documents. Nothing else can name that attribute: neither text,
-//! nor the JSON form, nor an event.
+//! `xpath('//price[. < 300]')` is an ordinary equality on a hidden attribute whose values
+//! are the XPaths that the document satisfies. So the code that shares, compiles, stores and
+//! matches predicates need not know of documents. Neither text, nor the JSON form, nor an event
+//! can name that attribute.
 
 use std::fmt::Write;
 

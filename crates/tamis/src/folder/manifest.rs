@@ -1,8 +1,8 @@
-//! What does a folder hold, and how is that written down?
+//! What does a folder contain, and how is that recorded?
 //!
-//! A manifest is a JSON object: the format's number, settings, lists of files, and a checksum of all that
-//! stands before the checksum. This is the one reader of manifests, for Rust and for Python. It accepts
-//! nothing that two readers could understand differently, and no names but those that a save gives.
+//! A manifest is a JSON object: the format number, settings, lists of files, and a checksum of everything
+//! before it. This is the only reader of manifests, for Rust and for Python. It accepts
+//! nothing that two readers could interpret differently, and only file names that a save produces.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -179,7 +179,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Fails where a member that someone relies on is not what it must be.
+    /// Fails if a member that someone relies on is not what it must be.
     fn check(&self) -> Result<()> {
         let shards = self.number("shards")?;
         for (list, _) in self.kind.lists() {
@@ -263,7 +263,7 @@ impl Manifest {
         Ok(self.number_in(&self.members, key)?.map(|number| number as u32))
     }
 
-    /// The entries of a list; none where it is absent.
+    /// The entries of a list; none if it is absent.
     pub(crate) fn entries(&self, key: &str) -> Result<Vec<Entry>> {
         let prefix = self.kind.lists().iter().find(|(list, _)| *list == key).map_or("", |(_, prefix)| prefix);
         match member(&self.members, key) {

@@ -1,18 +1,18 @@
-//! How does a folder of files change at once?
+//! How does a folder of files change atomically?
 //!
-//! What is saved is a folder of immutable files and one manifest that names them. A save writes the
-//! files that are not there yet, then a new manifest under another name, and puts it in the place of
-//! the old one: whoever opens the folder finds the old state or the new one. Files that no manifest
+//! A saved folder contains immutable files and one manifest that names them. A save writes the
+//! missing files, then a new manifest under a temporary name, and renames it over
+//! the old one. Whoever opens the folder sees the old state or the new one. Files that no manifest
 //! names any more are removed afterwards.
 //!
-//! Others may be able to write into the folder: every file in it is opened as `files` says, and a manifest
-//! names only files that a save could have written.
+//! Others may be able to write to the folder. So every file is opened as described in `files`, and a manifest
+//! may name only files that a save could have written.
 //!
-//! On the loss of power, a save that has returned is on the disk: files, their names, and the folders that
-//! were made for them. Of a save that has not, the folder holds nothing or all.
+//! After a power failure, a save that had returned is on disk: its files, their names, and the folders
+//! created for them. An unfinished save has happened completely or not at all.
 //!
-//! A folder may hold versions instead, written by others: manifests such as `index-1.json` and
-//! `index-2.json`, of which the highest counts.
+//! A folder may instead hold versions, written by others: manifests such as `index-1.json` and
+//! `index-2.json`; the highest number is current.
 
 pub(crate) mod manifest;
 
@@ -54,7 +54,7 @@ impl Folder {
         &self.path
     }
 
-    /// Fails where the folder holds versions, whose files a save would remove.
+    /// Fails if the folder holds versions, whose files a save would remove.
     pub fn refuse_versions(&self, kind: ManifestKind) -> Result<()> {
         match latest_version(&self.path, kind) {
             None => Ok(()),

@@ -41,7 +41,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Fails where the change asks for what cannot be.
+    /// Fails if the change asks for what cannot be.
     pub fn check(&self, limits: &Limits) -> Result<()> {
         match self {
             Change::AddNode { expression: Some(expression), .. } => expression.check(limits),

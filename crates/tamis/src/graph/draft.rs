@@ -53,7 +53,7 @@ impl Draft {
         self.nodes.len() as u32 - 1
     }
 
-    /// Fails where there is more than numbers can be given to.
+    /// Fails if there is more than numbers can be given to.
     pub fn check(&self) -> Result<()> {
         let split = self.edges.iter().filter(|edge| edge.expression != NONE).count();
         for (what, found) in [

@@ -1,8 +1,8 @@
-//! Which nodes of a graph does an event reach over nodes and edges that take it?
+//! Which nodes of a graph does an event reach over nodes and edges that accept it?
 //!
-//! Publishers and subscribers are connected through intermediaries, each with an expression of its own
-//! (Broder et al. 2011). An event starts at a source and reaches a node where every node and edge of
-//! some path takes it; the source itself is not asked.
+//! Publishers and subscribers are connected through intermediaries, each with its own expression
+//! (Broder et al. 2011). An event starts at a source and reaches a node if every node and edge of
+//! some path accepts it; the source's own expression is not evaluated.
 //!
 //! ```
 //! use tamis::graph::{Graph, Strategy};
@@ -24,8 +24,8 @@
 //!
 //! A graph is an immutable `segment` with a small `tail` of changes. Readers take a
 //! [`GraphSnapshot`] and never wait. Writers take turns; each publishes the next snapshot at once. When
-//! the tail has grown, or an edge in it leads backwards, a thread in the background compiles the whole
-//! again, and changes made meanwhile are the new tail.
+//! the tail has grown, or an edge in it leads backwards, a background thread compiles a new
+//! segment, and changes made in the meantime become the new tail.
 
 mod arrow;
 mod batch;
@@ -102,7 +102,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Writer {
-    /// The changes since the segment being compiled was begun; none where none is.
+    /// The changes since the segment being compiled was begun; none if none is.
     log: Option<Vec<Change>>,
     /// How many segments there were.
     segments: u64,
@@ -179,17 +179,17 @@ impl Graph {
         self.change(Change::AddEdge { source, target, expression, cost }).map(drop)
     }
 
-    /// Removes a node with all its edges; false where there is none of that id.
+    /// Removes a node with all its edges; false if there is none of that id.
     pub fn remove_node(&self, id: &Id) -> bool {
         self.change(Change::RemoveNode { id: id.clone() }) == Ok(true)
     }
 
-    /// Removes all edges from one node to another; false where there is none.
+    /// Removes all edges from one node to another; false if there is none.
     pub fn remove_edge(&self, source: &Id, target: &Id) -> bool {
         self.change(Change::RemoveEdge { source: source.clone(), target: target.clone() }) == Ok(true)
     }
 
-    /// Makes a change; false where it changes nothing.
+    /// Makes a change; false if it changes nothing.
     pub fn change(&self, change: Change) -> Result<bool> {
         change.check(&self.shared.limits)?;
         if let Some(expression) = change.expression() {
@@ -276,7 +276,7 @@ impl Graph {
         self.compile_behind(read, TAIL);
     }
 
-    /// Starts the thread that compiles a tail longer than this; false only where it cannot be started.
+    /// Starts the thread that compiles a tail longer than this; false only if it cannot be started.
     fn compile_behind(&self, read: bool, tail: usize) -> bool {
         if !self.shared.is_stale(read, tail) {
             return true;
@@ -326,7 +326,7 @@ impl Shared {
             || read && (size > least || size > 0 && !snapshot.is_ordered())
     }
 
-    /// Fails where the file that the graph was opened from is not as it was written.
+    /// Fails if the file that the graph was opened from is not as it was written.
     fn verify(&self) -> Result<()> {
         self.unverified.as_ref().map_or(Ok(()), Origin::verify)
     }

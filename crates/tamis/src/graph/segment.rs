@@ -199,7 +199,7 @@ impl Segment {
         if self.owners[node as usize] == NONE { 0.0 } else { self.costs.get(edge).copied().unwrap_or(1.0) }
     }
 
-    /// An expression by its number; `None` where the file it lives in is damaged.
+    /// An expression by its number; `None` if the file it lives in is damaged.
     pub fn expression(&self, number: u32) -> Option<Expression> {
         // It was within the limits when it was added.
         parse(self.texts.get(number as usize)?, &Limits::none()).ok()

@@ -133,7 +133,7 @@ impl GraphSnapshot {
         }
     }
 
-    /// The expression of the node of an id, where it has one.
+    /// The expression of the node of an id, if it has one.
     pub fn expression_of(&self, node: NodeNumber) -> Result<Option<Expression>> {
         self.expression(node.0)
     }

@@ -95,7 +95,7 @@ impl Tail {
         added.or_else(|| segment.ids.find(id).map(|position| segment.nodes[position as usize])).filter(live)
     }
 
-    /// Makes a change; false where it changes nothing.
+    /// Makes a change; false if it changes nothing.
     pub fn apply(&mut self, ground: Ground<'_>, change: &Change) -> bool {
         let done = match change {
             Change::AddNode { id, expression } => {
@@ -179,7 +179,7 @@ impl Tail {
         self.patch(target, |_| ());
     }
 
-    /// Takes away every edge from `source` to `target`; false where there is none.
+    /// Takes away every edge from `source` to `target`; false if there is none.
     fn disconnect(&mut self, segment: &Segment, source: u32, target: u32) -> bool {
         let leads = |child: u32| child == target || self.passes(segment, child, target);
         let old = self.patches.get(&source).cloned().unwrap_or_default();

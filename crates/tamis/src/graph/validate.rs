@@ -1,7 +1,7 @@
-//! Is what a file says a graph?
+//! Does a file contain a valid graph?
 //!
-//! A file may be damaged or forged. Everything that a search follows is looked at once when the file is
-//! opened, in time linear in the graph: nodes and edges lie inside of the graph, programs lead forward
+//! A file may be damaged or forged. Everything that a search follows is checked once when the file is
+//! opened, in time linear in the graph: nodes and edges lie inside the graph, programs lead forward
 //! and stay apart. Searching relies on it.
 
 use super::draft::NONE;
@@ -10,7 +10,7 @@ use super::segment::Segment;
 use crate::csr::is_ascending;
 
 impl Segment {
-    /// Fails where the columns are not those of a graph, and says which.
+    /// Fails if the columns are not those of a graph, and says which.
     pub fn validate(&self) -> Result<(), &'static str> {
         let (count, ids) = (self.owners.len(), self.nodes.len());
         let all = || 0..count as u32;

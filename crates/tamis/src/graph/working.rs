@@ -63,7 +63,7 @@ pub struct Working {
 }
 
 impl Working {
-    /// Whether the search gives up, asked after a unit of work; the clock is looked at now and then.
+    /// Whether the search gives up, asked after a unit of work; the clock is looked at from time to time.
     pub(super) fn is_late(&mut self, unit: usize) -> bool {
         if unit.is_multiple_of(256) && self.deadline.is_some_and(|deadline| deadline.has_passed()) {
             self.expired = true;
@@ -93,7 +93,7 @@ impl Working {
         self.marks[node as usize] & mark != 0
     }
 
-    /// Sets a mark; false where it was there.
+    /// Sets a mark; false if it was there.
     #[inline]
     pub(super) fn mark(&mut self, node: u32, mark: u8) -> bool {
         let marks = &mut self.marks[node as usize];

@@ -62,7 +62,7 @@ impl Algorithm {
         }
     }
 
-    /// Fails where the algorithm cannot take an expression.
+    /// Fails if the algorithm cannot take an expression.
     pub(super) fn check(self, expression: &Expression, zone: &TimeZone, limits: &Limits) -> Result<()> {
         match self {
             Algorithm::Other(kind) => kind.check(expression, zone, limits),

@@ -1,7 +1,7 @@
 //! Which subscriptions do the events of an Arrow batch match, and which of them best or first?
 //!
-//! Rows are handed out in blocks to as many threads as are wanted; the matches of a block are one
-//! record batch, and the blocks come out in the order of the rows.
+//! Threads take the rows in blocks of 512. The matches of a block form one record batch, and the
+//! record batches are in the order of the rows.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -63,7 +63,7 @@ pub enum ArrowQuestion<'a> {
 #[derive(Debug)]
 pub struct ArrowMatches {
     /// `event` (the row) and `subscription` (the id, a string or an integer); of a ranking also `score`, of the
-    /// first also `priority`, and of both `rank`, from 1; where it was asked for, `metadata` (JSON).
+    /// first also `priority`, and of both `rank`, from 1; if it was asked for, `metadata` (JSON).
     pub schema: SchemaRef,
     /// One batch per block of rows, in their order.
     pub batches: Vec<RecordBatch>,
@@ -74,7 +74,7 @@ pub struct ArrowMatches {
 impl Snapshot {
     /// The pairs of rows and ids that match, in the order of the rows.
     ///
-    /// `first` is the number of the batch's first row; `stop` is asked now and then whether to give
+    /// `first` is the number of the batch's first row; `stop` is asked from time to time whether to give
     /// up, which ends in what was found so far.
     pub fn match_arrow(
         &self,

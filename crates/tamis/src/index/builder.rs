@@ -1,8 +1,8 @@
 //! How do many subscriptions become one segment?
 //!
-//! Rows come in any order, and nothing says which of two is the later. So one that cannot be used is
-//! refused and the rest goes on; rows that say the same are one; and rows of one id that do not are all
-//! refused. What comes out stands in the order of the ids: the same set gives the same segment.
+//! Rows come in any order, and nothing says which of two is newer. So invalid rows are refused,
+//! identical rows count once, and different rows with the same id are all refused. Subscriptions are
+//! sorted by id, so the same set of rows gives the same segment.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;

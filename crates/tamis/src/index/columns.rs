@@ -1,7 +1,7 @@
 //! Which slots of a segment have the same value in a declared column of metadata?
 //!
-//! For every declared column, the slots stand grouped by what their metadata has there. A condition on that
-//! column is then tried once per group, on the metadata of the group's first slot.
+//! For every declared column, slots are grouped by their value in it. A condition on that
+//! column is then evaluated once per group, on the metadata of the group's first slot.
 
 use std::collections::HashMap;
 use std::fmt::Write;

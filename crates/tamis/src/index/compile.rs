@@ -33,7 +33,7 @@ impl Draft for Kept<'_> {
     }
 }
 
-/// Reads and compiles drafts on all processors: many become several segments, one behind the other.
+/// Reads and compiles drafts on all processors: many become several segments, one after the other.
 /// Fails with the first that cannot be read.
 pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Vec<Arc<Segment>>> {
     // The matchers of the papers are asked for by name: what they do, they do to all at once.

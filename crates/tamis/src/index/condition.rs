@@ -1,7 +1,7 @@
 //! Which subscriptions does a condition on their metadata select?
 //!
-//! A condition is an expression about metadata, read as an event is; a scan of that one expression tells what
-//! holds of one subscription. Where the condition asks plain predicates of declared columns, it is tried once per
+//! A condition is an expression over metadata, which is read like an event; a scan of that one expression decides
+//! one subscription. If the condition consists of plain predicates on declared columns, it is evaluated once per
 //! distinct value of a segment: conjunctions and disjunctions of conditions on one column each become intersections
 //! and unions of slots.
 
@@ -29,7 +29,7 @@ pub struct Condition {
     /// Its text in canonical form.
     text: Arc<str>,
     whole: Probe,
-    /// How its slots are found without looking at each; `None` where it asks about more than declared columns.
+    /// How its slots are found without looking at each; `None` if it asks about more than declared columns.
     plan: Option<Plan>,
 }
 
@@ -128,7 +128,7 @@ impl Condition {
         self.whole.holds(metadata, now, working.get_or_insert_default())
     }
 
-    /// The slots of a segment that are selected; `None` where each has to be looked at.
+    /// The slots of a segment that are selected; `None` if each has to be looked at.
     pub(super) fn slots(&self, segment: &Segment) -> Result<Option<Bits>> {
         let Some(plan) = &self.plan else { return Ok(None) };
         plan.slots(segment, &mut ConditionScratch::default()).map(Some)

@@ -1,8 +1,8 @@
 //! Which of an index's XPath expressions does an event's document satisfy?
 //!
-//! All distinct expressions of an index live in one XML filter, so that a document is read once per
-//! event. Every expression is counted, and leaves the filter with the last subscription that asks for
-//! it. A snapshot of the index holds one of the filter, and so sees all or nothing of a change.
+//! One XML filter holds all distinct XPaths of an index, so a document is read once per
+//! event. XPaths are reference-counted and leave the filter with the last subscription that uses
+//! them. A snapshot of the index holds a snapshot of the filter, so it sees all or nothing of a change.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! How are many subscriptions read without all of them being in memory at once?
+//! How are many subscriptions read without holding all of them in memory at once?
 //!
-//! A draft is read when its turn comes: its expression is taken apart for the matcher, its text and
-//! what else belongs to it go into the records, and the rest is forgotten.
+//! Drafts are read one at a time: the matcher splits the expression into terms, its text,
+//! metadata and other fields go into the records, and the parsed expression is dropped.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ pub(super) trait Draft: Sync {
     /// The subscription itself.
     fn read(&self) -> Result<Cow<'_, Subscription>>;
 
-    /// The text of its expression, where it has one.
+    /// The text of its expression, if it has one.
     fn text(&self) -> Option<Cow<'_, str>> {
         None
     }

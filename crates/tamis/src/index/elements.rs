@@ -1,8 +1,7 @@
 //! Which of an index's expressions about elements does an element satisfy?
 //!
-//! What is asked of the elements of one list is an index of its own, whose ids are the numbers of the expressions, or
-//! their texts where several have the same number. Each expression is counted, and leaves with the last predicate that
-//! asks for it.
+//! The expressions about the elements of one list form a separate index. Their ids are their numbers, or their texts if
+//! several have the same number. They are reference-counted and leave with the last predicate that uses them.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

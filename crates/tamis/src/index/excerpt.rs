@@ -1,10 +1,10 @@
 //! Which of some of a segment's subscriptions does an event match?
 //!
-//! An excerpt is a matcher over a few of a segment's slots, made when calls ask for these again and again: those of
-//! the highest priorities, or those that a condition on metadata selects. It costs as much as an index of so many.
+//! An excerpt is a matcher over a few of a segment's slots, compiled when calls use these slots repeatedly: those of
+//! the highest priorities, or those that a condition on metadata selects. Matching it costs as much as an index of that size.
 //!
-//! A segment remembers which slots conditions have selected. Where these are few and are asked for often, they get an
-//! excerpt. Both are forgotten when they take too much memory, the least recently used first.
+//! A segment caches which slots conditions have selected. If they are few and used often, they get an
+//! excerpt. Both caches have a memory limit and evict the least recently used entries first.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -201,7 +201,7 @@ impl Remembered {
     }
 }
 
-/// The guard of a mutex that is held for moments only; `None` where its holder does not leave.
+/// The guard of a mutex that is held for moments only; `None` if its holder does not leave.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     (0..PATIENCE).find_map(|_| match mutex.try_lock() {
         Ok(guard) => Some(guard),

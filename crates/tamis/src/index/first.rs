@@ -1,8 +1,8 @@
 //! Which of the subscriptions that an event matches have the highest priority?
 //!
-//! The slots of a large segment with the highest priorities are in *tiers*, each of which has an excerpt
-//! that is compiled when it is first needed. Tiers are matched in the order of the best they can have, over all
-//! segments, until none of the rest can be among the first. Only then is what no tier holds matched as a whole.
+//! The slots of a large segment with the highest priorities are in *tiers*, each with an excerpt
+//! that is compiled when it is first needed. Tiers of all segments are matched in the order of their highest priority,
+//! until no other tier can contribute a result. If more results are needed, the remaining slots are matched as a whole.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! How do the hierarchies of an index stand in its manifest?
+//! How are the hierarchies of an index stored in its manifest?
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(super) fn write(named: &[(Arc<str>, Arc<Hierarchy>)]) -> String {
     out
 }
 
-/// What [`write`] wrote; `None` where it is damaged.
+/// What [`write`] wrote; `None` if it is damaged.
 pub(super) fn read(value: &JsonValue<'_>) -> Option<Vec<(Arc<str>, Hierarchy)>> {
     let JsonValue::Object(members) = value else { return None };
     let mut named = Vec::new();

@@ -1,4 +1,4 @@
-//! Which segments become one, when, and by whom?
+//! Which segments are merged, when, and by which thread?
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const MERGE: usize = 8;
 const FULL: usize = 1 << 30;
 
 impl Shared {
-    /// The segments as one, without what is removed at `version`; nothing where nothing is left.
+    /// The segments as one, without what is removed at `version`; nothing if nothing is left.
     pub(super) fn merge(
         &self,
         parts: &[Arc<Segment>],

@@ -1,10 +1,10 @@
-//! What does a user hold: subscriptions in, matches out?
+//! How do subscriptions change while readers match?
 //!
-//! Readers take a [`Snapshot`] and never wait. Writers take turns: each adds a small segment (of many
-//! subscriptions several large ones), or notes a removal, and publishes the next snapshot at once. Eight neighbouring segments of one size
-//! class are merged into one of the next, so that a subscription is compiled again only as often as
-//! the logarithm of their number: small ones at once, larger ones by a thread in the background,
-//! whose result replaces them when it is ready.
+//! Readers take a [`Snapshot`] and never wait. Writers take turns: each adds a small segment (a bulk add
+//! creates several large ones) or marks a removal, and publishes the next snapshot at once. Eight
+//! neighbouring segments of one size class are merged into one of the next class, so a subscription is
+//! recompiled a logarithmic number of times. The writer merges small segments itself; a background
+//! thread merges larger ones and replaces them when the result is ready.
 
 mod algorithm;
 mod arrow_ids;
@@ -446,13 +446,13 @@ impl Index {
         Ok(true)
     }
 
-    /// Removes a subscription; false where there is none of that id, or where the index cannot be changed,
+    /// Removes a subscription; false if there is none of that id, or where the index cannot be changed,
     /// of which [`Index::try_remove`] says why.
     pub fn remove(&self, id: &Id) -> bool {
         self.try_remove(id) == Ok(true)
     }
 
-    /// Removes a subscription; false where there is none of that id. Fails in a forked process, where
+    /// Removes a subscription; false if there is none of that id. Fails in a forked process, where
     /// another thread was changing the index at that moment.
     pub fn try_remove(&self, id: &Id) -> Result<bool> {
         {
@@ -498,7 +498,7 @@ impl Index {
         Ok(removed)
     }
 
-    /// Changes when a subscription can match; false where there is none of that id. As one that is replaced, it
+    /// Changes when a subscription can match; false if there is none of that id. As one that is replaced, it
     /// then stands at the end of the order.
     pub fn set_validity(&self, id: &Id, change: impl Fn(Validity) -> Validity) -> Result<bool> {
         loop {
@@ -607,7 +607,7 @@ impl Shared {
         }
     }
 
-    /// Fails where the regular expressions of all segments together exceed their limit.
+    /// Fails if the regular expressions of all segments together exceed their limit.
     fn check_patterns(&self, segments: &[Arc<Segment>], added: &[Arc<Segment>]) -> Result<()> {
         let mut all = Vec::with_capacity(segments.len() + added.len());
         for segment in added {
@@ -628,7 +628,7 @@ impl Shared {
         limits::check("bytes of an index's regular expressions", "index_patterns", bytes, allowed)
     }
 
-    /// Fails where there would be too many terms.
+    /// Fails if there would be too many terms.
     pub(super) fn check_terms(&self, current: &Snapshot, added: &[Arc<Segment>]) -> Result<()> {
         if added.iter().all(|segment| segment.terms().is_empty()) {
             return Ok(());

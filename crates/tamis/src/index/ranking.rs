@@ -1,9 +1,9 @@
 //! Which subscriptions does an event match best?
 //!
-//! Segments are ranked one behind the other into one list of the best, so that what was found in one
-//! is the bar for the next. A matcher over posting lists leaves out by itself what cannot reach the
-//! bar; of any other the matches are tried in the order of what they can score at most, until none
-//! of the rest can reach it.
+//! Segments are ranked one after the other into one list of the best, so the results of one
+//! set the threshold for the next. A matcher with posting lists skips expressions that cannot reach the
+//! threshold. With any other matcher, matches are scored in the order of their upper bounds, until no
+//! remaining match can reach it.
 
 use std::collections::{BinaryHeap, HashSet};
 

@@ -1,7 +1,7 @@
-//! What does a segment keep of its subscriptions, and where is one of a given id?
+//! What does a segment store about its subscriptions, and which slot has a given id?
 //!
-//! Ids, the texts of expressions, metadata and what else a subscription has stand in columns; an
-//! expression is read again when someone asks for it.
+//! Ids, texts of expressions, metadata and the other fields are stored in columns; an
+//! expression is parsed again when it is requested.
 
 use super::subscription::Subscription;
 use super::validity::{Validities, Validity};
@@ -23,9 +23,9 @@ pub(super) struct Records {
     kinds: Column<u64>,
     /// Empty where no subscription has metadata.
     metadata: Strings,
-    /// What scores are multiplied by; empty where that is 1 for all.
+    /// What scores are multiplied by; empty if that is 1 for all.
     boosts: Column<f64>,
-    /// Empty where all are 0.
+    /// Empty if all are 0.
     priorities: Column<i64>,
     highest_priority: i64,
     validities: Validities,
@@ -86,7 +86,7 @@ impl Records {
         self.ids.find(id.as_ref())
     }
 
-    /// The id in a slot; `None` where the file it lives in is damaged.
+    /// The id in a slot; `None` if the file it lives in is damaged.
     #[inline]
     pub fn id(&self, slot: Slot) -> Option<IdRef<'_>> {
         self.ids.get(slot)
@@ -97,7 +97,7 @@ impl Records {
         self.ids.prefetch(slots);
     }
 
-    /// Appends ids that are integers; `None` where one is not.
+    /// Appends ids that are integers; `None` if one is not.
     pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Option<()> {
         self.ids.integers(slots, ids)
     }
@@ -107,7 +107,7 @@ impl Records {
         self.ids.string_bytes(slots)
     }
 
-    /// Appends the bytes of ids that are strings, and where each ends; `None` where one is none.
+    /// Appends the bytes of ids that are strings, and where each ends; `None` if one is none.
     pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Option<()> {
         self.ids.strings(slots, bytes, ends)
     }
@@ -117,7 +117,7 @@ impl Records {
         (self.kinds[0] > 0, self.kinds[1] > 0)
     }
 
-    /// The text of the expression in a slot; `None` where the file is damaged.
+    /// The text of the expression in a slot; `None` if the file is damaged.
     pub fn text(&self, slot: Slot) -> Option<String> {
         self.texts.get(slot as usize)
     }

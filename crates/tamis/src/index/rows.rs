@@ -1,4 +1,4 @@
-//! What does a row of a table of subscriptions say?
+//! Which subscription does a row of a table describe?
 
 use arrow_array::RecordBatch;
 use jiter::JsonValue;
@@ -34,7 +34,7 @@ pub(super) struct Row {
     pub id: std::result::Result<Id, String>,
     /// The expression as it stands there.
     pub expression: Option<String>,
-    /// The subscription, if its id is one; `None` where the row says that there is none.
+    /// The subscription, if its id is one; `None` if the row says that there is none.
     pub subscription: Result<Option<WrittenSubscription>>,
 }
 

@@ -1,7 +1,7 @@
-//! What are events like?
+//! What do typical events look like?
 //!
-//! A few of the events that are matched are kept, so that what is compiled next can choose its
-//! access predicates by what was seen. Nobody waits for it: a busy sample takes nothing.
+//! A sample of the matched events is kept, so the next segment can choose its
+//! triggers by how often predicates held. Matching never waits for the sample: while it is locked, events are not added.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

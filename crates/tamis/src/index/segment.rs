@@ -1,7 +1,7 @@
 //! What is an immutable part of an index?
 //!
-//! Subscriptions with the matcher compiled over them. Only removals are written into a segment: for
-//! every slot the first version of the index that no longer holds it.
+//! A segment holds subscriptions and the matcher compiled from them. Only removals change a segment: each
+//! removed slot gets the first version of the index that no longer contains it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -66,7 +66,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Reads and compiles drafts; fails where one cannot be read.
+    /// Reads and compiles drafts; fails if one cannot be read.
     pub fn new<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Segment> {
         let many = drafts.len() >= COMPILED;
         let mut mentioned = Mentioned::default();
@@ -194,7 +194,7 @@ impl Segment {
         self.remembered.forget_some(self.bytes().0);
     }
 
-    /// The slots of the highest priorities; `None` where it has a matcher that was chosen by name, or is small.
+    /// The slots of the highest priorities; `None` if it has a matcher that was chosen by name, or is small.
     pub fn tiers(&self) -> Option<&Tiers> {
         match self.engine {
             Engine::Compiled(_) => {
@@ -251,7 +251,7 @@ impl Segment {
         self.check_texts()
     }
 
-    /// Fails where the matcher lives in a file that was not verified, and is none. Matching does not
+    /// Fails if the matcher lives in a file that was not verified, and is none. Matching does not
     /// look again.
     fn check_file(&self) -> Result<()> {
         match (&self.unverified, &self.engine) {
@@ -263,7 +263,7 @@ impl Segment {
         }
     }
 
-    /// Fails where matching met a text that cannot be read.
+    /// Fails if matching met a text that cannot be read.
     fn check_texts(&self) -> Result<()> {
         match &self.engine {
             Engine::Compiled(compiled) if compiled.is_damaged() => Err(self.damaged()),
@@ -276,7 +276,7 @@ impl Segment {
         self.records.prefetch(slots);
     }
 
-    /// Appends ids that are integers; fails where one is not.
+    /// Appends ids that are integers; fails if one is not.
     pub fn integers(&self, slots: &[Slot], ids: &mut Vec<i64>) -> Result<()> {
         self.records.integers(slots, ids).ok_or_else(|| self.damaged())
     }
@@ -287,12 +287,12 @@ impl Segment {
     }
 
     /// Appends the bytes of ids that are strings, not yet known to be UTF-8, and where each of them ends;
-    /// fails where one is no string.
+    /// fails if one is no string.
     pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Result<()> {
         self.records.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
     }
 
-    /// Fails where the segment lives in a file that is not as it was written.
+    /// Fails if the segment lives in a file that is not as it was written.
     pub fn verify(&self) -> Result<()> {
         self.unverified.as_ref().map_or(Ok(()), Origin::verify)
     }
@@ -364,7 +364,7 @@ impl Segment {
         self.records.metadata(slot)
     }
 
-    /// The text of the expression in a slot; `None` where the file is damaged.
+    /// The text of the expression in a slot; `None` if the file is damaged.
     pub fn text(&self, slot: Slot) -> Option<String> {
         self.records.text(slot)
     }

@@ -1,7 +1,7 @@
-//! What of a snapshot does a condition on metadata select, and how is that matched without the rest?
+//! Which slots of a snapshot does a condition on metadata select, and how are only these matched?
 //!
-//! Where few slots are selected and are asked for often, they have an excerpt; until then, what the segment's matcher
-//! finds is filtered.
+//! If few slots are selected and used often, they have an excerpt; until then, the results of the segment's matcher
+//! are filtered.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::value::Timestamp;
 #[derive(Debug)]
 pub struct Selection {
     condition: Arc<Condition>,
-    /// By segment: the slots, or `None` where each has to be looked at.
+    /// By segment: the slots, or `None` if each has to be looked at.
     segments: Vec<Option<Arc<Chosen>>>,
 }
 

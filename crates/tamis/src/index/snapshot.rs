@@ -1,7 +1,7 @@
 //! Which subscriptions are live at one moment, and which of them does an event match?
 //!
-//! A snapshot is a list of immutable segments in insertion order, and a version. A slot removed
-//! later carries the version of its removal, which older snapshots ignore: a reader sees all or
+//! A snapshot is a list of immutable segments in insertion order, and a version. A slot that is removed
+//! later carries the version of its removal, which older snapshots ignore. So a reader sees all or
 //! nothing of a change, without a lock and without a copy.
 
 use std::collections::{BTreeMap, HashSet};
@@ -54,7 +54,7 @@ pub struct MatchScratch {
 }
 
 impl MatchScratch {
-    /// How many events are looked at, where they are matched together.
+    /// How many events are looked at, if they are matched together.
     pub fn set_evaluation(&mut self, evaluation: Evaluation) {
         self.scratch.set_evaluation(evaluation);
     }
@@ -149,7 +149,7 @@ impl Snapshot {
 
     /// Adds a document to a decoded event. Without one, what is asked of documents is unknown.
     ///
-    /// Fails where the document is not well formed, or beyond a limit.
+    /// Fails if the document is not well formed, or beyond a limit.
     pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
         self.read_document_within(document, None, event)
     }

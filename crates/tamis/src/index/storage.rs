@@ -1,4 +1,4 @@
-//! How does an index live on disk?
+//! How is an index stored on disk?
 //!
 //! A folder of immutable segment files and one manifest, `index.json`, that names them; see `folder`.
 //! The segments of an index may be numbered by shards, each of which can be opened alone.

@@ -1,4 +1,4 @@
-//! What is a subscription, to the one who adds it and to the one who asks for it?
+//! What is a subscription, when it is added and when it is read?
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
-//! Which terms do the live subscriptions of a segment ask about?
+//! Which terms do the live subscriptions of a segment use?
 //!
-//! Events are given the terms that some segment asks about. A segment counts how many of its live
-//! subscriptions ask about each once the first of them is removed, and no longer asks about a term when
-//! the last is.
+//! For each event, the terms that some segment uses are computed. After its first removal, a segment counts
+//! how many live subscriptions use each term, and drops a term with the last of them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,8 @@
 //! When can a subscription match?
 //!
-//! From a moment on, and before another: a half-open interval, either end of which may be missing. A call
-//! compares it with the one moment that `now()` is. Segments whose subscriptions are always valid have no column,
-//! and a segment all of whose subscriptions are valid at that moment is not looked at slot by slot.
+//! Validity is a half-open interval of time; either end may be missing. A call compares it with
+//! `now()`. A segment whose subscriptions are always valid has no column for it, and if all subscriptions
+//! of a segment are valid at that moment, slots are not checked one by one.
 
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ impl Validity {
         self.from.is_none_or(|from| from <= now) && self.until.is_none_or(|until| now < until)
     }
 
-    /// Fails where no moment lies in it.
+    /// Fails if no moment lies in it.
     pub fn check(&self) -> Result<()> {
         match (self.from, self.until) {
             (Some(from), Some(until)) if until <= from => Err(Error::expression(format!(
@@ -48,7 +48,7 @@ const SECOND: i128 = 1_000_000_000;
 /// The validities of the slots of a segment, as nanoseconds.
 #[derive(Debug)]
 pub(super) struct Validities {
-    /// The beginning and the end of each slot; empty where all are always valid.
+    /// The beginning and the end of each slot; empty if all are always valid.
     bounds: Column<i128>,
     /// The latest beginning and the earliest end.
     all: (i128, i128),

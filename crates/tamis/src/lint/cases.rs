@@ -63,7 +63,7 @@ impl Literals {
         &self.known[literal as usize]
     }
 
-    /// The cases in which a normal form holds; `None` where there are too many.
+    /// The cases in which a normal form holds; `None` if there are too many.
     pub fn cases(&mut self, form: &NormalForm) -> Option<Vec<Case>> {
         let parts = distribute(form, Outer::Or, MOST).ok()?;
         if parts.iter().map(|part| part.len()).sum::<usize>() > MOST {

@@ -1,10 +1,10 @@
-//! Which subscriptions are likely not to ask what their authors meant?
+//! Which subscriptions probably do not mean what their authors intended?
 //!
-//! A [`Sample`] of events says which attributes there are and of which types. [`check`] reads every subscription of
-//! an index once and gives a list of [`Finding`]s: predicates that the sample says nothing about (`predicates`),
-//! expressions that can never or always hold (`cases`), and subscriptions that ask the same as others or less
-//! (`relations`). What is said about expressions holds for all events, not only for those of the sample. Work is
-//! linear in the subscriptions but for comparing them with each other, which stops at a bound and says so.
+//! A [`Sample`] of events shows which attributes exist and which types they have. [`check`] reads every subscription of
+//! an index once and returns a list of [`Finding`]s: predicates on attributes or types that the sample does not have (`predicates`),
+//! expressions that never or always hold (`cases`), and subscriptions that are equivalent to others or implied by them
+//! (`relations`). Findings about expressions hold for all events, not only for the sample. The work is
+//! linear in the subscriptions, except for comparing them with each other, which stops at a limit and reports that.
 
 mod cases;
 mod implication;
@@ -125,7 +125,7 @@ impl Default for LintOptions {
     }
 }
 
-/// Looks at all subscriptions of an index; fails where one cannot be read, or when `stop` is set.
+/// Looks at all subscriptions of an index; fails if one cannot be read, or when `stop` is set.
 pub fn check(
     snapshot: &Snapshot,
     missing: Missing,
@@ -181,7 +181,7 @@ struct Report {
 }
 
 impl Report {
-    /// Adds a finding; `None` where there are too many.
+    /// Adds a finding; `None` if there are too many.
     fn push(&mut self, finding: Finding) -> Option<&mut Finding> {
         if self.findings.len() >= self.most {
             self.more += 1;

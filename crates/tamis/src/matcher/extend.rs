@@ -1,6 +1,6 @@
-//! What does a matcher of another crate build on?
+//! What does a matcher of another crate implement?
 //!
-//! An index takes any algorithm that says how to compile expressions ([`MatcherKind`]) and how to match
+//! An index takes any algorithm that can compile expressions ([`MatcherKind`]) and match
 //! with the result ([`Matcher`]). A matcher may also rank ([`Ranked`]) and skip ([`Cursor`]), and keeps its
 //! working memory in the caller's [`Scratch`] ([`ScratchExtension`]). The matchers of the papers, in the
 //! crate `tamis-papers`, use nothing else of the engine.
@@ -25,7 +25,7 @@ pub trait MatcherKind: fmt::Debug + Send + Sync {
     /// The name by which users select it.
     fn name(&self) -> &'static str;
 
-    /// Fails where the algorithm cannot take an expression, such as one whose normal form would explode.
+    /// Fails if the algorithm cannot take an expression, such as one whose normal form would explode.
     fn check(&self, _expression: &Expression, _zone: &TimeZone, _limits: &Limits) -> Result<()> {
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Which of a set of expressions does an event satisfy?
 //!
-//! A matcher is one algorithm compiled over one set of expressions. It is immutable; what it writes
-//! while matching lives in a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
-//! everything and is the judge of every other matcher; [`Compiled`] evaluates what expressions share once,
-//! and only what the true predicates lead to. [`extend`] says what matchers of other crates build on.
+//! A matcher is one algorithm, compiled from one set of expressions. It is immutable; its working memory
+//! is a [`Scratch`] that the caller keeps, one per thread. [`Scan`] evaluates
+//! every expression and is the oracle for all other matchers. [`Compiled`] evaluates only expressions that true
+//! predicates lead to, and shared subexpressions once. [`extend`] is the interface for matchers of other crates.
 
 mod compiled;
 mod counters;
@@ -33,7 +33,7 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>);
 
     /// Appends the slots of each event, ascending, and for each event where they end. `stopped` is
-    /// asked now and then whether to give up, after which the last events have no end.
+    /// asked from time to time whether to give up, after which the last events have no end.
     fn matches_many(
         &self,
         events: &[Event],
@@ -63,7 +63,7 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
     fn bytes(&self) -> usize;
 }
 
-/// Matches events one behind the other.
+/// Matches events one after the other.
 fn one_by_one<M: Matcher + ?Sized>(
     matcher: &M,
     events: &[Event],
@@ -134,7 +134,7 @@ impl Scratch {
         self.expired = false;
     }
 
-    /// Fails where the last match gave up, or the time is up now.
+    /// Fails if the last match gave up, or the time is up now.
     pub(crate) fn check_deadline(&mut self) -> Result<()> {
         match self.deadline {
             Some(deadline) if std::mem::take(&mut self.expired) || deadline.has_passed() => {

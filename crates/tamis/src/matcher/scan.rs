@@ -1,8 +1,7 @@
-//! The oracle: every expression is evaluated on every event, as it was written, once the time zone is
-//! known.
+//! The oracle: evaluates every expression on every event as written, after resolving the time zone.
 //!
-//! Nothing is skipped, reordered or normalised, so that this matcher depends on as little as
-//! possible of what it judges. A predicate that several expressions share is evaluated once.
+//! Nothing is skipped, reordered or normalised, so this matcher depends on as little as
+//! possible of the code it checks. A predicate that several expressions share is evaluated once.
 
 use super::{Matcher, Scratch, Slot};
 use crate::event::{Attributes, Event};
@@ -15,7 +14,7 @@ use crate::truth::{Missing, Truth};
 pub struct Scan {
     missing: Missing,
     predicates: Predicates,
-    /// All expressions, one behind the other, each in postfix order.
+    /// All expressions, one after the other, each in postfix order.
     steps: Vec<Step>,
     /// Where each expression ends in `steps`.
     ends: Vec<usize>,

@@ -1,9 +1,9 @@
-//! Does a string follow a `like` pattern?
+//! Does a string match a `like` pattern?
 //!
-//! `%` stands for any run of characters, `_` for one character, and a backslash makes the next
-//! character stand for itself. The pattern is cut at its `%`; the first piece must begin the string,
-//! the last must end it, and each between is found leftmost after the one before, which is right
-//! because a match further left leaves more of the string for the pieces that follow.
+//! `%` matches any sequence of characters, `_` one character, and a backslash escapes the next
+//! character. The pattern is split at its `%`: the first piece must start the string,
+//! the last must end it, and each one between is searched leftmost after the previous one, which is correct
+//! because a match further left leaves more of the string for the following pieces.
 //!
 //! A piece is found in time linear in the string: text by a substring search, also with `_` around it; text with `_` inside by
 //! bits that say which beginnings of the piece end at a character (Baeza-Yates and Gonnet 1992), 64 of them at a time. How long
@@ -116,7 +116,7 @@ impl Piece {
     }
 }
 
-/// The bytes of the first `count` characters; `None` where there are fewer.
+/// The bytes of the first `count` characters; `None` if there are fewer.
 fn skip(text: &str, count: usize) -> Option<usize> {
     let mut characters = text.chars();
     for _ in 0..count {

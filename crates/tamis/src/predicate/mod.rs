@@ -1,6 +1,6 @@
 //! Which predicates does an event make true?
 //!
-//! Equal predicates of a matcher are one predicate. [`Predicates`] interns them and puts each to an
+//! [`Predicates`] interns the predicates of a matcher and evaluates each once per
 //! event. A predicate here has no sign: negation belongs to the expressions that use it.
 
 mod glob;

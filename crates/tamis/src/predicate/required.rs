@@ -1,8 +1,8 @@
-//! Which piece of text must a string hold to satisfy a pattern?
+//! Which text must a string contain to match a pattern?
 //!
-//! A pattern is tried only on strings that hold one of its required literals, which automata find for
-//! all patterns at once (`literals`). Of several choices the one with the longest shortest literal is
-//! taken, because a longer literal is rarer. Some patterns ask for nothing but their literals: prefixes,
+//! A pattern is tried only on strings that contain one of its required literals, which automata find for
+//! all patterns at once (`literals`). Among several sets of literals, the one whose shortest literal is longest
+//! is chosen, because longer literals are rarer. Some patterns are decided by their literals alone: prefixes,
 //! suffixes and substrings, and regular expressions like `error|warning`. They need not be tried.
 
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};

@@ -1,9 +1,9 @@
 //! How well does an event match an expression, and which match best?
 //!
-//! One score for all shapes of expressions, defined on the normal form: a positive predicate scores
-//! the best product of its own weight and the event's weight among the values that satisfy it, a
-//! negated one nothing, `and` adds its operands and `or` takes the best of those that are true. For
-//! disjunctive and conjunctive forms that is the score of Whang et al. 2009, section 2.4. Nothing here
+//! The score is defined on the normal form, for all shapes of expressions. A positive predicate scores
+//! the highest product of its own weight and the event's weight among the values that satisfy it; a
+//! negated one scores nothing. `and` adds the scores of its operands, and `or` takes the highest score of its true operands. For
+//! disjunctive and conjunctive forms this is the score of Whang et al. 2009, section 2.4. Nothing here
 //! knows how matches are found.
 //!
 //! | file | the question it answers |

@@ -23,7 +23,7 @@ const OR: u32 = 3;
 pub struct Scores {
     missing: Missing,
     literals: Vec<Scored>,
-    /// All normal forms, one behind the other. A node is a head, of a kind and a number, which is the
+    /// All normal forms, one after the other. A node is a head, of a kind and a number, which is the
     /// literal's, or counts the operands that follow by their position among the nodes.
     words: Vec<u32>,
     /// Where each expression begins in `words`.
@@ -117,7 +117,7 @@ impl Scores {
         scratch.begin(self.literals.len());
     }
 
-    /// What an expression scores on the event that was begun with; `None` where it is not true.
+    /// What an expression scores on the event that was begun with; `None` if it is not true.
     pub fn score(
         &self,
         expression: usize,

@@ -22,7 +22,7 @@ impl Address {
     /// The lowest address.
     pub const FIRST: Address = Address { is_v6: false, bytes: [0; 16] };
 
-    /// Reads a text; `None` where it says no address.
+    /// Reads a text; `None` if it says no address.
     pub fn read(text: &str) -> Option<Address> {
         // The longest way to write one has 45 characters.
         (text.len() <= 45).then(|| text.parse::<IpAddr>().ok().map(Address::from)).flatten()

@@ -1,9 +1,9 @@
 //! What is a value, and when are two of them equal or ordered?
 //!
-//! Values have one form each, so that derived equality and hashing *are* the semantics: `1.0` is the
-//! integer `1`, `version 'v2'` is `2.0.0`. `number` says which form a number has, `time`, `address`
-//! and `version` read what texts say, `zone` knows when it is what time where, and `literal` writes
-//! values down. This module knows nothing of attributes.
+//! Every value has one representation, so derived equality and hashing *are* the semantics: `1.0` is the
+//! integer `1`, `version 'v2'` is `2.0.0`. `number` chooses the representation of a number, `time`, `address`
+//! and `version` parse texts, `zone` converts local times to moments, and `literal` prints
+//! values. This module knows nothing of attributes.
 
 mod address;
 mod literal;

@@ -80,7 +80,7 @@ impl Decimal {
     }
 }
 
-/// Prints a literal: plain digits where they are few, and an exponent otherwise.
+/// Prints a literal: plain digits if they are few, and an exponent otherwise.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (coefficient, exponent) = self.parts();
@@ -119,7 +119,7 @@ impl<'a> ValueRef<'a> {
         Some(integer.map_or(ValueRef::Float(Float(number)), ValueRef::Integer))
     }
 
-    /// The number `coefficient` times ten to the power of `exponent`; `None` where it has more than 38
+    /// The number `coefficient` times ten to the power of `exponent`; `None` if it has more than 38
     /// digits, or is too large or too small to be kept.
     pub fn decimal(coefficient: i128, exponent: i32) -> Option<ValueRef<'a>> {
         if coefficient == 0 {

@@ -93,7 +93,7 @@ impl Date {
         (FIRST_DAY..=LAST_DAY).contains(&days).then_some(Date(days))
     }
 
-    /// The day of a year, month and day; `None` where there is none.
+    /// The day of a year, month and day; `None` if there is none.
     pub fn new(year: i32, month: u32, day: u32) -> Option<Date> {
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         let length = match month {
@@ -238,7 +238,7 @@ impl Duration {
 }
 
 impl Written {
-    /// Reads a text; `None` where it says no time.
+    /// Reads a text; `None` if it says no time.
     pub fn read(text: &str) -> Option<Written> {
         let bytes = text.as_bytes();
         let number = |from: usize, to: usize| -> Option<u32> {

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// The first of all versions.
 pub const FIRST: &str = "0.0.0-0";
 
-/// The canonical text of a version, such as `2.10.0-rc.1`; `None` where the text says none.
+/// The canonical text of a version, such as `2.10.0-rc.1`; `None` if the text says none.
 pub fn read_version(text: &str) -> Option<String> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let (text, build) = match text.split_once('+') {

@@ -85,7 +85,7 @@ impl TimeZone {
         }
     }
 
-    /// The date or the timestamp that a text says; `None` where it says none.
+    /// The date or the timestamp that a text says; `None` if it says none.
     pub fn read(&self, text: &str) -> Option<ValueRef<'static>> {
         Some(match Written::read(text)? {
             Written::Date(date) => ValueRef::Date(date),

@@ -58,7 +58,7 @@ struct Writer {
     segments: u64,
 }
 
-/// The subscriptions of a part that are live, and the file where nothing of it is removed.
+/// The subscriptions of a part that are live, and the file if nothing of it is removed.
 pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, String)>);
 
 impl Filter {
@@ -158,13 +158,13 @@ impl Filter {
         }
     }
 
-    /// Removes a filter; false where there is none of that id, or where the filter cannot be changed, of
+    /// Removes a filter; false if there is none of that id, or where the filter cannot be changed, of
     /// which [`Filter::try_remove`] says why.
     pub fn remove(&self, id: &Id) -> bool {
         self.try_remove(id) == Ok(true)
     }
 
-    /// Removes a filter; false where there is none of that id. Fails like [`Filter::add_many`].
+    /// Removes a filter; false if there is none of that id. Fails like [`Filter::add_many`].
     pub fn try_remove(&self, id: &Id) -> Result<bool> {
         let mut writer = self.writer.lock()?;
         let Some(removed) = writer.subscriptions.remove(id) else {
@@ -255,7 +255,7 @@ impl Filter {
     }
 
     /// Calls `found` with every subscription of a snapshot of this filter that a document satisfies,
-    /// in insertion order. Fails where the document is an error, and at a limit; what was found before is
+    /// in insertion order. Fails if the document is an error, and at a limit; what was found before is
     /// then incomplete.
     pub fn matches<'s>(
         &self,

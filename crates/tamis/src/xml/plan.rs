@@ -111,7 +111,7 @@ impl Plan {
     }
 }
 
-/// What `boolean()` is called with, where it changes nothing.
+/// What `boolean()` is called with, if it changes nothing.
 fn without_boolean(xpath: &XPath, mut id: NodeId) -> NodeId {
     while let Kind::Call(Function::Boolean, arguments) = &xpath.node(id).kind
         && matches!(xpath.node(arguments[0]).result, Type::Nodes | Type::Boolean)
@@ -121,7 +121,7 @@ fn without_boolean(xpath: &XPath, mut id: NodeId) -> NodeId {
     id
 }
 
-/// Adds paths one of which is reached where the expression is true, and nowhere else; false where it asks
+/// Adds paths one of which is reached where the expression is true, and nowhere else; false if it asks
 /// for more.
 fn add_exact(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
     match &xpath.node(without_boolean(xpath, id)).kind {
@@ -206,7 +206,7 @@ fn prefix(steps: &[Step], before: &[LinearStep]) -> (LinearPath, usize) {
     (path, used)
 }
 
-/// Adds the tests that a predicate is made of; `None` where it is more than tests of values.
+/// Adds the tests that a predicate is made of; `None` if it is more than tests of values.
 fn tests_of(
     xpath: &XPath,
     predicate: NodeId,
@@ -347,7 +347,7 @@ fn required_by_path(xpath: &XPath, path: &Path, before: &[LinearStep]) -> Vec<Ve
     groups
 }
 
-/// Adds paths such that every node-set of the expression is empty while none is reached; false where
+/// Adds paths such that every node-set of the expression is empty while none is reached; false if
 /// there are none.
 fn support(xpath: &XPath, id: NodeId, paths: &mut Vec<LinearPath>) -> bool {
     match &xpath.node(id).kind {

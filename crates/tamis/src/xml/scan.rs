@@ -41,7 +41,7 @@ impl Scan {
         self.end
     }
 
-    /// Goes on by one piece of markup; `None` where the text ends before it does.
+    /// Goes on by one piece of markup; `None` if the text ends before it does.
     fn step(&mut self, bytes: &[u8]) -> Option<()> {
         let rest = &bytes[self.at..];
         match self.inside {
@@ -112,7 +112,7 @@ impl Scan {
         Some(())
     }
 
-    /// Finds out what a `<` opens; `None` where that needs more text.
+    /// Finds out what a `<` opens; `None` if that needs more text.
     fn open(&mut self, rest: &[u8], pairs: usize) -> Option<()> {
         for (pair, (begin, _)) in PAIRS[..pairs].iter().enumerate() {
             if rest.starts_with(begin) {

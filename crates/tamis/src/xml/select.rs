@@ -21,7 +21,7 @@ use crate::error::Result;
 pub struct Selected {
     /// The filter.
     pub subscription: Arc<FilterSubscription>,
-    /// The nodes in document order; none where the expression is no node-set.
+    /// The nodes in document order; none if the expression is no node-set.
     pub nodes: Vec<SelectedNode>,
 }
 

@@ -141,7 +141,7 @@ fn encode(value: &Variable) -> String {
     }
 }
 
-/// The value of such a text; `None` where it is none.
+/// The value of such a text; `None` if it is none.
 fn decode(text: &str) -> Option<Variable> {
     let value = text.get(1..)?;
     Some(match text.as_bytes()[0] {

@@ -166,7 +166,7 @@ impl ValueFilter {
     }
 
     /// Whether the steps after `step` lead from the first element of a chain to its last, given the
-    /// elements' labels from one to the other; `None` where they nest too deep to tell.
+    /// elements' labels from one to the other; `None` if they nest too deep to tell.
     pub fn completes(&self, step: usize, chain: &[Label]) -> Option<bool> {
         if chain.len() > 64 {
             return None;

@@ -1,4 +1,4 @@
-//! Which expression does a text write down?
+//! Which expression does a text describe?
 //!
 //! A hand-written operator-precedence parser over one explicit stack: linear in the text, and as
 //! deep as the limits allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. Here is
@@ -197,7 +197,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A term without an operator, which is true where it has the value `true`.
+    /// A term without an operator, which is true if it has the value `true`.
     fn bare(&mut self, start: Token, term: &Term) -> Result<()> {
         match term {
             Term::Attribute(_) | Term::Call(Function::Coalesce | Function::Cast(Type::Boolean), _) => {

@@ -1,6 +1,6 @@
-//! Which predicate stands here?
+//! Which predicate is next?
 //!
-//! A term, an operator and what the operator takes; what is written with several operators becomes several
+//! A predicate is a term, an operator and its operands. A condition with several operators becomes several
 //! predicates.
 
 use super::{Parser, TRUTHS};
@@ -70,7 +70,7 @@ impl Parser<'_> {
         self.asked(start, term)
     }
 
-    /// The comparison that stands here.
+    /// The comparison at this position.
     pub(super) fn comparison(&self) -> Option<(Operator, bool)> {
         match self.token.kind {
             Kind::Equal => Some((Operator::Equal, false)),
@@ -83,7 +83,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads what is asked of a term; returns the term where nothing is.
+    /// Reads what is asked of a term; returns the term if nothing is.
     pub(super) fn asked(&mut self, start: Token, term: Term) -> Result<Option<Term>> {
         if let Some((operator, negated)) = self.comparison() {
             self.advance()?;
@@ -182,7 +182,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether `<=>` or `is [not] distinct` stands here.
+    /// Whether `<=>` or `is [not] distinct` is next.
     pub(super) fn is_sameness(&self) -> bool {
         let mut lexer = Lexer::at(self.text, self.token.end);
         let mut next = || lexer.next().map_or("", |token| &self.text[token.range()]);
@@ -250,7 +250,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads an operator that is spelled with words, if one stands here.
+    /// Reads an operator that is spelled with words, if there is one here.
     fn take_operator(&mut self) -> Result<Option<Worded>> {
         use Worded::{Plain, WithoutCase};
         const WORDS: [(&str, Worded); 10] = [

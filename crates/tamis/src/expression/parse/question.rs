@@ -10,7 +10,7 @@ use crate::expression::words::TWO_ARGUMENTS;
 use crate::limits;
 
 impl Parser<'_> {
-    /// Reads a predicate that is written as a function, if one stands here.
+    /// Reads a predicate that is written as a function, if there is one here.
     pub(super) fn question(&mut self, start: Token) -> Result<bool> {
         const OPERATORS: [Operator; 4] =
             [Operator::StartsWith, Operator::EndsWith, Operator::Contains, Operator::Equal];

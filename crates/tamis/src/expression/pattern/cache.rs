@@ -1,10 +1,10 @@
 //! Where do compiled regular expressions live, and for how long?
 //!
 //! Every distinct pattern of the process has one [`Cell`], found by its text for as long as a pattern of that text
-//! lives. Its automaton is compiled by the first search that needs it, by the thread that searches, under no lock. What compiled
-//! patterns and the memory of their searches take is counted in bytes; where it exceeds [`MOST`], those
-//! that were not used since the last round are dropped, to be compiled again when they are needed.
-//! Searches that run keep what they use alive.
+//! lives. The first search that needs its automaton compiles it, on its own thread and without a lock. The bytes of compiled
+//! patterns and of their search memory are counted. If they exceed [`MOST`], patterns that were not
+//! used since the last round are dropped, and compiled again when they are needed.
+//! A running search keeps its pattern alive.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, TryLockError, Weak};

@@ -10,7 +10,7 @@ use super::{number, time};
 use crate::value::{Duration, Family, Value, ValueRef};
 
 impl Function {
-    /// The result on one value per argument; `None` where there is none.
+    /// The result on one value per argument; `None` if there is none.
     pub(crate) fn apply(self, arguments: &[ValueRef<'_>], context: &Context<'_>) -> Option<Value> {
         use ValueRef::{Integer, String};
         match (self, arguments) {

@@ -38,7 +38,7 @@ pub enum Function {
     Type,
     Values,
     Bucket,
-    /// A comparison of two terms, true or false where both have values.
+    /// A comparison of two terms, true or false if both have values.
     Compare(Comparison),
     /// An argument read as what it is compared with, if only as a value that nobody asks for.
     Read(Reading),
@@ -216,7 +216,7 @@ impl Function {
         names
     }
 
-    /// Fails where the arguments are too few, too many, or constants of a kind that has no result.
+    /// Fails if the arguments are too few, too many, or constants of a kind that has no result.
     pub(super) fn check(self, arguments: &[Term]) -> Result<()> {
         let known = NAMED.iter().find(|(_, function, ..)| *function == self);
         let (name, least, most) = match (self, known) {

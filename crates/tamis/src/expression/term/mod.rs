@@ -1,8 +1,8 @@
-//! What stands left or right of an operator?
+//! What is the left or right side of an operator?
 //!
-//! A term is an attribute, a constant, or a function of terms. Behind the parser a term *is* an
-//! attribute: its name is [`MARK`], which no user can write in a name, and its canonical text. So names,
-//! files, interning and every matcher stay as they are, and reading the name gives the term again.
+//! A term is an attribute, a constant, or a function of terms. After parsing, a term *is* an
+//! attribute: its name is [`MARK`], which users cannot write in a name, followed by its canonical text. So names,
+//! files, interning and matchers need no special case, and parsing the name gives the term again.
 
 mod apply;
 mod context;
@@ -117,7 +117,7 @@ impl Term {
         }
     }
 
-    /// The value of a term that reads nothing of an event; `None` where it does, or has no result.
+    /// The value of a term that reads nothing of an event; `None` if it does, or has no result.
     pub(crate) fn value_apart(&self, context: &Context<'_>) -> Option<Value> {
         match self {
             Term::Attribute(_) | Term::Call(Function::Values, _) => None,

@@ -1,4 +1,4 @@
-//! Which term does a text write down?
+//! Which term does a text describe?
 //!
 //! Precedence climbing; terms nest only as deep as [`DEEPEST`], so recursion is safe.
 
@@ -80,7 +80,7 @@ impl Reader<'_> {
         Ok(left)
     }
 
-    /// The operator that stands here. A sign that was read as part of a number is taken apart.
+    /// The operator at this position. A sign that was read as part of a number is taken apart.
     fn infix(&mut self) -> Result<Option<(Function, u8)>> {
         let operator = match self.token.kind {
             Kind::Plus => "+",
@@ -190,7 +190,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a constant that begins with a word, if one stands here.
+    /// Reads a constant that begins with a word, if there is one here.
     fn worded_constant(&mut self) -> Result<Option<Term>> {
         let word = self.word();
         let constant = ["true", "false", "null"].iter().any(|name| word.eq_ignore_ascii_case(name));

@@ -100,7 +100,7 @@ pub fn shown(name: &str) -> String {
     }
 }
 
-/// An attribute's name, quoted where it must be; of a term, its text.
+/// An attribute's name, quoted if it must be; of a term, its text.
 pub(in crate::expression) struct Name<'a>(pub &'a str);
 
 impl fmt::Display for Name<'_> {

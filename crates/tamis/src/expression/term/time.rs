@@ -16,7 +16,7 @@ impl Reading {
     }
 }
 
-/// A value as it is compared; `None` where it is none of that kind.
+/// A value as it is compared; `None` if it is none of that kind.
 pub(super) fn read(value: ValueRef<'_>, reading: Reading, context: &Context<'_>) -> Option<Value> {
     match (reading, value) {
         (Reading::Time, value) => moment(value, context).map(Value::Timestamp),

@@ -91,7 +91,7 @@ impl Search {
         self.take().transpose()
     }
 
-    /// Looks for a few more nodes; false where there are none.
+    /// Looks for a few more nodes; false if there are none.
     pub fn advance(&mut self) -> Result<bool> {
         if self.run.is_done() {
             return Ok(false);

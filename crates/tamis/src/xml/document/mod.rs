@@ -72,7 +72,7 @@ pub struct Document {
     normalized: OnceLock<normalized::Normalized>,
     /// The elements that attributes of type ID identify.
     identified: HashMap<Box<str>, NodeIndex, ahash::RandomState>,
-    /// Of every node, the line on which it begins, where that is wanted.
+    /// Of every node, the line on which it begins, if that is wanted.
     lines: Option<Vec<u32>>,
     /// Working memory of the reader.
     reading: read::Reading,
@@ -125,7 +125,7 @@ impl Document {
         self.lines.get_or_insert_default();
     }
 
-    /// The line on which a node begins, from 1; 0 where that was not recorded.
+    /// The line on which a node begins, from 1; 0 if that was not recorded.
     pub(super) fn line(&self, index: NodeIndex) -> usize {
         self.lines.as_ref().and_then(|lines| lines.get(index as usize)).map_or(0, |line| *line as usize)
     }

@@ -126,7 +126,7 @@ impl Names {
         id
     }
 
-    /// The number of a name, `namespace_of` telling what its prefix stands for; `None` where the
+    /// The number of a name, `namespace_of` telling what its prefix stands for; `None` if the
     /// prefix stands for nothing, or the name is none (which `check` decides once per name).
     #[inline]
     pub fn read<E>(

@@ -182,7 +182,7 @@ impl Memo {
     }
 
     /// The accesses that a value passes inside a set, `key` being the position among the set's keys;
-    /// `None` where they cannot be remembered, and are left in `found`. Adds units of work to `cost`.
+    /// `None` if they cannot be remembered, and are left in `found`. Adds units of work to `cost`.
     pub fn hit(
         &mut self,
         access: &AccessIndex,
@@ -271,7 +271,7 @@ impl Memo {
     }
 
     /// The accesses of a hit `depth` elements below the root that wait for the path of an element
-    /// below: those known to be complete, and those to be checked. `None` where it is not known yet.
+    /// below: those known to be complete, and those to be checked. `None` if it is not known yet.
     pub fn completion(&self, hit: Hit, path: LabelPath, depth: usize) -> Option<(&[Access], &[Access])> {
         let known = *self.hits.completions.get(&(hit.middle, path, depth as u32))?;
         Some((self.complete(known), self.waiting(known)))

@@ -16,7 +16,7 @@ use crate::xml::xpath::{Kind, NodeId};
 
 pub type Strings<'e> = HashSet<&'e str, ahash::RandomState>;
 
-/// The least and the greatest number of a node-set; `None` where no node is one.
+/// The least and the greatest number of a node-set; `None` if no node is one.
 pub type NumberRange = Option<(f64, f64)>;
 
 /// A value that no context changes.

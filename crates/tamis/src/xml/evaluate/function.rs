@@ -150,7 +150,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// The node whose string value a function of one optional argument takes, where it is one's.
+    /// The node whose string value a function of one optional argument takes, if it is one's.
     fn node_string(&mut self, arguments: &[NodeId], context: Context) -> Metered<Option<NodeIndex>> {
         match arguments.first() {
             None => Ok(Some(context.node)),

@@ -27,7 +27,7 @@ pub enum Known {
 }
 
 impl Evaluation<'_> {
-    /// Whether a node satisfies a predicate that does not count, where that is known for all nodes, or
+    /// Whether a node satisfies a predicate that does not count, if that is known for all nodes, or
     /// has been asked often enough to be found out.
     pub(super) fn satisfies(&mut self, predicate: NodeId, node: NodeIndex) -> Metered<Option<bool>> {
         match &mut self.scratch.known[predicate as usize] {

@@ -213,7 +213,7 @@ impl Segment {
         }
     }
 
-    /// How many states there are, or pieces of paths; nothing where all filters are evaluated.
+    /// How many states there are, or pieces of paths; nothing if all filters are evaluated.
     pub fn states(&self) -> usize {
         match &self.finder {
             Finder::Scan => 0,
@@ -456,7 +456,7 @@ impl Segment {
     }
 
     /// Whether the rest of a filter's path leads from the first element of a chain to its last;
-    /// `None` where that is not known.
+    /// `None` if that is not known.
     fn completes(&self, access: &Access, chain: &[Label]) -> Option<bool> {
         self.value_filter(access.slot)?.completes(access.step as usize, chain)
     }

@@ -7,7 +7,7 @@ use crate::xml::characters::{is_name, is_name_start};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Token<'t> {
-    /// A name with its prefix, empty where there is none.
+    /// A name with its prefix, empty if there is none.
     Name(&'t str, &'t str),
     /// `prefix:*`
     AnyOf(&'t str),

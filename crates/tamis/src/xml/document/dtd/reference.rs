@@ -88,7 +88,7 @@ fn append(text: &str, dtd: &Dtd, budget: &mut usize, values: &mut String, depth:
     Ok(())
 }
 
-/// The replacement text of an entity, counted against the budget; `None` where a declaration that is not
+/// The replacement text of an entity, counted against the budget; `None` if a declaration that is not
 /// read may declare the entity, and that is not an error.
 pub fn resolve<'d>(name: &str, dtd: &'d Dtd, budget: &mut usize) -> Result<Option<&'d str>, Fault> {
     let shown: String = name.chars().take(60).collect();

@@ -29,7 +29,7 @@ pub struct Declaration {
 
 impl<'s> Session<'s> {
     /// Reads up to the root element, whose start tag is the next event of the frame that comes back;
-    /// `None` where it is not there before `end`.
+    /// `None` if it is not there before `end`.
     pub(super) fn prolog(&mut self, prolog: &mut Prolog, end: usize) -> Result<Option<Frame<'s>>> {
         let text = self.text;
         let mut frame = Frame::new(&text[self.base..end], "", 0);
