@@ -1,4 +1,4 @@
-//! How do many nodes and edges come in at once?
+//! How are many nodes and edges added at once?
 
 use std::collections::HashMap;
 

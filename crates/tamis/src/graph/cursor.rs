@@ -1,7 +1,7 @@
 //! Which valid node comes next?
 //!
-//! The papers' `getNextEntity`: an index that gives the nodes an event makes valid in the order of
-//! their numbers, and can be told to skip.
+//! The papers' `getNextEntity`: an index that returns the valid nodes for an event in the order of
+//! their numbers, and can skip.
 
 use super::snapshot::GraphSnapshot;
 use super::tail::Patches;

@@ -1,4 +1,4 @@
-//! Over which path does an event reach a node, or who is in the way?
+//! On which path does an event reach a node, or which nodes and edges block it?
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! In which order are the nodes of a graph numbered?
 //!
-//! Strongly connected components in a topological order of the condensation (Broder et al. 2011,
-//! section 3.2.1), by Tarjan's algorithm without recursion: a path may be as long as the graph. Inside
-//! a component breadth first from where it is entered (section 3.2.2), so that a node tends to follow
-//! one that leads to it, and its result need not wait.
+//! Strongly connected components are in a topological order of the condensation (Broder et al. 2011,
+//! section 3.2.1), found by Tarjan's algorithm without recursion, because a path may be as long as the graph. Inside
+//! a component, nodes are numbered breadth first from where it is entered (section 3.2.2), so a node tends to follow
+//! a node that leads to it, and its result need not wait.
 
 use crate::csr;
 

@@ -1,9 +1,9 @@
-//! Is one of many expressions true on an event, when only few of them are asked about?
+//! Is an expression true on an event, if only a few of many expressions are needed?
 //!
-//! Every expression is a program of tests, each of which says where to go on: from its normal form,
-//! in which negation stands at the predicates, so that a test either holds or does not. What an
-//! expression uses twice (operands of `xor`) is evaluated once, into a register. A predicate is put to
-//! an event at most once, whichever expressions ask about it.
+//! Every expression is compiled from its normal form to a program of tests, each with two jump targets. Negation is
+//! at the predicates, so a test either holds or does not. A part that an
+//! expression uses twice (operands of `xor`) is evaluated once, into a register. A predicate is evaluated
+//! at most once per event, however many expressions use it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

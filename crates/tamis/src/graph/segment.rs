@@ -1,8 +1,8 @@
 //! What is the immutable, compiled part of a graph?
 //!
-//! Nodes are numbered in the topological order of their components, and everything known of them stands
-//! in columns by that number: their edges, their expressions, their ids. An edge with an expression is
-//! a node of its own between its two ends (Broder et al. 2011, section 2), one without an id. The nodes
+//! Nodes are numbered in the topological order of their components, and their edges, expressions and ids are
+//! in columns indexed by that number. An edge with an expression becomes
+//! a node without an id between its two ends (Broder et al. 2011, section 2). The nodes
 //! that can be reached and have an expression are compiled into a matcher, whose slots follow the
 //! numbers of the nodes.
 

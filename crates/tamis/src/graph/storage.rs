@@ -1,7 +1,7 @@
-//! How does a graph live on disk?
+//! How is a graph stored on disk?
 //!
-//! A folder with one immutable file, the compiled graph, and a manifest, `graph.json`, that names it;
-//! see `folder`. What was changed since the graph was compiled is compiled before it is saved.
+//! As a folder with one immutable file, the compiled graph, and a manifest, `graph.json`, that names it;
+//! see `folder`. A save first compiles the tail into the graph.
 
 use std::path::Path;
 use std::sync::Arc;

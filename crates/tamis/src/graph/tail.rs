@@ -1,9 +1,9 @@
 //! What has changed since a graph was compiled?
 //!
-//! Nodes added, and for every node that changed a patch: whether it is removed, its new expression,
-//! its new edges, and the compiled edges it no longer has. The collections are persistent: a copy
-//! shares all that is not changed afterwards, so that every change is published at once and no reader
-//! waits. A removed node is one that no event makes valid; its edges are dropped when the graph is
+//! The tail has the added nodes and, for every changed node, a patch: whether it is removed, its new expression,
+//! its new edges, and the compiled edges it no longer has. The collections are persistent: copies
+//! share everything that is not changed later, so every change is published at once and no reader
+//! waits. A removed node is never valid; its edges are dropped when the graph is
 //! compiled again.
 
 use std::sync::{Arc, OnceLock};

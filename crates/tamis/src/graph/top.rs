@@ -1,9 +1,9 @@
-//! Which nodes does an event reach that are worth most, less what the way there costs?
+//! Which of the nodes that an event reaches have the highest value?
 //!
-//! The ranked version that Broder et al. 2011 leave to future work: a node's value is the score of its
-//! expression less the cost of the cheapest valid path. Nodes are settled in the order of their cost, so
-//! that the search ends where no node can be worth enough any more: at most the highest score that any
-//! expression can have, less the cost reached.
+//! This is the ranked version that Broder et al. 2011 leave to future work. A node's value is the score of its
+//! expression minus the cost of the cheapest valid path. Nodes are settled in the order of their cost. The upper
+//! bound of the remaining values is the highest possible score minus the cost reached; the search ends when that is
+//! too low.
 
 use std::cmp::Reverse;
 

@@ -1,7 +1,7 @@
-//! What does a search write down while it runs?
+//! What is the working memory of a search?
 //!
-//! One byte per node, and a list of the bytes to wipe afterwards, so that no search costs work
-//! proportional to the graph.
+//! One byte per node, and a list of the bytes to clear afterwards, so a search does no work
+//! proportional to the size of the graph.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

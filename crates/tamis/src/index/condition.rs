@@ -128,7 +128,7 @@ impl Condition {
         self.whole.holds(metadata, now, working.get_or_insert_default())
     }
 
-    /// The slots of a segment that are selected; `None` if each has to be looked at.
+    /// The slots of a segment that are selected; `None` if each has to be checked.
     pub(super) fn slots(&self, segment: &Segment) -> Result<Option<Bits>> {
         let Some(plan) = &self.plan else { return Ok(None) };
         plan.slots(segment, &mut ConditionScratch::default()).map(Some)

@@ -117,7 +117,7 @@ struct Shared {
     merging: AtomicU32,
     /// Whether a merge met a damaged file; there are none after that.
     damaged: AtomicBool,
-    /// Whether it is as it was opened: what was laid out with care is not merged for being read.
+    /// Whether it is as it was opened: an index that is only read is not merged.
     at_rest: AtomicBool,
     snapshot: ArcSwap<Snapshot>,
 }

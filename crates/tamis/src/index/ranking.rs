@@ -189,7 +189,7 @@ impl MatchScratch {
         Counters { scored, ..self.scratch.take_counters() }
     }
 
-    /// How rankings are pruned; tightly, unless told otherwise.
+    /// How rankings are pruned; tightly by default.
     pub fn set_pruning(&mut self, pruning: Pruning) {
         self.scratch.set_pruning(pruning);
     }

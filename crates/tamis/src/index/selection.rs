@@ -17,7 +17,7 @@ use crate::value::Timestamp;
 #[derive(Debug)]
 pub struct Selection {
     condition: Arc<Condition>,
-    /// By segment: the slots, or `None` if each has to be looked at.
+    /// By segment: the slots, or `None` if each has to be checked.
     segments: Vec<Option<Arc<Chosen>>>,
 }
 

@@ -1,13 +1,13 @@
 //! In which cases does an expression hold, and in which not?
 //!
-//! A case is a set of literals that hold together. An expression holds where one of its cases does: they are the
-//! conjunctions of its disjunctive normal form. Where it does not hold is asked with `is not true`, whose cases say
-//! which attributes have no value, too. A case that contradicts itself cannot happen and is left out; whether two
+//! A case is a set of literals that hold together. An expression holds if one of its cases does: they are the
+//! conjunctions of its disjunctive normal form. The cases in which it does not hold are those of `is not true`, which
+//! also cover attributes without a value. A case that contradicts itself cannot happen and is left out. Whether two
 //! cases can happen together decides whether one expression implies another.
 //!
-//! Attributes may be lists, so a literal asks for *some* value: `a > 5 and a < 3` can hold. Its negation asks that
-//! no value passes. So a contradiction is a value that must be there and must not, or an attribute that must have
-//! a value and must not.
+//! Attributes may be lists, so a literal holds if *some* value passes: `a > 5 and a < 3` can hold. Its negation holds if
+//! no value passes. So a contradiction is a value that must and must not be present, or an attribute that must and
+//! must not have a value.
 
 use std::collections::HashMap;
 use std::sync::Arc;

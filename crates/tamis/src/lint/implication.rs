@@ -1,7 +1,7 @@
 //! Does every value that passes one test pass another?
 //!
-//! `false` means that it is not known. Values of all types count, and lists do not: a test of a list is one of its
-//! values.
+//! `false` means that this is not known. Values of all types are considered, but not lists: a test of a list is a test of
+//! its values.
 
 use std::cmp::Ordering;
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Sample`] of events shows which attributes exist and which types they have. [`check`] reads every subscription of
 //! an index once and returns a list of [`Finding`]s: predicates on attributes or types that the sample does not have (`predicates`),
-//! expressions that never or always hold (`cases`), and subscriptions that are equivalent to others or implied by them
+//! expressions that never or always hold (`cases`), and subscriptions that are equivalent to others or imply them
 //! (`relations`). Findings about expressions hold for all events, not only for the sample. The work is
 //! linear in the subscriptions, except for comparing them with each other, which stops at a limit and reports that.
 

@@ -1,4 +1,4 @@
-//! Which predicates does a sample of events say nothing about, and which ask something else than they seem to?
+//! Which predicates use attributes or types that a sample does not have, and which do not mean what they seem to?
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Which expressions can never or always hold, ask the same as others, or ask for less?
+//! Which expressions never or always hold, are equivalent to others, or imply them?
 //!
-//! Subscriptions whose normal forms are equal ask the same. One is subsumed by another where no case in which it
-//! holds can happen together with a case in which the other does not. Not all pairs are tried: a subscription is
-//! filed under one literal that all which it subsumes must have something to do with, the one that the fewest have.
+//! Subscriptions with equal normal forms are equivalent. One is subsumed by another if no case in which it
+//! holds can happen together with a case in which the other does not. Not all pairs are compared: a subscription is
+//! indexed under one literal that everything it subsumes must be related to, namely the rarest one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

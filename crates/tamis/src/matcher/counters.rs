@@ -4,29 +4,29 @@ use std::ops::AddAssign;
 
 /// How much work was done.
 ///
-/// The *lists* of a compiled matcher are its runs: what waits for one source. Of events that are looked
-/// at in a block, what is done once for all of them counts once.
+/// The *lists* of the compiled matcher are its entry lists. If a block of events is matched together,
+/// work that is done once for all of them counts once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Posting lists that were found for the keys of events, or for all that they make true.
+    /// Posting lists of the keys of events, or entry lists of their true triggers.
     pub lists: u64,
-    /// Entries of posting lists that were looked at, those tried while skipping included, and those
-    /// skipped in groups not.
+    /// Entries that were read, including those tried while skipping, but not those
+    /// skipped in groups.
     pub entries: u64,
-    /// Ids that stood in enough lists, or entries that passed their bit tests, to be looked at more closely.
+    /// Ids that were in enough lists, or entries that passed their bit tests, and were evaluated further.
     pub candidates: u64,
     /// Expressions whose score was computed.
     pub scored: u64,
-    /// Sizes that were skipped as a whole because nothing in them could reach the best so far.
+    /// Size partitions that were skipped as a whole because nothing in them could reach the best so far.
     pub sizes_skipped: u64,
-    /// Leaves of expressions that were true, of matchers that label them.
+    /// True leaves of expressions, in matchers that label leaves.
     pub leaves: u64,
-    /// Cells, or parts of labels, that were looked at for them.
+    /// Cells, or parts of labels, that were read for them.
     pub probes: u64,
-    /// Predicates that were found to hold, of the A-Tree.
+    /// True predicates, in the A-Tree.
     pub predicates: u64,
-    /// Nodes that were told of a true child and looked at, of the A-Tree; shared nodes that were
-    /// reached or evaluated, of its compiled form.
+    /// Nodes that were evaluated because a child is true, in the A-Tree; shared nodes that were
+    /// reached or evaluated, in the compiled matcher.
     pub nodes: u64,
     /// Patterns that the compiled matcher tried on an event, because a text holds one of their literals or
     /// because they have none.

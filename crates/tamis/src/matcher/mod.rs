@@ -81,15 +81,15 @@ fn one_by_one<M: Matcher + ?Sized>(
     }
 }
 
-/// How the events of a batch are looked at.
+/// How the events of a batch are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Evaluation {
-    /// In blocks where that is likely to cost less, one by one elsewhere.
+    /// In blocks if that is estimated to be cheaper, otherwise one by one.
     #[default]
     Auto,
     /// One by one.
     Events,
-    /// In blocks, wherever a matcher can.
+    /// In blocks, if the matcher supports it.
     Blocks,
 }
 
@@ -156,7 +156,7 @@ impl Scratch {
         all
     }
 
-    /// Whether posting lists are skipped through, as they are unless told otherwise, or read entry by
+    /// Whether to skip through posting lists, which is the default, or to read them entry by
     /// entry for comparison.
     pub fn set_skipping(&mut self, skipping: bool) {
         self.without_skipping = !skipping;
@@ -167,7 +167,7 @@ impl Scratch {
         !self.without_skipping
     }
 
-    /// How the events of a batch are looked at.
+    /// How the events of a batch are matched.
     pub fn set_evaluation(&mut self, evaluation: Evaluation) {
         self.evaluation = evaluation;
     }

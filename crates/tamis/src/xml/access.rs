@@ -1,8 +1,8 @@
 //! Which filters may a value decide?
 //!
-//! Of every filter that tests values, one test is its access: the filter is looked at only where an
-//! element reaches the test's step and passes it. Accesses are found by (path to the step, key,
-//! value) and not filter by filter.
+//! For every filter that tests values, one test is its access: the filter is examined only if an
+//! element reaches the test's step and passes it. Accesses are looked up by (path to the step, key,
+//! value), not filter by filter.
 
 use std::collections::HashMap;
 

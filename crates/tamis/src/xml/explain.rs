@@ -1,4 +1,4 @@
-//! Why is an expression true of a document, or not?
+//! Why does a document satisfy an expression, or not?
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! What does a user hold: filters in, matches out?
+//! How do filters change while readers match?
 //!
-//! As in `index`: readers take a [`FilterSnapshot`] and never wait, writers take turns and publish
-//! the next snapshot at once. New filters form small segments, merged as they grow in number; what an
-//! engine remembers belongs to a segment and lasts as long as it, so that adding and removing filters
-//! leaves the memory of the large segments as it is.
+//! As in `index`, readers take a [`FilterSnapshot`] and never wait; writers take turns and publish
+//! the next snapshot at once. New filters form small segments, which are merged as their number grows. An
+//! engine's cache belongs to a segment and lives as long as the segment, so adding and removing filters
+//! does not affect the caches of the large segments.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How much may one filter or one document ask for?
+//! How large may one filter or one document be?
 
 /// What a reference to an entity means that the document does not declare, but its external DTD may,
 /// which is never read.

@@ -1,8 +1,8 @@
 //! How much work and memory may matching a document take?
 //!
-//! A unit of work is about a nanosecond: a node visited, a few bytes compared. Every loop that a
-//! filter or a document can lengthen spends units, so that an expression of quadratic or exponential
-//! cost ends at a limit. Memory is what an evaluation holds at one time.
+//! A unit of work is about a nanosecond: a node visited, a few bytes compared. Every loop whose length
+//! depends on the filter or the document spends units, so an expression of quadratic or exponential
+//! cost stops at a limit. Memory is the amount that an evaluation holds at a time.
 
 use super::limits::Limits;
 use crate::deadline::Deadline;

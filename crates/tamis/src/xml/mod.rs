@@ -16,16 +16,16 @@
 //!
 //! | module | the question it answers |
 //! |---|---|
-//! | `xpath` | what does a filter ask, and how is it read? |
-//! | `document` | what does a document say, and is it well formed? |
-//! | `evaluate` | is an expression true of a document? The definition |
+//! | `xpath` | what is an XPath expression, and how is it parsed? |
+//! | `document` | what does a document contain, and is it well formed? |
+//! | `evaluate` | does a document satisfy an expression? The reference implementation |
 //! | `meter` | how much work and memory may matching a document take? |
-//! | `plan` | what must a document's structure show before a filter can be true? |
-//! | `symbols` | which of a document's names do filters speak of? |
+//! | `plan` | which paths must a document contain before a filter can be true? |
+//! | `symbols` | which of a document's names do filters mention? |
 //! | `engine` | which structural paths does a document contain? |
-//! | `values`, `access` | do elements pass tests of values, and which filters may a value decide? |
+//! | `values`, `access` | do elements pass value tests, and which filters may a value decide? |
 //! | `segment` | which filters of a compiled set does a document satisfy? |
-//! | `stream`, `scan` | what is certain about a document of which more is to come? |
+//! | `stream`, `scan` | which filters are certain while a document is still arriving? |
 //! | `select` | which nodes does a filter select? |
 //! | `input`, `snapshot` | where is a document read from, and which filters are there at one moment? |
 //! | `filter`, `storage` | how does all of it change while it is being read, and live on disk? |

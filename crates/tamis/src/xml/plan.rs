@@ -1,8 +1,8 @@
-//! What must a document's structure show before a filter can be true?
+//! Which paths must a document contain before a filter can be true?
 //!
-//! A filter is split into linear paths of element names, which engines match together, and what is
-//! left. Where a linear path is the whole filter, reaching it is the answer. Where its steps carry
-//! only tests of values, those are tested on the elements of the path. Everything else is evaluated,
+//! A filter is split into linear paths of element names, which engines match together, and a remainder.
+//! If the linear path is the whole filter, reaching it is the answer. If its steps have
+//! only value tests, these are applied to the elements of the path. Every other filter is evaluated,
 //! but only once its paths have been reached: the main path and those nested in its predicates,
 //! extended by the steps before them (Diao et al. 2003, 6.2). A filter that needs no path to be true,
 //! such as `not(//draft)`, has a known answer while none of its paths is reached.

@@ -1,6 +1,6 @@
-//! Up to where is a text that grows made of whole markup?
+//! Up to which position does a growing text consist of complete markup?
 //!
-//! The scan stops where the text does and goes on from there, so that no byte is looked at twice, however
+//! The scan stops at the end of the text and resumes there, so no byte is read twice, however
 //! small the pieces are and however long a comment, a tag or a text is.
 
 /// How far a text has been scanned.

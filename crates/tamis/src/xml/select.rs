@@ -1,7 +1,7 @@
 //! Which nodes does a filter select?
 //!
-//! Asked of filters that a document is known to satisfy. Paths are given in the document's own prefixes,
-//! with a position where siblings of the same name need one.
+//! Computed only for filters that the document satisfies. Paths use the document's own prefixes,
+//! with a position if siblings of the same name need one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

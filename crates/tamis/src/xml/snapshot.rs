@@ -1,4 +1,4 @@
-//! Which filters does a document satisfy, of those that are there at one moment?
+//! Which filters are live at one moment, and which of them does a document satisfy?
 
 use std::collections::HashMap;
 use std::path::PathBuf;

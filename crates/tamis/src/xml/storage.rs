@@ -1,8 +1,8 @@
-//! How does a filter live on disk?
+//! How is a filter stored on disk?
 //!
-//! As an index does: a folder of immutable, checksummed files and one manifest, `filter.json`, that is
-//! replaced at once; see `folder`. A file holds the ids and expressions of one part. Automata are not
-//! kept: they are compiled again when a filter is opened, which takes about as long as adding its
+//! Like an index: a folder of immutable, checksummed files and one manifest, `filter.json`, that is
+//! replaced atomically; see `folder`. A file holds the ids and expressions of one segment. Automata are not
+//! stored: they are compiled again when a filter is opened, which takes about as long as adding the
 //! filters did.
 
 use std::path::Path;

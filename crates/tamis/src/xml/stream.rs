@@ -1,8 +1,8 @@
-//! What is certain about a document of which more is to come?
+//! Which filters are certain while a document is still arriving?
 //!
-//! A document that comes in pieces is read as far as its tags are whole. A filter that some path
-//! satisfies stays satisfied whatever follows, and is told at once; what depends on all of a document
-//! (counts, negations, nested paths) is decided at its end. Only the default engine tells early.
+//! A document that comes in pieces is read as far as its tags are complete. A filter that some path
+//! satisfies stays satisfied whatever follows, and is returned at once. Filters that depend on the whole document
+//! (counts, negations, nested paths) are decided at its end. Only the default engine returns filters early.
 
 use std::sync::Arc;
 

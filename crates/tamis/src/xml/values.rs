@@ -1,7 +1,7 @@
-//! Do the elements of a path pass the tests of values?
+//! Do the elements of a path pass the value tests?
 //!
-//! A filter asks only whether some choice of elements passes. That is decided per element and step,
-//! never by listing the choices, of which there are exponentially many on recursive documents.
+//! A filter holds if some combination of elements passes. That is decided per element and step,
+//! without enumerating the combinations, whose number is exponential on recursive documents.
 
 use super::document::{Document, NodeIndex, NodeKind};
 use super::evaluate::{compare_string, number_and_cost};

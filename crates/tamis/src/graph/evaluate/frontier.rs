@@ -1,7 +1,7 @@
 //! The evaluators that the graph drives: breadth first from the source.
 //!
-//! `bfs` evaluates the expression of every node it reaches, `index` has asked the index before, and
-//! `auto` begins like the first and turns into the second when that is cheaper.
+//! `bfs` evaluates the expression of every node it reaches, `index` finds all valid nodes through the index first, and
+//! `auto` starts like `bfs` and switches to `index` when that is cheaper.
 
 use super::*;
 use crate::graph::snapshot::Constraint;

@@ -1,8 +1,8 @@
 //! Which nodes does an event reach over valid paths?
 //!
-//! The evaluators of Broder et al. 2011, section 3, and the baselines they are measured against. Each
-//! is a [`Run`] that goes on from where it stopped, so that results stream: [`Run::advance`] returns as
-//! soon as there are as many as wanted. Nothing recurses.
+//! The evaluators of Broder et al. 2011, section 3, and their baselines. Each
+//! is a [`Run`] that can pause and resume, so results stream: [`Run::advance`] returns as
+//! soon as it has the requested number of results. Nothing recurses.
 //!
 //! | strategy | in the paper | driven by |
 //! |---|---|---|
@@ -12,12 +12,12 @@
 //! | `general-skipping` | figure 8 | the index, skipping to the next reachable component |
 //! | `index` | section 3.4 | all valid nodes first, then breadth first |
 //! | `bfs` | section 3.4 | breadth first, every reached expression evaluated |
-//! | `auto` | | breadth first, until asking the index is cheaper |
+//! | `auto` | | breadth first, until the index is cheaper |
 //!
-//! Departures: figure 8 as printed lost the branch in which a child that is not yet valid becomes
-//! reachable; the edges of the source are followed once, also where a cycle leads back to it. Where
-//! cycles or changes since the graph was compiled leave no order to rely on, a strategy that needs one
-//! does what `general` does.
+//! Departures: figure 8 as printed lacks the branch in which a child that is not yet valid becomes
+//! reachable; the edges of the source are followed once, even if a cycle leads back to it. If there is no
+//! topological order, because of cycles or of changes since the graph was compiled, a strategy that needs one
+//! behaves like `general`.
 
 mod driven;
 mod frontier;

@@ -1,4 +1,4 @@
-//! What does a start tag say after its name?
+//! Which attributes follow the name of a start tag?
 
 use crate::xml::characters::is_space;
 

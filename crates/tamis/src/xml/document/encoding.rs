@@ -1,7 +1,7 @@
-//! Which characters do a document's bytes stand for?
+//! Which characters do a document's bytes encode?
 //!
-//! A byte order mark decides, then the declaration, then UTF-8. What is not UTF-8 is rewritten as
-//! UTF-8; line ends are normalised, and characters that XML forbids are found here, once for all.
+//! A byte order mark decides, then the declaration; the default is UTF-8. Other encodings are converted to
+//! UTF-8. Line ends are normalised, and characters that XML forbids are rejected here.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
-//! What does a document say?
+//! What does a document contain?
 //!
 //! A document is an arena of nodes in document order: an element is followed by its attributes, then
-//! by its content, and `end` tells where its content stops. All character data lies in one text, in
-//! order, so that the string value of an element is a slice of it. This module knows no filter.
+//! by its content, and `end` is where its content stops. All character data is in one text, in
+//! order, so the string value of an element is a slice of it. This module knows nothing of filters.
 
 mod attributes;
 mod dtd;

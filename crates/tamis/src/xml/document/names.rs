@@ -1,8 +1,8 @@
 //! Which names does a document use?
 //!
-//! Names are numbered when first seen and keep their numbers from document to document, so that
-//! reading a name is one lookup. A [`NameId`] stands for a name as it is written together with the
-//! namespace of its prefix; two of them are the same name to XPath when `expanded` is equal.
+//! Names are numbered when first seen and keep their numbers across documents, so
+//! reading a name is one lookup. A [`NameId`] identifies a name as written together with the
+//! namespace of its prefix; two of them are the same name in XPath if `expanded` is equal.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

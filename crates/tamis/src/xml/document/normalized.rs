@@ -1,7 +1,7 @@
 //! What is a document's text with its white space normalised?
 //!
-//! `normalize-space(.)` is asked of nested elements, whose strings are slices of one text. That text is
-//! normalised once, and theirs are slices of the result.
+//! `normalize-space(.)` is evaluated on nested elements, whose strings are slices of one text. That text is
+//! normalised once, and the results are slices of it.
 
 use super::{Document, NodeIndex, NodeKind};
 use crate::xml::characters::is_space;

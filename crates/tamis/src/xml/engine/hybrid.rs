@@ -1,8 +1,8 @@
-//! Hybrid: runs of names between `*` and `//` are shared, what lies between them is not (Diao et al.
+//! Hybrid: sequences of names are shared, but not the `*` and `//` between them (Diao et al.
 //! 2003, 3.3).
 //!
-//! Runs are kept in a trie. Every element begins a run and continues those of its parent. Departure: a
-//! path that ends in a wildcard, and a test of a namespace, are runs of their own.
+//! Sequences are stored in a trie. Every element starts a sequence and continues those of its parent. Departure: a
+//! path that ends in a wildcard, and a namespace test, are separate sequences.
 
 use std::collections::HashMap;
 

@@ -1,10 +1,10 @@
-//! Which state sets have been met before?
+//! Which state sets have been seen before?
 //!
 //! Documents repeat themselves: the set of states inside an element depends only on the set around it
-//! and on the element's label. Sets are numbered when first met, transitions between them are kept
-//! from document to document, and so the automaton becomes deterministic where documents go and
-//! nowhere else (as in Green et al. 2003, but bounded). Values are kept out of the sets: with them
-//! there would be as many sets as there are combinations of values.
+//! and on the element's label. Sets are numbered when first seen, and transitions between them are cached
+//! across documents. So the automaton becomes deterministic, but only for the paths that documents
+//! contain (as in Green et al. 2003, but bounded). Values are not part of the sets; otherwise
+//! there would be as many sets as combinations of values.
 
 use std::collections::HashMap;
 

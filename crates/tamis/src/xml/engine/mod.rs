@@ -1,7 +1,7 @@
 //! Which structural paths does a document contain, and at which elements?
 //!
-//! Engines differ in how they find out; what is done with a path that has been reached is the same
-//! for all and stands in `segment`.
+//! Engines differ in how they find the paths; `segment` handles a path that has been reached in the same way
+//! for all of them.
 
 mod candidates;
 mod hybrid;

@@ -1,8 +1,8 @@
 //! XFilter with list balance: one machine per path, indexed by element names (Diao et al. 2003, 3.1).
 //!
-//! Of every path, the named step whose list is shortest is the pivot that is waited for from the
-//! start; what stands before it is checked against the open elements when the pivot is found.
-//! Departure: a path that ends in a wildcard ends in a piece of its own, on the list of all elements.
+//! The named step of a path whose list is shortest is its pivot, for which the machine waits from the
+//! start; the steps before it are checked against the open elements when the pivot is found.
+//! Departure: a path that ends in a wildcard ends in a separate piece, on the list of all elements.
 
 use super::candidates::{Piece, Pieces, walk};
 use super::{Sink, Structure, WalkScratch};

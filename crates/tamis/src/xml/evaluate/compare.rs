@@ -1,7 +1,7 @@
 //! When is a comparison true?
 //!
-//! XPath 1.0, 3.4. A node-set compares by whether some node of it does. Two node-sets are compared
-//! in linear time: equality through a set of strings, order through the least and greatest numbers.
+//! XPath 1.0, 3.4. A comparison with a node-set is true if it is true for some node. Two node-sets are compared
+//! in linear time: equality with a set of strings, order with the lowest and highest numbers.
 
 use super::Evaluation;
 use super::constant::Operand;

@@ -1,8 +1,7 @@
-//! What is the same for every context node?
+//! Which operands are the same for every context node?
 //!
-//! `//b[. > //c]` asks for `//c` once per `b`. An operand that depends on no context is evaluated once,
-//! and what comparisons need of its nodes (the strings, the least and the greatest number) is found
-//! once.
+//! `//b[. > //c]` would evaluate `//c` once per `b`. An operand that does not depend on the context is evaluated once,
+//! and so is what comparisons need of its nodes: the strings, the lowest and the highest number.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! What do functions give?
+//! What do functions return?
 
 use std::borrow::Cow;
 

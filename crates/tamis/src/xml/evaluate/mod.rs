@@ -1,11 +1,11 @@
-//! Is an expression true of a document?
+//! Does a document satisfy an expression?
 //!
-//! The definition that every engine is measured against: XPath 1.0's `boolean(expression)` with the
+//! This is the reference for every engine: XPath 1.0's `boolean(expression)` with the
 //! document node as context. Steps are taken from whole sets of nodes at once, and predicates inside
-//! predicates are answered once per node, so that the time is polynomial in the document (after
-//! Gottlob, Koch and Pichler 2005, "Efficient algorithms for processing XPath queries"). What is the
-//! same for every context node is evaluated once. All of it spends from a [`Meter`], and ends where
-//! that is exhausted.
+//! predicates are evaluated once per node, so the time is polynomial in the document (after
+//! Gottlob, Koch and Pichler 2005, "Efficient algorithms for processing XPath queries"). Operands that are the
+//! same for every context node are evaluated once. Everything spends units from a [`Meter`] and stops when
+//! it is exhausted.
 
 mod axis;
 mod compare;

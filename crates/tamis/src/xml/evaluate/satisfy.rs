@@ -1,9 +1,9 @@
 //! Which nodes satisfy a predicate?
 //!
-//! A predicate that is tried on many nodes is answered for all nodes at once: a path is walked
-//! backwards, from the nodes where it may end to those where it may begin, over inverse axes. That is
-//! linear in the document where trying node by node is quadratic (Gottlob, Koch and Pichler 2005,
-//! "Core XPath"). What cannot be answered so is tried node by node.
+//! A predicate that is needed for many nodes is evaluated for all nodes at once: a path is followed
+//! backwards over inverse axes, from the nodes where it may end to those where it may begin. That is
+//! linear in the document, whereas evaluating node by node is quadratic (Gottlob, Koch and Pichler 2005,
+//! "Core XPath"). Other predicates are evaluated node by node.
 
 use super::axis::{self, Resolved};
 use super::value::number_and_cost;

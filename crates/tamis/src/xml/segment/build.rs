@@ -1,4 +1,4 @@
-//! How do filters become what a segment runs on?
+//! How are filters compiled into a segment?
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! Which filters are certain while a document arrives?
 //!
-//! A walk of its own over the elements that have arrived. Paths and tests of attributes are certain
-//! where an element begins, tests of its content where it ends. Filters that ask for more, such as for
-//! the content of an element above, are not told early.
+//! A separate walk over the elements that have arrived. Paths and tests of attributes are certain
+//! when an element begins, tests of its content when it ends. Filters that need more, such as
+//! the content of an element above, are not returned early.
 
 use std::collections::HashMap;
 

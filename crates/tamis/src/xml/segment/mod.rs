@@ -1,8 +1,8 @@
 //! Which filters of a compiled set does a document satisfy?
 //!
-//! Engines tell which paths a document contains; here that becomes answers: at once for filters that
-//! are only a path, after testing values for those that test values, and after an evaluation for the
-//! rest. Nothing here is proportional to the number of filters, except for those that match.
+//! Engines find the paths that a document contains. Here these become answers: at once for filters that
+//! are only a path, after testing values for filters with value tests, and after an evaluation for the
+//! others. No work is proportional to the number of filters, except for those that match.
 
 mod answers;
 mod build;

@@ -1,4 +1,4 @@
-//! Which functions are there, what do they take and what do they give?
+//! Which functions are there, what do they take and what do they return?
 
 use super::Type;
 

@@ -1,7 +1,7 @@
-//! What does a filter ask?
+//! What is an XPath expression?
 //!
-//! An XPath 1.0 expression as an arena of nodes, read by `parse`. Variables are replaced by their values,
-//! so the type of every node is known when it is read. This module knows no document and no engine.
+//! An XPath 1.0 expression is an arena of nodes, built by `parse`. Variables are replaced by their values,
+//! so the type of every node is known after parsing. This module knows nothing of documents or engines.
 
 mod function;
 mod lex;

@@ -1,9 +1,9 @@
 //! What does a document's internal subset declare?
 //!
-//! Entities and the defaults and types of attributes are read, as XML 1.0 asks of a processor that does
-//! not validate; all else is checked for being well formed. External subsets and entities are never
-//! read. Where a reference to an external parameter entity is passed over, what is declared behind it
-//! does not count: the entity might have declared it otherwise (XML 1.0, 5.1).
+//! Entities and the defaults and types of attributes are read, as XML 1.0 requires of a non-validating
+//! processor; all other declarations are only checked to be well formed. External subsets and entities are never
+//! read. After a skipped reference to an external parameter entity, declarations are
+//! ignored, because the entity might have declared the same names differently (XML 1.0, 5.1).
 
 mod cursor;
 mod declaration;

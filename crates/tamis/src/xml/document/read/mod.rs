@@ -1,8 +1,8 @@
 //! How is a document read from its text?
 //!
-//! quick-xml splits the text into tags, text and the rest; what it leaves unchecked is checked here:
-//! names, attributes, end tags, references, entities, comments, the places where each may stand, and
-//! that one element holds everything. A document is well formed and within its limits, or an error.
+//! quick-xml splits the text into tags, text and the rest. This module checks what quick-xml does not:
+//! names, attributes, end tags, references, entities, comments, where each of them is allowed, and
+//! that there is one root element. A document is well formed and within its limits, or an error.
 
 mod build;
 mod prolog;

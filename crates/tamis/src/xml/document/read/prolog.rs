@@ -1,4 +1,4 @@
-//! What may stand before and behind the root element?
+//! What is allowed before and after the root element?
 
 use quick_xml::events::Event;
 
