@@ -5,7 +5,7 @@ r"""Percolation in a stream: events from one Kafka topic, matches to another, ru
 
 The stream reads the topic `orders` and writes the topic `matches`. Each micro-batch is matched
 with the version of the rules that is current when it begins, so `change_rules` takes effect
-between two micro-batches, without a restart. Messages that are no event go to `dead-letters`.
+between two micro-batches, without a restart. Messages that are not events go to `dead-letters`.
 """
 
 import sys

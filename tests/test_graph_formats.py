@@ -57,7 +57,7 @@ def test_from_csv(tmp_path: Path) -> None:
     assert graph.edges() == [("a", "b", None, 0.5), ("b", "c", None, 1.0)]
     assert len(Graph.from_csv(None, edges)) == 3
     edges.write_text("source,target,cost\na,b,cheap\n", encoding="utf-8")
-    with pytest.raises(GraphError, match=r"edges\.csv, line 2: the cost 'cheap' is no number"):
+    with pytest.raises(GraphError, match=r"edges\.csv, line 2: the cost 'cheap' is not a number"):
         Graph.from_csv(nodes, edges)
     edges.write_text("", encoding="utf-8")
     with pytest.raises(GraphError, match="lacks the column `source`, `target`; it has none"):

@@ -270,7 +270,7 @@ def _read_csv(
             try:
                 values = {**row, "cost": None if cost is None else float(cost)}
             except ValueError:
-                message = f"{path}, line {rows.line_num}: the cost {cost!r} is no number"
+                message = f"{path}, line {rows.line_num}: the cost {cost!r} is not a number"
                 raise GraphError(message) from None
             # An empty field is no expression; ids may be empty.
             yield (

@@ -211,7 +211,7 @@ def _load(text: str) -> Any:
 
 
 def _refuse_constant(name: str) -> Never:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -53,7 +53,7 @@ def generate(
         raise ValueError(f"seed is from 0 to {(1 << 64) - 1}, not {seed}")
     given = dict(parameters or {})
     if "seed" in given or "size" in given:
-        raise ValueError("the seed and the number of subscriptions are no parameters here")
+        raise ValueError("the seed and the number of subscriptions are not parameters here")
     source = Workload(workload, size=count, seed=seed, parameters=json.dumps(given))
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -283,14 +283,14 @@ def document_of(event: bytes, attribute: str) -> str | None:
     try:
         decoded = decode(event, dict[str, msgspec.Raw])
     except ValueError as error:
-        raise EventError(f"the event is no JSON object: {error}") from None
+        raise EventError(f"the event is not a JSON object: {error}") from None
     held = bytes(decoded.get(attribute, b"null"))
     if held == b"null":
         return None
     try:
         return decode(held, str)
     except ValueError:
-        raise EventError(f"the document in {attribute!r} is no text") from None
+        raise EventError(f"the document in {attribute!r} is not text") from None
 
 
 def source_of(held: Held, question: Question) -> str | int:

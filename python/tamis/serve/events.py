@@ -238,7 +238,7 @@ def _answer_text_lines(
         try:
             documents[row] = decode(line, str).encode()
         except ValueError as error:
-            answers.append(refusal(EventError(f"the line is no JSON text: {error}")))
+            answers.append(refusal(EventError(f"the line is not a JSON string: {error}")))
         else:
             answers.append({})
     found = answer_all(operation, held, list(documents.values()), question, seconds)
