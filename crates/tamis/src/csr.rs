@@ -25,7 +25,7 @@ impl<T: AnyBitPattern + NoUninit> Default for Lists<T> {
 }
 
 impl<T: AnyBitPattern + NoUninit> Lists<T> {
-    /// Puts lists one after the other.
+    /// Concatenates lists.
     pub fn new<L: AsRef<[T]>>(lists: impl IntoIterator<Item = L>) -> Lists<T> {
         let (mut starts, mut items) = (vec![0], Vec::new());
         for list in lists {
@@ -111,7 +111,7 @@ pub(crate) fn group(lists: usize, of_items: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (starts, items)
 }
 
-/// Where the items of a list stand.
+/// The positions of the items of a list.
 #[inline]
 pub(crate) fn range(starts: &[u32], list: u32) -> Range<usize> {
     starts[list as usize] as usize..starts[list as usize + 1] as usize

@@ -12,7 +12,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// A deadline that much later than now; `None` if that is beyond what a clock can tell.
+    /// A deadline that much later than now; `None` if that is beyond the range of the clock.
     pub fn after(given: Duration) -> Option<Deadline> {
         Instant::now().checked_add(given).map(|at| Deadline { at, given })
     }

@@ -88,9 +88,9 @@ pub struct SyntaxError {
     pub column: usize,
     /// Byte offset of the offending text.
     pub offset: usize,
-    /// What stands there.
+    /// The text that was found.
     pub found: String,
-    /// What could stand there.
+    /// What was expected instead.
     pub expected: String,
     /// A keyword that may have been meant.
     pub suggestion: Option<String>,

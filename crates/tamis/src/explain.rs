@@ -41,7 +41,7 @@ pub enum Seen {
 /// A node of an explanation on its way out, parents before their operands.
 #[derive(Debug)]
 pub struct Step<'a> {
-    /// How many nodes stand above it.
+    /// The number of nodes above it.
     pub depth: usize,
     /// How many operands it has; they follow.
     pub operands: usize,

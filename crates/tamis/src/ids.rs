@@ -15,7 +15,7 @@ use crate::strings::{Strings, StringsBuilder};
 /// Distinct ids by their position.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
-    /// The ids, if all are integers; otherwise they stand in `texts`.
+    /// The ids, if all are integers; otherwise they are in `texts`.
     integers: Column<i64>,
     texts: Strings,
     /// Open addressing with linear probing; a position plus one, or 0 for nothing.

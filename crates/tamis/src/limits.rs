@@ -28,7 +28,7 @@ pub struct Limits {
     pub patterns: usize,
     /// Bytes of the compiled forms of all regular expressions of an index.
     pub index_patterns: usize,
-    /// Predicates of an expression in the normal form that a matcher needs, where it has another.
+    /// Predicates of the normal form to which a matcher expands an expression.
     pub normal_form: usize,
     /// Nesting of a term; never more than 200.
     pub term_depth: usize,
@@ -38,7 +38,7 @@ pub struct Limits {
     pub term_values: usize,
     /// Nesting of `any`, `all` and `none`; never more than 16.
     pub element_depth: usize,
-    /// Elements of lists, on one event, that are looked at one by one.
+    /// List elements that are evaluated one by one for one event.
     pub elements: usize,
     /// Bytes of an event's JSON, or of the text a mapping holds.
     pub event: usize,

@@ -72,7 +72,7 @@ impl<'a> Sections<'a> {
             places.extend((section.len() as u64).to_le_bytes());
             end = start + section.len();
         }
-        // The checksum stands before what it covers, so the sections are gone over twice.
+        // The checksum precedes the data it covers, so the sections are traversed twice.
         let mut hasher = Xxh3::new();
         let pieces = |take: &mut dyn FnMut(&[u8]) -> io::Result<()>| -> io::Result<()> {
             take(&places)?;

@@ -8,7 +8,7 @@ use super::normalise::{NormalForm, NormalNode};
 use crate::error::Result;
 use crate::limits;
 
-/// Which operator stands outside.
+/// Which operator is the outer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outer {
     /// The disjunctive form: the parts are conjunctions.

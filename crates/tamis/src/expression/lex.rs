@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     End,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
     pub kind: Kind,

@@ -38,7 +38,7 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// What a value that satisfies the test is worth.
+    /// The weight of a value that satisfies the test.
     pub fn weight(&self, value: ValueRef<'_>) -> f64 {
         match (&self.weights, &self.test) {
             (None, _) => 1.0,
@@ -81,7 +81,7 @@ impl Hash for Literal {
 /// A node of a [`NormalForm`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum NormalNode {
-    /// `true` or `false`; stands only alone, as the root.
+    /// `true` or `false`; occurs only as the root.
     Constant(bool),
     /// A signed predicate.
     Literal(Literal),
@@ -136,7 +136,7 @@ pub(crate) trait Parts {
     /// The part that is `true` or `false`.
     fn constant(&mut self, value: bool) -> u32;
 
-    /// The part that is a predicate or its negation; every predicate of an expression is asked for.
+    /// The part that is a predicate or its negation; called for every predicate of an expression.
     fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32;
 
     /// The conjunction or disjunction of two parts or more: ascending, distinct, no constants, and
@@ -155,7 +155,7 @@ pub(crate) enum Shape<'a> {
     Or(&'a [u32]),
 }
 
-/// What can be asked of a node. Of what is never unknown, the last four are one of the first two.
+/// The polarities in which a node can be needed. For a node that is never unknown, the last four equal one of the first two.
 const POSITIVE: usize = 0;
 const NEGATIVE: usize = 1;
 const IS_TRUE: usize = 2;
@@ -164,7 +164,7 @@ const NOT_TRUE: usize = 4;
 const NOT_FALSE: usize = 5;
 const POLARITIES: usize = 6;
 
-/// What is asked of an operand where the opposite is asked of its negation.
+/// The polarity of an operand whose negation has this polarity.
 const OPPOSITE: [usize; POLARITIES] = [NEGATIVE, POSITIVE, IS_FALSE, IS_TRUE, NOT_FALSE, NOT_TRUE];
 /// What has the opposite truth.
 const NEGATION: [usize; POLARITIES] = [NEGATIVE, POSITIVE, NOT_TRUE, NOT_FALSE, IS_TRUE, IS_FALSE];
@@ -284,7 +284,7 @@ impl Normaliser {
                 Node::Xor | Node::Xnor => {
                     asked.fold(0, |bits, polarity| bits | 1 << polarity | 1 << OPPOSITE[polarity])
                 }
-                // The operand of a node stands right before it. It is asked for, if only to be explained.
+                // The operand of a node is right before it. It is needed at least for explanations.
                 Node::Is(test) if tested_alone(test, &nodes[index - 1]).is_some() => 1 << POSITIVE,
                 Node::Is(test) => asked.fold(0, |bits, polarity| {
                     asked_by(test, is_upright(polarity)).iter().fold(bits, |bits, asked| bits | 1 << asked)

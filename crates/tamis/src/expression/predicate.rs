@@ -91,7 +91,7 @@ impl Operator {
     }
 }
 
-/// What stands right of the operator.
+/// The operand to the right of the operator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand {
     /// Nothing: `exists`, `is null`.
@@ -125,7 +125,7 @@ pub enum Test {
     IsNull,
 }
 
-/// One attribute, one test, and what a match of it is worth.
+/// One attribute, one test, and its weights.
 #[derive(Debug, Clone)]
 pub struct Predicate {
     attribute: Arc<str>,
@@ -207,7 +207,7 @@ impl Predicate {
         Predicate::on(&term, Operator::Equal, negated, Operand::One(Value::Boolean(true)), &[], limits)
     }
 
-    /// Whether what is asked about a term is unknown, because it has no value.
+    /// Whether tests of a term are unknown because it has no value.
     pub fn unknown(term: Term, negated: bool, limits: &Limits) -> Result<Predicate> {
         let term = Term::Call(Function::IsUnknown, vec![term]);
         Predicate::on(&term, Operator::Equal, negated, Operand::One(Value::Boolean(true)), &[], limits)

@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
         Ok(Reader { text, limits, lexer, token, term_depth: 0, in_list: false })
     }
 
-    /// This reader, for what is asked of an element of a list.
+    /// This reader, for a condition on an element of a list.
     pub(super) fn inside_list(mut self) -> Reader<'a> {
         self.in_list = true;
         self

@@ -34,7 +34,7 @@ pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expre
                 nodes.extend(resolved.into_iter().map(Some));
                 last
             }
-            // A disjunction of ranges never stands directly below another.
+            // A disjunction of ranges is never directly below another.
             Node::Or(count) => {
                 let mut operands = *count;
                 for &root in &roots[first..] {

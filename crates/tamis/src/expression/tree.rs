@@ -40,7 +40,7 @@ pub enum Node {
 /// What `is` asks about an expression: `is true`, `is not unknown` and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TruthTest {
-    /// The truth that is asked for.
+    /// The truth that is tested for.
     pub truth: Truth,
     /// Whether any other truth will do instead.
     pub negated: bool,
@@ -157,7 +157,7 @@ impl Expression {
         Expression { nodes: nodes.collect() }
     }
 
-    /// The expression where every match is worth the same.
+    /// The expression without weights.
     pub(crate) fn without_weights(&self) -> Cow<'_, Expression> {
         if self.predicates().all(|predicate| predicate.weights().is_none()) {
             return Cow::Borrowed(self);

@@ -31,7 +31,7 @@ impl<'a> XPathKey<'a> {
         self.0.split(SEPARATOR).next().unwrap_or_default()
     }
 
-    /// Its prefixes, sorted, with the namespaces they stand for.
+    /// Its prefixes, sorted, with their namespaces.
     pub fn namespaces(self) -> Vec<(&'a str, &'a str)> {
         let parts: Vec<&str> = self.0.split(SEPARATOR).skip(1).collect();
         parts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()

@@ -184,7 +184,7 @@ fn open_folder(manifest: &Path) -> Result<PathBuf> {
     folder.canonicalize().map_err(|error| Error::storage(folder, error))
 }
 
-/// The manifest that a path stands for: itself, the folder's, or its latest version.
+/// The manifest that a path refers to: itself, the folder's, or its latest version.
 fn locate(path: &Path, kind: ManifestKind) -> PathBuf {
     let whole = path.join(kind.file());
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_dir() && !path.is_dir()) {

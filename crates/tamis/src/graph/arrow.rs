@@ -31,7 +31,7 @@ impl ArrowSources {
         ArrowSources(Sources::One(source))
     }
 
-    /// Each event starts at the node whose id stands in a column.
+    /// Each event starts at the node whose id is in a column.
     pub fn each(batch: &RecordBatch, column: &str) -> Result<ArrowSources> {
         let array = batch
             .column_by_name(column)
@@ -62,7 +62,7 @@ impl GraphSnapshot {
     /// The pairs of rows and ids of nodes that are reached, in the order of the rows and, for each, in
     /// that in which nodes are found: the columns `event` and `node`.
     ///
-    /// `first` is the number of the batch's first row; `stop` is asked before every row whether to give
+    /// `first` is the number of the batch's first row; `stop` is polled before every row whether to give
     /// up, which ends in what was found so far.
     #[expect(clippy::too_many_arguments, reason = "those of a search, and those of a batch")]
     pub fn match_arrow(

@@ -12,16 +12,16 @@ pub enum Change {
     AddNode {
         /// What the user calls it.
         id: Id,
-        /// What it asks of events; without one it takes them all.
+        /// The events that it accepts; without an expression, all events.
         expression: Option<Expression>,
     },
-    /// An edge is added, beside others between the same nodes; ends that are not there are added.
+    /// An edge is added; there may be others between the same nodes, and missing ends are added.
     AddEdge {
         /// The node it leaves.
         source: Id,
         /// The node it leads to.
         target: Id,
-        /// What it asks of events; without one it lets them all pass.
+        /// The events that it accepts; without an expression, all events.
         expression: Option<Expression>,
         /// What passing it costs: a number from 0.
         cost: f64,

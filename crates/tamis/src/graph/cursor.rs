@@ -10,7 +10,7 @@ use crate::matcher::{self, Scratch};
 
 /// Valid nodes in ascending order.
 pub(super) trait Cursor {
-    /// The first valid node whose number is at least this one; never asked for less than before.
+    /// The first valid node whose number is at least this one; the argument never decreases.
     fn next(&mut self, at_least: u32) -> Option<u32>;
 }
 

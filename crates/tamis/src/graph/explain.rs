@@ -22,7 +22,7 @@ pub enum Route {
     Unconnected,
 }
 
-/// A node or edge that stands in the way, with its expression on the event.
+/// A node or edge that refuses the event, with the explanation of its expression.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     /// The node, or the edge.

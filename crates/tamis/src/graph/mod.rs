@@ -91,7 +91,7 @@ struct Shared {
     limits: Limits,
     /// The file that the graph was opened from, if it was not verified.
     unverified: Option<Origin>,
-    /// Held by whoever changes the graph.
+    /// Held by the thread that changes the graph.
     writer: ForkLock<Writer>,
     /// The process of the thread that is compiling, or 0: a forked process has no such thread.
     compiling: AtomicU32,
@@ -174,7 +174,7 @@ impl Graph {
         self.change(Change::AddNode { id, expression }).map(drop)
     }
 
-    /// Adds an edge, beside others between the same nodes. Ends that are not there are added.
+    /// Adds an edge; there may be others between the same nodes. Missing ends are added.
     pub fn add_edge(&self, source: Id, target: Id, expression: Option<Expression>, cost: f64) -> Result<()> {
         self.change(Change::AddEdge { source, target, expression, cost }).map(drop)
     }
@@ -384,7 +384,7 @@ impl Turn {
     fn compile(self, least: usize) {
         while self.shared.is_stale(true, least) {
             if self.shared.compile_once().is_err() {
-                // A damaged file: it stays as it is, and says so to whoever reads it.
+                // A damaged file stays as it is; readers get the error.
                 self.shared.damaged.store(true, Ordering::Release);
             }
         }

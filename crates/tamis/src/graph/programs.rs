@@ -26,7 +26,7 @@ use crate::value::Value;
 const HOLDS: u32 = u32::MAX;
 pub(super) const FAILS: u32 = u32::MAX - 1;
 
-/// What a step does stands in the lowest bits of its word; above them a predicate or register.
+/// The lowest bits of a step's word are its kind; above them is a predicate or register.
 pub(super) const PREDICATE: u32 = 0;
 pub(super) const NEGATED: u32 = 1;
 const REGISTER: u32 = 2;

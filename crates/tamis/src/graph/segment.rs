@@ -47,7 +47,7 @@ pub(super) struct Segment {
     /// The text of every expression.
     texts: Strings,
     pub matcher: Compiled,
-    /// The same as an index that can be skipped through, made when it is first asked for.
+    /// The same as an index that can be skipped through, created on first use.
     skipping: OnceLock<Box<dyn Matcher>>,
     /// What expressions score, and the most that any can, made likewise.
     scores: OnceLock<(Scores, f64)>,
@@ -180,7 +180,7 @@ impl Segment {
         self.acyclic[0] == 1
     }
 
-    /// Where a node's edges stand.
+    /// The positions of a node's edges.
     pub fn row(&self, node: u32) -> std::ops::Range<usize> {
         csr::range(&self.starts, node)
     }
@@ -345,7 +345,7 @@ impl Segment {
     }
 }
 
-/// A draft whose edges stand by their source, those with an expression split in two.
+/// A draft whose edges are grouped by source; those with an expression are split in two.
 struct Split {
     starts: Vec<u32>,
     targets: Vec<u32>,

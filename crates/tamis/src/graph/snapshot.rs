@@ -30,7 +30,7 @@ pub struct GraphSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeNumber(pub(super) u32);
 
-/// What stands at a node at this moment.
+/// The current state of a node.
 pub(super) enum Constraint<'a> {
     /// It was removed.
     Removed,
@@ -184,7 +184,7 @@ impl GraphSnapshot {
     }
 
     /// Writes the nodes that changed since the graph was compiled, and that the event makes valid, into
-    /// `working.valid`, ascending. They are asked one by one.
+    /// `working.valid`, ascending. They are evaluated one by one.
     pub(super) fn find_changed(&self, event: &Event, working: &mut Working) {
         let mut changed: Vec<u32> = self.tail.patches.keys().copied().collect();
         changed.sort_unstable();
@@ -353,14 +353,14 @@ pub(super) fn damaged() -> Error {
 pub struct GraphEdge {
     /// The node it leads to.
     pub target: Id,
-    /// What it asks of events.
+    /// The events that it accepts.
     pub expression: Option<Expression>,
     /// What passing it costs.
     pub cost: f64,
 }
 
 impl GraphSnapshot {
-    /// The edges of a node. Of edges to one node without an expression, the cheapest stands for all.
+    /// The edges of a node. Parallel edges without an expression are represented by the cheapest one.
     pub fn edges(&self, node: NodeNumber) -> Result<Vec<GraphEdge>> {
         let mut edges = Vec::new();
         self.each_edge(node.0, |child, cost| edges.push((child, cost)));

@@ -175,7 +175,7 @@ impl Tail {
         let first = |node: u32| segment.firsts.get(node as usize).copied().unwrap_or(node);
         self.unordered |= first(source) > first(target) || source == target;
         self.patch(source, |patch| patch.added.push_back_mut((target, cost)));
-        // The index does not hold nodes that no compiled edge leads to: whoever has a patch is asked.
+        // The index does not contain nodes without a compiled incoming edge, so nodes with a patch are evaluated.
         self.patch(target, |_| ());
     }
 

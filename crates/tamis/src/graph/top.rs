@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::id::Id;
 use crate::rank::{EventWeights, Scores, Top};
 
-/// A node that an event reaches, with what it is worth.
+/// A node that an event reaches, with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delivery {
     /// The node.
@@ -30,7 +30,7 @@ pub struct Delivery {
     pub path: Vec<Id>,
 }
 
-/// What is asked of a ranked search.
+/// The options of a ranked search.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranking {
     /// How many nodes are wanted.

@@ -63,7 +63,7 @@ pub struct Working {
 }
 
 impl Working {
-    /// Whether the search gives up, asked after a unit of work; the clock is looked at from time to time.
+    /// Whether the search gives up, checked after a unit of work; the clock is read from time to time.
     pub(super) fn is_late(&mut self, unit: usize) -> bool {
         if unit.is_multiple_of(256) && self.deadline.is_some_and(|deadline| deadline.has_passed()) {
             self.expired = true;

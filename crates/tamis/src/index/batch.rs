@@ -45,7 +45,7 @@ pub struct Batching<'a> {
     pub selection: Option<&'a Selection>,
 }
 
-/// What is asked of every row.
+/// The question for every row.
 #[derive(Debug, Clone, Copy)]
 pub enum ArrowQuestion<'a> {
     /// All matches in insertion order, perhaps with metadata.
@@ -63,7 +63,7 @@ pub enum ArrowQuestion<'a> {
 #[derive(Debug)]
 pub struct ArrowMatches {
     /// `event` (the row) and `subscription` (the id, a string or an integer); of a ranking also `score`, of the
-    /// first also `priority`, and of both `rank`, from 1; if it was asked for, `metadata` (JSON).
+    /// first also `priority`, and for both `rank`, from 1; if requested, `metadata` (JSON).
     pub schema: SchemaRef,
     /// One batch per block of rows, in their order.
     pub batches: Vec<RecordBatch>,
@@ -74,7 +74,7 @@ pub struct ArrowMatches {
 impl Snapshot {
     /// The pairs of rows and ids that match, in the order of the rows.
     ///
-    /// `first` is the number of the batch's first row; `stop` is asked from time to time whether to give
+    /// `first` is the number of the batch's first row; `stop` is polled from time to time whether to give
     /// up, which ends in what was found so far.
     pub fn match_arrow(
         &self,

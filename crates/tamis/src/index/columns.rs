@@ -148,7 +148,7 @@ impl Grouped {
             .map(|ends| self.slots.get(ends[0] as usize..ends[1] as usize).filter(|group| !group.is_empty()))
     }
 
-    /// Whether every slot stands in one group.
+    /// Whether every slot is in one group.
     fn are_for(&self, slots: usize) -> bool {
         let mut seen = vec![false; slots];
         let each_once = |slot: &Slot| {

@@ -36,7 +36,7 @@ impl Draft for Kept<'_> {
 /// Reads and compiles drafts on all processors: many become several segments, one after the other.
 /// Fails with the first that cannot be read.
 pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Vec<Arc<Segment>>> {
-    // The matchers of the papers are asked for by name: what they do, they do to all at once.
+    // The papers' matchers are requested by name and compile everything at once.
     let whole = !matches!(settings.algorithm, Algorithm::Auto | Algorithm::Compiled);
     let threads = if whole { 1 } else { processors().min(drafts.len() / PER_THREAD).max(1) };
     let shares = if whole { 1 } else { drafts.len().div_ceil(PER_SEGMENT).next_multiple_of(threads) };
@@ -103,7 +103,7 @@ pub(super) fn refuse<D: Draft>(drafts: &[D], work: &Work) -> Result<Vec<(usize, 
     })
 }
 
-/// How many threads there are processors for; asked once, because the system reads files to answer.
+/// The number of available processors; read once, because the system reads files to answer.
 fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, |threads| threads.get()))

@@ -105,7 +105,7 @@ pub(super) fn must_be_known_first(text: &str) -> bool {
         let bytes = text.as_bytes();
         memchr::memchr_iter(b'(', bytes).any(|open| {
             let before = bytes[..open].trim_ascii_end();
-            // A comment may stand between.
+            // There may be a comment in between.
             [&b"any"[..], b"all", b"none", b"*/"].iter().any(|word| {
                 let start = before.len().checked_sub(word.len());
                 start.is_some_and(|start| before[start..].eq_ignore_ascii_case(word))

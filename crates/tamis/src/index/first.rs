@@ -92,7 +92,7 @@ impl Snapshot {
                 parts.push(Part { best, position, slots: Slots::Tier(tier) });
             }
             parts.push(match tiers.last() {
-                // The next one has the same priority and stands behind, or has a lower one.
+                // The next one has the same priority and comes later, or has a lower one.
                 Some(Tier { worst, .. }) => {
                     let best = (worst.0, place(position, worst.1) + 1);
                     Part { best, position, slots: Slots::Rest(*worst) }

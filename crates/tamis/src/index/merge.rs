@@ -118,7 +118,7 @@ impl Turn {
         while turn.is_some() {
             while let Some(run) = shared.next_merge(&shared.load()) {
                 if shared.merge_once(run).is_err() {
-                    // A damaged file: it stays as it is, and says so to whoever reads it.
+                    // A damaged file stays as it is; readers get the error.
                     shared.damaged.store(true, Ordering::Release);
                 }
             }

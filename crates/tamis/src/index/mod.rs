@@ -109,9 +109,9 @@ struct Shared {
     algorithm: Algorithm,
     /// The columns of metadata that have an index.
     declared: Arc<Declared>,
-    /// Conditions on metadata that were asked for, by their texts.
+    /// Conditions on metadata that were used, by their texts.
     conditions: Mutex<HashMap<String, Arc<Condition>, ahash::RandomState>>,
-    /// Held by whoever changes the index.
+    /// Held by the thread that changes the index.
     writer: ForkLock<()>,
     /// The process of the thread that is merging, or 0: a forked process has no such thread.
     merging: AtomicU32,
@@ -201,7 +201,7 @@ impl Index {
         self
     }
 
-    /// The algorithm that was asked for.
+    /// The requested algorithm.
     pub fn algorithm(&self) -> Algorithm {
         self.shared.algorithm
     }
@@ -306,7 +306,7 @@ impl Index {
             .enumerate()
             .map(|(position, written)| Written { index: self, position, written })
             .collect();
-        // What documents are asked must be known before the first of them is matched.
+        // All XPaths must be known before the first document is matched.
         if distinct && !written.iter().any(|written| must_be_known_first(&written.text)) {
             return self.insert_drafts(&drafts, work, &|_| true).map(|_| ());
         }
@@ -499,7 +499,7 @@ impl Index {
     }
 
     /// Changes when a subscription can match; false if there is none of that id. As one that is replaced, it
-    /// then stands at the end of the order.
+    /// then moves to the end of the order.
     pub fn set_validity(&self, id: &Id, change: impl Fn(Validity) -> Validity) -> Result<bool> {
         loop {
             let snapshot = self.shared.load();

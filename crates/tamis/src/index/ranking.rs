@@ -111,7 +111,7 @@ impl Snapshot {
         let mut waiting: BinaryHeap<Waiting> =
             scratch.slots.iter().map(|&slot| Waiting { bound: bound(slot), slot }).collect();
         while let Some(Waiting { bound, slot }) = waiting.pop() {
-            // What follows can score no more, or stands behind.
+            // The following matches score no more, or come later.
             if !top.admits(bound, place(slot)) {
                 break;
             }
@@ -182,7 +182,7 @@ impl Visit for Ranking<'_> {
 }
 
 impl MatchScratch {
-    /// How much work was done with this scratch since this was asked: what matchers read, and how many
+    /// The work done with this scratch since the last call: what matchers read, and how many
     /// expressions were scored.
     pub fn take_counters(&mut self) -> Counters {
         let scored = std::mem::take(&mut self.scores.scored);

@@ -32,7 +32,7 @@ pub(super) struct Rows<'a> {
 /// A row, whose parts may each be wrong.
 pub(super) struct Row {
     pub id: std::result::Result<Id, String>,
-    /// The expression as it stands there.
+    /// The expression as written in the row.
     pub expression: Option<String>,
     /// The subscription, if its id is one; `None` if the row says that there is none.
     pub subscription: Result<Option<WrittenSubscription>>,

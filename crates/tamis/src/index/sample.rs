@@ -42,7 +42,7 @@ impl Sample {
         }
     }
 
-    /// Whether there are enough events for the first time since this was asked.
+    /// Whether there are enough events for the first time since the last call.
     pub fn take_filled(&self) -> bool {
         self.filled.load(Ordering::Relaxed) && self.filled.swap(false, Ordering::AcqRel)
     }

@@ -204,7 +204,7 @@ impl Segment {
         }
     }
 
-    /// Whether compiling it again, now that events have been seen, is worth while.
+    /// Whether it is worthwhile to compile it again, now that events have been seen.
     pub fn is_worth_sampling(&self) -> bool {
         !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, Engine::Compiled(_))
     }

@@ -54,7 +54,7 @@ pub struct MatchScratch {
 }
 
 impl MatchScratch {
-    /// How many events are looked at, if they are matched together.
+    /// The number of events that are matched together.
     pub fn set_evaluation(&mut self, evaluation: Evaluation) {
         self.scratch.set_evaluation(evaluation);
     }
@@ -147,7 +147,7 @@ impl Snapshot {
         Admission::new(&self.segments[position], position, self.version, event, selection)
     }
 
-    /// Adds a document to a decoded event. Without one, what is asked of documents is unknown.
+    /// Adds a document to a decoded event. Without one, `xpath` predicates are unknown.
     ///
     /// Fails if the document is not well formed, or beyond a limit.
     pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {

@@ -37,7 +37,7 @@ impl Index {
         let folder = Folder::lock(folder)?;
         folder.refuse_versions(ManifestKind::Index)?;
         let (snapshot, xpaths) = {
-            // What is asked of documents is counted as writers come and go.
+            // XPaths are reference-counted as writers add and remove subscriptions.
             let _writer = self.shared.writer.lock()?;
             let snapshot = self.shared.load();
             let counts = snapshot.documents.counts();

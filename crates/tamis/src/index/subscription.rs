@@ -11,7 +11,7 @@ use crate::id::Id;
 pub struct Subscription {
     /// What the user calls it.
     pub id: Id,
-    /// What it asks.
+    /// The expression.
     pub expression: Expression,
     /// The user's own data, as JSON that the index keeps unread.
     pub metadata: Option<Arc<str>>,
@@ -36,7 +36,7 @@ impl Subscription {
 pub struct WrittenSubscription {
     /// What the user calls it.
     pub id: Id,
-    /// What it asks, as it was written.
+    /// The expression as written.
     pub text: String,
     /// The user's own data, as JSON that the index keeps unread.
     pub metadata: Option<Arc<str>>,

@@ -33,7 +33,7 @@ impl SegmentTerms {
         }
     }
 
-    /// Whether elements of lists are asked about.
+    /// Whether expressions test elements of lists.
     pub fn ask_elements(&self) -> bool {
         self.names.iter().any(|name| list_of(name).is_some())
     }

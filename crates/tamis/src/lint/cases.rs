@@ -41,7 +41,7 @@ pub(super) struct Known {
     /// What the event may have for that.
     allowed: u8,
     pub negated: bool,
-    /// What is asked of the values, if anything.
+    /// The test of the values, if any.
     pub question: Option<Question>,
 }
 

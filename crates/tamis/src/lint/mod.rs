@@ -50,7 +50,7 @@ pub enum FindingKind {
     Equal,
     /// Every event that satisfies the first subscription satisfies the others.
     Subsumed,
-    /// Not all was looked at.
+    /// The check is incomplete.
     Bound,
 }
 
@@ -115,7 +115,7 @@ impl Finding {
 pub struct LintOptions {
     /// How many findings there are at most; the rest is counted.
     pub findings: usize,
-    /// How many pairs of predicates are looked at when subscriptions are compared with each other.
+    /// The maximum number of pairs of predicates to compare when subscriptions are compared with each other.
     pub comparisons: u64,
 }
 
@@ -171,7 +171,7 @@ pub fn check(
     Ok(findings)
 }
 
-/// The findings so far, of which those that say the same are one.
+/// The findings so far; equal ones are combined.
 struct Report {
     findings: Vec<Finding>,
     known: HashMap<(FindingKind, String), usize, ahash::RandomState>,

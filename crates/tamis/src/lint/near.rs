@@ -69,7 +69,7 @@ impl<'s> Near<'s> {
         best.map(|(_, name)| name)
     }
 
-    /// Whether there were more names to compare than is worth while.
+    /// Whether there were too many names to compare.
     pub fn exhausted(&self) -> bool {
         self.compared > COMPARED
     }

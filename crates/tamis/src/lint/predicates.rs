@@ -39,7 +39,7 @@ pub(super) struct Predicates<'s> {
     pub near: Near<'s>,
 }
 
-/// A predicate of a subscription, and where it stands.
+/// A predicate of a subscription, and its position.
 struct Place<'a> {
     id: &'a Id,
     expression: &'a Expression,

@@ -95,12 +95,12 @@ impl Cursor for Known {
 
 /// Working memory that a matcher of another crate keeps in a [`Scratch`].
 pub trait ScratchExtension: Any + fmt::Debug + Send + Sync {
-    /// How much work was done with it since this was asked.
+    /// The work done with it since the last call.
     fn take_counters(&mut self) -> Counters;
 }
 
 impl Scratch {
-    /// The working memory of type `E`, made when it is first asked for.
+    /// The working memory of type `E`, created on first use.
     pub fn extension<E: ScratchExtension + Default>(&mut self) -> &mut E {
         let mut extensions = self.extensions.iter();
         let known = extensions.position(|extension| (&**extension as &dyn Any).is::<E>());

@@ -33,7 +33,7 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>);
 
     /// Appends the slots of each event, ascending, and for each event where they end. `stopped` is
-    /// asked from time to time whether to give up, after which the last events have no end.
+    /// polled from time to time whether to give up, after which the last events have no end.
     fn matches_many(
         &self,
         events: &[Event],
@@ -50,7 +50,7 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// The expressions that the event satisfies, to be asked for one by one. Unless a matcher can skip,
+    /// The expressions that the event satisfies, one at a time. Unless a matcher can skip,
     /// all are found first.
     fn cursor<'a>(&'a self, event: &Event, scratch: &'a mut Scratch) -> Box<dyn extend::Cursor + 'a> {
         let mut found = Vec::new();
@@ -144,7 +144,7 @@ impl Scratch {
         }
     }
 
-    /// How much work matchers have done with this scratch since this was asked; a scan counts nothing.
+    /// The work that matchers have done with this scratch since the last call; a scan counts nothing.
     pub fn take_counters(&mut self) -> Counters {
         let mut all = Counters::default();
         for counters in [&mut self.compiled.counters, &mut self.batch.counters] {

@@ -50,7 +50,7 @@ pub fn required(test: &Test) -> Option<Required> {
     }
 }
 
-/// What a `like` pattern requires: its longest run of characters that stand for themselves.
+/// The literal that a `like` pattern requires: its longest sequence without wildcards.
 fn of_like(pattern: &str) -> Option<Required> {
     let mut runs: Vec<(Anchor, String)> = vec![(Anchor::Start, String::new())];
     let mut characters = pattern.chars();

@@ -42,7 +42,7 @@ struct Scored {
 /// Working memory of scoring, one per thread.
 #[derive(Debug, Default)]
 pub struct ScoreScratch {
-    /// By literal: the last event it was looked at for, and its score there.
+    /// By literal: the last event it was scored for, and its score.
     memo: Vec<(u32, f64)>,
     stamp: u32,
     nodes: Vec<f64>,

@@ -28,7 +28,7 @@ impl Address {
         (text.len() <= 45).then(|| text.parse::<IpAddr>().ok().map(Address::from)).flatten()
     }
 
-    /// The address with these bytes, of which there are four or sixteen.
+    /// The address with these four or sixteen bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Address> {
         let mut all = [0; 16];
         all.get_mut(16usize.checked_sub(bytes.len())?..)?.copy_from_slice(bytes);

@@ -208,7 +208,7 @@ impl<'a> ValueRef<'a> {
 }
 
 impl Value {
-    /// The number that a float stands for; `None` for NaN, which is no value.
+    /// The number that a float represents; `None` for NaN, which is not a value.
     pub fn number(number: f64) -> Option<Value> {
         ValueRef::number(number).map(ValueRef::to_value)
     }

@@ -102,7 +102,7 @@ impl fmt::Display for Decimal {
 }
 
 impl<'a> ValueRef<'a> {
-    /// The number that a float stands for; `None` for NaN, which is no value.
+    /// The number that a float represents; `None` for NaN, which is not a value.
     pub fn number(number: f64) -> Option<ValueRef<'a>> {
         if number.trunc() != number {
             // Between two integers, which are floats themselves, so no integer reads back as it.

@@ -393,7 +393,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// The largest unit of which it is a whole number, or seconds.
+/// The largest unit of which it is a multiple, or seconds.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (number, unit) = self.in_unit();

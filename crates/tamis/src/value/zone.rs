@@ -11,7 +11,7 @@ use super::ValueRef;
 use super::time::{LocalTime, Timestamp, Written, read_offset};
 use crate::error::{Error, Result};
 
-/// Where times without an offset are at home: UTC unless told otherwise.
+/// The zone of times without an offset; UTC by default.
 #[derive(Clone, Default)]
 pub struct TimeZone(Option<Arc<Named>>);
 
@@ -69,7 +69,7 @@ impl TimeZone {
         moment.local(i64::from(zone.rules.to_offset(known).seconds()))
     }
 
-    /// The moment that a value stands for: a timestamp, the midnight of a date, or what a text says;
+    /// The moment of a value: of a timestamp, of the midnight of a date, or of a text;
     /// `None` for other values.
     pub fn moment_of(&self, value: ValueRef<'_>) -> Option<Timestamp> {
         match value {

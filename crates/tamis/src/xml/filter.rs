@@ -235,7 +235,7 @@ impl Filter {
     pub fn get(&self, id: &Id) -> Option<Arc<FilterSubscription>> {
         match self.writer.lock() {
             Ok(writer) => writer.subscriptions.get(id).cloned(),
-            // Without the table, all are looked at.
+            // Without the table, all are checked.
             Err(_) => self.snapshot().subscriptions().find(|subscription| subscription.id() == id).cloned(),
         }
     }

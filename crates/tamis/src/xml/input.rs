@@ -7,7 +7,7 @@ use crate::error::Result;
 /// A document to be read.
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'i> {
-    /// Bytes, whose encoding they tell themselves.
+    /// Bytes, in the encoding that they declare.
     Bytes(&'i [u8]),
     /// Text; an encoding that it declares means nothing.
     Text(&'i str),
@@ -22,7 +22,7 @@ impl Input<'_> {
     }
 }
 
-/// The content of a file, of which no more is read than a document may have.
+/// The content of a file, read up to the size limit of a document.
 pub fn read_file(path: &std::path::Path, limits: &Limits) -> std::io::Result<Vec<u8>> {
     use std::io::Read;
     let mut content = Vec::new();

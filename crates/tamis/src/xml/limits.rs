@@ -7,7 +7,7 @@ pub enum UndeclaredEntities {
     /// The document is an error.
     #[default]
     Error,
-    /// The reference stands for nothing.
+    /// The reference is removed.
     Ignore,
     /// The reference stays as it is written, as text.
     Keep,

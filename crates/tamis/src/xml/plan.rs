@@ -174,7 +174,7 @@ fn streamable(xpath: &XPath, path: &Path) -> Option<Plan> {
     Some(if tests.is_empty() { Plan::Exact(vec![linear]) } else { Plan::Values { path: linear, tests } })
 }
 
-/// `descendant-or-self::node()`, which `//` stands for.
+/// `descendant-or-self::node()`, which `//` abbreviates.
 fn is_gap(step: &Step) -> bool {
     step.axis == Axis::DescendantOrSelf && step.test == Test::Node && step.predicates.is_empty()
 }

@@ -8,7 +8,7 @@
 pub struct Scan {
     /// Behind the last markup that is whole.
     end: usize,
-    /// The first byte that has not been looked at.
+    /// The first byte that has not been read.
     at: usize,
     inside: Inside,
     /// How many brackets are open in a document type declaration; 0 outside.
@@ -30,7 +30,7 @@ enum Inside {
 /// What begins with one text and ends with another, whatever lies between.
 const PAIRS: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<?", b"?>"), (b"<![CDATA[", b"]]>")];
 
-/// The pairs that may stand in a document type declaration are the first two.
+/// Only the first two pairs may occur in a document type declaration.
 const IN_DECLARATION: usize = 2;
 
 impl Scan {
@@ -176,7 +176,7 @@ mod tests {
             for _ in 0..1000 {
                 text.push_str("0123456789");
                 assert_eq!(scan.advance(&text), 0);
-                // All but the beginning of an end has been looked at.
+                // Everything except the start of a possible end has been read.
                 assert!(text.len() - scan.at <= 2);
             }
             text.push_str(end);

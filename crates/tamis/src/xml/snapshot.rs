@@ -37,7 +37,7 @@ impl FilterSubscription {
         &self.id
     }
 
-    /// What it asks.
+    /// The expression.
     pub fn xpath(&self) -> &XPath {
         &self.xpath
     }
@@ -59,7 +59,7 @@ pub(super) struct Part {
     number: u64,
     pub(super) subscriptions: Vec<Arc<FilterSubscription>>,
     segment: Segment,
-    /// Whether some of the subscriptions have been removed; if not, none need be asked.
+    /// Whether some of the subscriptions have been removed; if not, none need be checked.
     holed: AtomicBool,
     /// The file that it was written to or read from, with its checksum.
     file: OnceLock<(PathBuf, String)>,
@@ -102,7 +102,7 @@ pub struct FilterScratch {
 }
 
 impl FilterSnapshot {
-    /// Prepares to tell what is certain while a document arrives.
+    /// Prepares to find certain filters while a document arrives.
     pub(super) fn begin_early(&self, scratch: &mut FilterScratch, limits: &Limits) -> Vec<Early> {
         let FilterScratch { document, segments, .. } = scratch;
         let begin = |part: &Arc<Part>| {

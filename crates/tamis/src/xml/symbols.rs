@@ -24,7 +24,7 @@ pub struct Symbols {
     /// By namespace, then by local name.
     names: Map<Map<Symbol>>,
     namespaces: Map<Symbol>,
-    /// Names and namespaces together, so that one number tells both.
+    /// Names and namespaces together, so one number identifies both.
     count: Symbol,
 }
 
@@ -46,7 +46,7 @@ impl SymbolTest {
     }
 }
 
-/// What filters can tell of an element's or attribute's name.
+/// What filters can test of an element's or attribute's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Label {
     pub name: Symbol,

@@ -334,7 +334,7 @@ impl Reader<'_> {
         term.map_err(|error| self.place_error(error))
     }
 
-    /// Reads what is asked of the elements of a list.
+    /// Reads the condition on the elements of a list.
     fn inner(&mut self) -> Result<Expression> {
         let allowed = self.limits.element_depth.min(crate::expression::elements::DEEPEST);
         limits::check("nesting of `any`, `all` and `none`", "element_depth", self.lists + 1, allowed)?;
@@ -384,7 +384,7 @@ impl Reader<'_> {
         Ok(items)
     }
 
-    /// An object of prefixes and the namespaces they stand for.
+    /// An object that maps prefixes to namespaces.
     fn namespaces(&mut self) -> Result<Vec<(String, String)>> {
         const EXPECTED: &str = "an object of prefixes and namespaces";
         if self.peek()? != Peek::Object {

@@ -48,7 +48,7 @@ impl Predicate {
         Predicate::unchecked(name, Operator::In, false, operand, &weights, limits)
     }
 
-    /// The expression that the elements of a list are asked about.
+    /// The condition on the elements of a list.
     pub(crate) fn inner(&self) -> Option<Result<Expression>> {
         self.as_elements().map(|elements| read_inner(elements.text))
     }

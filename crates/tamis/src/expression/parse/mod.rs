@@ -49,7 +49,7 @@ enum Frame {
     Chain(Connective, u32),
 }
 
-/// What stands behind `is` besides `null`.
+/// The keywords after `is`, except `null`.
 const TRUTHS: [&str; 3] = ["true", "false", "unknown"];
 
 struct Parser<'a> {

@@ -83,7 +83,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads what is asked of a term; returns the term if nothing is.
+    /// Reads the test of a term; returns the term if there is none.
     pub(super) fn asked(&mut self, start: Token, term: Term) -> Result<Option<Term>> {
         if let Some((operator, negated)) = self.comparison() {
             self.advance()?;
@@ -132,7 +132,7 @@ impl Parser<'_> {
         Ok(Some(term))
     }
 
-    /// Emits a comparison of two terms, of which one or both may be constants.
+    /// Emits a comparison of two terms; one or both may be constants.
     pub(super) fn compare(
         &mut self,
         start: Token,

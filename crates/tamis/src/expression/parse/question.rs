@@ -58,7 +58,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads the list and what is asked of its elements.
+    /// Reads the list and the condition on its elements.
     fn elements(&mut self, start: Token, quantifier: Quantifier) -> Result<()> {
         self.advance()?;
         let place = self.token;
@@ -94,7 +94,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads what stands behind `xpath`: an expression, and the namespaces of its prefixes.
+    /// Reads the arguments of `xpath`: an expression, and the namespaces of its prefixes.
     fn xpath(&mut self, start: Token) -> Result<()> {
         self.advance()?;
         let literal = self.token;

@@ -136,7 +136,7 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        // A younger cell of the same text may stand in its place.
+        // A newer cell of the same text may have replaced it.
         let _ = self.cache.cells.pin().remove_if(&*self.text, |_, cell| cell.strong_count() == 0);
     }
 }

@@ -42,7 +42,7 @@ pub enum Function {
     Compare(Comparison),
     /// An argument read as what it is compared with, if only as a value that nobody asks for.
     Read(Reading),
-    /// Whether an attribute has no value, which makes what is asked about it unknown.
+    /// Whether an attribute has no value, so that tests of it are unknown.
     IsUnknown,
 }
 
@@ -185,7 +185,7 @@ impl Function {
         INFIX.iter().find(|(known, ..)| *known == operator).map(|(_, function, _)| *function)
     }
 
-    /// The operator and how tightly it binds, where it stands between two terms.
+    /// The operator and its precedence, if it is written between two terms.
     pub(crate) fn infix(self) -> Option<(&'static str, u8)> {
         INFIX
             .iter()

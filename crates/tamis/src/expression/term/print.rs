@@ -9,7 +9,7 @@ use crate::expression::names::{MARK, is_hidden};
 use crate::expression::words::is_keyword;
 use crate::value::write_quoted;
 
-/// What the text of a reading begins with; behind it stands the kind, then the argument.
+/// The prefix of the text of a reading; it is followed by the kind and the argument.
 pub(super) const READING: char = '\u{2}';
 
 /// How tightly unary minus binds, and what needs no parentheses at all.
@@ -64,7 +64,7 @@ fn operand(f: &mut fmt::Formatter<'_>, term: &Term, needed: u8) -> fmt::Result {
     if binds < needed { write!(f, "({term})") } else { write!(f, "{term}") }
 }
 
-/// A term with what tells readings apart.
+/// A term with the kinds of readings.
 pub(super) struct Whole<'a>(pub &'a Term);
 
 impl fmt::Display for Whole<'_> {

@@ -63,7 +63,7 @@ pub(super) fn part(function: Function, value: ValueRef<'_>, context: &Context<'_
     }))
 }
 
-/// The result of an operator between values of which not both are numbers.
+/// The result of an operator on two values that are not both numbers.
 pub(super) fn combine(
     function: Function,
     left: ValueRef<'_>,

@@ -4,7 +4,7 @@ use super::*;
 use crate::graph::working::{RESULT, VALID};
 
 impl Run {
-    /// Marks what the source leads to, and finds where the index is asked first.
+    /// Marks the successors of the source, and finds the first position to request from the index.
     pub(super) fn begin_driven(&mut self, snapshot: &GraphSnapshot, working: &mut Working) {
         let strategy = self.strategy;
         snapshot.each_child(self.source, |child| {

@@ -103,7 +103,7 @@ impl Strategy {
 pub(super) struct Run {
     strategy: Strategy,
     source: u32,
-    /// The number from which the index is asked next, or [`END`].
+    /// The next number to request from the index, or [`END`].
     skip: u32,
     /// How many results had their edges followed.
     expanded: usize,
@@ -116,7 +116,7 @@ pub(super) struct Run {
     done: bool,
 }
 
-/// Nothing more is to be asked of the index.
+/// Nothing more is requested from the index.
 const END: u32 = u32::MAX;
 
 impl Run {

@@ -11,7 +11,7 @@ pub struct Written<'t> {
     pub tokenised: bool,
 }
 
-/// Splits what follows a tag's name. A failure tells the offset and what is wrong.
+/// Splits what follows a tag's name. An error contains the offset and the reason.
 pub fn split<'t>(raw: &'t str, attributes: &mut Vec<Written<'t>>) -> Result<(), (usize, &'static str)> {
     let bytes = raw.as_bytes();
     let skip = |mut at: usize| {

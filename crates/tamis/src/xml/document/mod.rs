@@ -66,9 +66,9 @@ pub struct Document {
     text: String,
     values: String,
     names: Names,
-    /// Elements by name, then by position; made when first asked for.
+    /// Elements by name, then by position; created on first use.
     elements: OnceLock<Vec<(NameId, NodeIndex)>>,
-    /// The text with its white space normalised; made when first asked for.
+    /// The text with its white space normalised; created on first use.
     normalized: OnceLock<normalized::Normalized>,
     /// The elements that attributes of type ID identify.
     identified: HashMap<Box<str>, NodeIndex, ahash::RandomState>,
@@ -130,7 +130,7 @@ impl Document {
         self.lines.as_ref().and_then(|lines| lines.get(index as usize)).map_or(0, |line| *line as usize)
     }
 
-    /// Whether its memory is worth giving back.
+    /// Whether it is worthwhile to free its memory.
     pub(super) fn is_large(&self) -> bool {
         let texts = self.text.capacity() + self.values.capacity() + self.names.bytes;
         self.nodes.capacity() * size_of::<Node>() + texts > LARGE

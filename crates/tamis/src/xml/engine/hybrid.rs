@@ -11,7 +11,7 @@ use super::{Sink, Structure, WalkScratch};
 use crate::xml::document::Document;
 use crate::xml::symbols::{Label, PathId, Symbol, SymbolPath, SymbolTest, Symbols};
 
-/// Nodes of the trie are lists; the first is its root, the second stands for any element.
+/// Nodes of the trie are lists; the first is its root, the second matches any element.
 const ROOT: u32 = 0;
 const ANY: u32 = 1;
 

@@ -57,7 +57,7 @@ pub struct Memo {
     bound: usize,
     active: Vec<StateId>,
     hits: Hits,
-    /// States that have been stepped from and to since this was asked.
+    /// States that have been stepped from and to since the last call.
     stepped: usize,
 }
 
@@ -142,7 +142,7 @@ impl Memo {
         }
     }
 
-    /// How many states have been stepped from and to since this was asked.
+    /// The number of states that have been stepped from and to since the last call.
     pub fn take_stepped(&mut self) -> usize {
         std::mem::take(&mut self.stepped)
     }

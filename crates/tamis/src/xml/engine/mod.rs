@@ -77,9 +77,9 @@ impl Engine {
     }
 }
 
-/// What is told of paths while a document is walked.
+/// Receives the paths that are found while a document is walked.
 pub trait Sink {
-    /// An element completes a path. `labels` may be asked about any node.
+    /// An element completes a path. `labels` has the label of any node.
     fn reach(&mut self, path: PathId, element: NodeIndex, labels: &mut Labels);
 }
 

@@ -14,7 +14,7 @@ impl Evaluation<'_> {
         self.path_counting(path, context, |_| {})
     }
 
-    /// The nodes of a path; `count` is told how many each step selects.
+    /// The nodes of a path; `count` receives the number that each step selects.
     pub(super) fn path_counting(
         &mut self,
         path: &Path,

@@ -66,7 +66,7 @@ pub fn to_number(text: &str) -> f64 {
     number_and_cost(text).0
 }
 
-/// The number that a text is, and how many of its bytes were looked at to tell.
+/// The number that a text represents, and how many of its bytes were read.
 pub fn number_and_cost(text: &str) -> (f64, usize) {
     let bytes = text.as_bytes();
     let start = bytes.iter().take_while(|byte| is_space(**byte)).count();

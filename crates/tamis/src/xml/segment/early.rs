@@ -26,11 +26,11 @@ pub struct Early {
     /// many elements were open then.
     active: Vec<(Waiting, usize)>,
     told: Bits,
-    /// Filters to be looked at, where an element begins or ends.
+    /// Filters to check when an element begins or ends.
     look: Vec<Slot>,
-    /// How often filters were looked at in vain; those that are too often are left to the end.
+    /// How often checking a filter failed; filters that fail too often are left to the end.
     failures: HashMap<Slot, usize, ahash::RandomState>,
-    /// Once this is exhausted, nothing more is told early.
+    /// Once this is exhausted, no more filters are returned early.
     meter: Meter,
     exhausted: bool,
 }

@@ -11,7 +11,7 @@ pub enum Token<'t> {
     Name(&'t str, &'t str),
     /// `prefix:*`
     AnyOf(&'t str),
-    /// `*` where a name may stand.
+    /// `*` as a name test.
     Any,
     Literal(&'t str),
     Number(f64),

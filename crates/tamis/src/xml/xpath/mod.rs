@@ -18,7 +18,7 @@ use crate::xml::Limits;
 /// Position of a node in its expression's arena.
 pub type NodeId = u32;
 
-/// An XPath 1.0 expression with the namespaces its prefixes stand for.
+/// An XPath 1.0 expression with the namespaces of its prefixes.
 #[derive(Clone)]
 pub struct XPath {
     text: Arc<str>,
@@ -43,7 +43,7 @@ impl XPath {
         parse::parse(text, namespaces, &[], limits)
     }
 
-    /// Reads an expression whose variables stand for the values that are given for them.
+    /// Parses an expression and replaces its variables by the given values.
     ///
     /// ```
     /// use tamis::xml::{Limits, Variable, XPath};
@@ -65,12 +65,12 @@ impl XPath {
         &self.text
     }
 
-    /// Prefixes and the namespace names they stand for.
+    /// Prefixes and their namespaces.
     pub fn namespaces(&self) -> &[(Arc<str>, Arc<str>)] {
         &self.namespaces
     }
 
-    /// Variables and the values they stand for.
+    /// Variables and their values.
     pub fn variables(&self) -> &[(Arc<str>, Variable)] {
         &self.variables
     }
@@ -101,7 +101,7 @@ impl fmt::Debug for XPath {
     }
 }
 
-/// What a variable stands for.
+/// The value of a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Variable {
     /// A string.

@@ -139,7 +139,7 @@ impl Cursor<'_> {
         if named && !star { self.fail("`*` is expected behind mixed content") } else { Ok(()) }
     }
 
-    /// [47] children, behind its first `(`. A loop, so that no depth of nesting takes the stack.
+    /// [47] children, behind its first `(`. A loop, so deep nesting cannot exhaust the stack.
     fn children(&mut self) -> Result<(), Failure> {
         // Of every open group, what separates its parts, once that is known.
         let mut open: Vec<Option<&str>> = vec![None];

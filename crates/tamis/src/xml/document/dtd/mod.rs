@@ -84,7 +84,7 @@ impl Default for Dtd {
 }
 
 impl Dtd {
-    /// [28] Reads what stands behind `<!DOCTYPE`, and says where it ends.
+    /// [28] Reads the text after `<!DOCTYPE`, and returns its end.
     pub fn read(content: &str, standalone: bool, limits: &Limits) -> Result<(Dtd, usize), Failure> {
         let undeclared = if standalone { UndeclaredEntities::Error } else { limits.undeclared_entities };
         let mut dtd = Dtd { undeclared, budget: limits.expansion, ..Dtd::default() };

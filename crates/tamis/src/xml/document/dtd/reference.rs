@@ -116,7 +116,7 @@ pub fn too_deep(name: &str) -> String {
     format!("the entity `{name}` refers to itself, or nests more than {ENTITY_DEPTH} entities")
 }
 
-/// [66] The character of a reference, given what stands between `&#` and `;`.
+/// [66] The character of a reference, given the text between `&#` and `;`.
 pub fn character(number: &str) -> Result<char, String> {
     let parsed = match number.strip_prefix('x') {
         Some(hexadecimal) if hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit()) => {

@@ -37,7 +37,7 @@ pub struct Reading {
     pub(super) open: Vec<Open>,
     /// The last child of the document so far, or 0.
     last: NodeIndex,
-    /// Of every prefix, the namespaces it stands for, innermost last.
+    /// For every prefix, its namespaces, innermost last.
     pub(super) bindings: Vec<Vec<NamespaceId>>,
     /// The prefixes that open elements have bound, in order.
     pub(super) bound: Vec<PrefixId>,
@@ -349,7 +349,7 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
-    /// The character that a reference stands for; `None` for an entity that must be declared.
+    /// The character of a reference; `None` for an entity that must be declared.
     fn reference(&self, name: &str, start: usize) -> Result<Option<char>> {
         match name.strip_prefix('#') {
             Some(number) => match character(number) {

@@ -10,7 +10,7 @@ use crate::xml::characters::is_space;
 
 const DOCTYPE: &str = "<!DOCTYPE";
 
-/// What stands before the root element.
+/// The content before the root element.
 #[derive(Debug, Default)]
 pub struct Prolog {
     /// What the document type declaration says, once it has been read.
@@ -81,7 +81,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    /// What may stand before and behind the root element.
+    /// The content that is allowed before and after the root element.
     pub(super) fn outside(&mut self, event: &Event<'_>, start: usize) -> Result<()> {
         self.count_lines(start);
         match event {

@@ -283,7 +283,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A variable, which stands for the value that was given for it.
+    /// A variable, replaced by its value.
     fn variable(&mut self, name: &str) -> Result<NodeId> {
         let first = self.at;
         let Some((_, value)) = self.variables.iter().find(|(known, _)| **known == *name) else {
