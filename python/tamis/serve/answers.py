@@ -1,6 +1,7 @@
-"""What does an engine say about events? One at a time, or many, each answered at its place.
+"""What does an engine answer for events? One at a time, or many, each at its position.
 
-Nothing here knows of HTTP: a `Question` comes in with events as bytes, objects for JSON come out.
+Nothing here knows of HTTP: the input is a `Question` with events as bytes, the output objects for
+JSON.
 """
 
 import time
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = dict[str, Any]
 
-_RANKED = 10  # of a ranking, where nothing else is asked for
+_RANKED = 10  # of a ranking, by default
 _FIRST_SLICE = 16
 _LARGEST_SLICE = 4096
 _SLICE_SECONDS = 0.05  # a slice cannot be stopped, so it is kept short
@@ -30,19 +31,19 @@ _SLICE_SECONDS = 0.05  # a slice cannot be stopped, so it is kept short
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about each event.
+    """The question for each event.
 
     Attributes:
         now: The value of `now()`.
         document: The attribute that holds an event's XML document.
         where: A condition on the metadata of subscriptions.
-        n: How many are wanted of a ranking, or of the highest priorities.
+        n: The number of results of a ranking, or of the highest priorities.
         weights: The events' weights in a ranking.
-        ids: What to explain, as the client writes it.
+        ids: The ids to explain, as written by the client.
         source: In a graph, the node that events start from.
         target: In a graph, the node to explain.
         sinks_only: In a graph, whether to return only nodes without outgoing edges.
-        explanations: How many matches are explained where no ids are given.
+        explanations: The number of matches to explain if no ids are given.
     """
 
     now: str | None = None
@@ -62,10 +63,10 @@ PLAIN = Question()
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that can be asked.
+    """A kind of question.
 
     Attributes:
-        name: What the route is called.
+        name: The name of the route.
         one: The answer for an event, within some seconds.
         many: The answers for a slice of events, each an answer or an error.
     """
@@ -78,10 +79,10 @@ class Operation:
 def answer_all(
     operation: Operation, held: Held, events: Sequence[bytes], question: Question, seconds: float
 ) -> list[Answer]:
-    """The answers for many events, in slices that grow while they are fast.
+    """The answers for many events, in slices that grow as long as they are fast.
 
     Raises:
-        MatchTimeoutError: They took longer than some seconds together.
+        MatchTimeoutError: They exceeded their time limit.
     """
     answers: list[Answer] = []
     size = _FIRST_SLICE

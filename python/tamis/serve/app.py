@@ -1,7 +1,7 @@
-"""How does a request reach its route, and what happens to all of them alike?
+"""How does a request reach its route, and what happens to every request?
 
-Every request gets an id, is counted and, where that is asked for, logged. Pages of other sites and
-unknown tokens are turned away before anything is read. A failure is a status and a JSON object.
+Every request gets an id, is counted and, if configured, logged. Cross-site requests and unknown
+tokens are refused before anything is read. A failure is a status and a JSON object.
 """
 
 import asyncio
@@ -32,18 +32,18 @@ T = TypeVar("T")
 Handler = Callable[["Service", Request], Awaitable[Response | None]]
 
 _SLOW = 1.0  # seconds after which a request is logged
-_GONE = 499  # how requests are counted whose client went away
+_GONE = 499  # the status under which requests of disconnected clients are counted
 _MEMBER = "/subscriptions/"
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a path does for a method.
+    """The handler of a path and a method.
 
     Attributes:
-        handler: What answers.
-        scope: What a token must allow; None where nobody is asked for one.
-        metrics: Where its requests are counted.
+        handler: The function that answers.
+        scope: The scope that a token needs; None if no token is needed.
+        metrics: The counter of its requests.
     """
 
     handler: Handler
@@ -55,10 +55,10 @@ class Service:
     """The application: an ASGI callable over a source.
 
     Args:
-        source: What is served.
-        settings: How the server is set up.
-        log: Where happenings are written.
-        metrics: Where they are counted.
+        source: The source of the served index.
+        settings: The server's settings.
+        log: The log.
+        metrics: The metrics.
 
     Raises:
         ValueError: The tokens cannot be read.
@@ -169,7 +169,7 @@ class Service:
         seconds: float,
         fault: BaseException | None,
     ) -> None:
-        # Neither the query nor the path's id: both may hold what is nobody's business.
+        # Neither the query nor the path's id, which may contain private data.
         about: dict[str, Any] = {
             "request": request.id.decode(),
             "route": metrics.name,
@@ -185,7 +185,7 @@ class Service:
             self.log.write("error" if status >= 500 else "info", "request", **about)
 
     async def work(self, function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
-        """Run what takes long on another thread.
+        """Run a long call on another thread.
 
         Raises:
             RequestError: Too many requests are waiting for one.
@@ -199,7 +199,7 @@ class Service:
         return await self.loop.run_in_executor(self._threads, call)
 
     def publish(self, held: Held) -> None:
-        """Serve something else from now on."""
+        """Serve another version from now on."""
         self.held = held
 
     async def start(self) -> None:
@@ -209,7 +209,7 @@ class Service:
         self._tasks.append(self.loop.create_task(self._tick()))
 
     def announce_stop(self) -> None:
-        """Let streams end; requests are still answered."""
+        """End the streams; requests are still answered."""
         self.stopping = True
         self.tail.close()
 
@@ -242,11 +242,11 @@ def create(
 
     Args:
         folder: Its path, or a URI.
-        settings: How it is set up.
-        log: Where happenings are written; standard error by default.
+        settings: The settings.
+        log: The log; standard error by default.
 
     Raises:
-        StorageError: There is nothing to serve, or it cannot be read.
+        StorageError: The folder has nothing to serve, or it cannot be read.
         ValueError: The tokens cannot be read.
     """
     settings, log, metrics = settings or Settings(), log or Log(), Metrics()

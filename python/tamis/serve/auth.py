@@ -2,7 +2,7 @@
 
 Tokens come from lines of `SCOPE NAME TOKEN`, where the scope is `read` or `write` (which may read
 as well) and the name is what logs say. Only digests are kept, and all are compared each time, so
-that the time taken says nothing about how much of a token was right.
+the time does not reveal how much of a token was right.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ from tamis.serve.problem import RequestError
 
 Scope = Literal["read", "write"]
 
-_SHORTEST = 16  # characters of a token, lest it be guessed
+_SHORTEST = 16  # minimum length of a token, so it cannot be guessed
 _BEARER = re.compile(rb"(?i:bearer)[ ]+([A-Za-z0-9._~+/=-]+)[ ]*")
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Somebody with a token."""
+    """The owner of a token."""
 
     name: str
     scope: Scope
@@ -36,7 +36,7 @@ class Tokens:
         lines: One `SCOPE NAME TOKEN` per line, or between commas; `#` begins a comment.
 
     Raises:
-        ValueError: A line is none; says which, and nothing of what it holds.
+        ValueError: A line is invalid; the error names the line, but not its content.
     """
 
     def __init__(self, lines: str) -> None:
@@ -61,10 +61,10 @@ class Tokens:
             raise ValueError("tokens: there are none, so nobody could ask for anything")
 
     def check(self, header: bytes | None, scope: Scope) -> str:
-        """The name of whoever sent an Authorization header.
+        """The name of the owner of the token in an Authorization header.
 
         Raises:
-            RequestError: There is none, its token is unknown, or its scope is too small.
+            RequestError: The header is missing, its token is unknown, or its scope is too small.
         """
         found: Holder | None = None
         bearer = _BEARER.fullmatch(header) if header else None
@@ -93,12 +93,12 @@ def is_loopback(host: str) -> bool:
 
 
 def check_origin(headers: dict[bytes, bytes], *, only_loopback: bool) -> None:
-    """Refuse what a page of another site makes a browser send.
+    """Refuse cross-site requests.
 
     Args:
         headers: The headers of the request.
-        only_loopback: Whether requests must name this machine; without tokens this keeps pages
-            out whose name was made to point here.
+        only_loopback: Whether the host must be this machine; without tokens, this prevents DNS
+            rebinding.
 
     Raises:
         RequestError: The request comes from elsewhere.

@@ -1,4 +1,4 @@
-"""How does work that nobody waits for stay out of the way of requests?"""
+"""How does background work stay out of the way of requests?"""
 
 import os
 import sys

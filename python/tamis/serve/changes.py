@@ -1,7 +1,7 @@
 """How are subscriptions changed? One by its id, or many at once.
 
-Everything is judged before it is written to the log: an expression that does not compile, an id or
-metadata that cannot be, is told to the client and changes nothing.
+Everything is validated before it is written to the log: an invalid expression, id or metadata is
+reported to the client and changes nothing.
 """
 
 from typing import Any
@@ -19,11 +19,11 @@ from tamis.serve.response import Response, json_response
 from tamis.serve.source import Change
 
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
-_JUDGED = 512  # subscriptions judged at once
+_JUDGED = 512  # subscriptions validated at once
 
 
 class Put(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A subscription, as a client gives it; of a bulk change it may be one to remove."""
+    """A subscription as sent by a client; in a bulk change, it may be a removal."""
 
     id: str | int | None = None
     expression: str | None = None
@@ -146,10 +146,10 @@ def _split(body: bytes, lines: bool) -> list[bytes]:
 def _read(
     index: Index, items: list[bytes], *, collect: bool
 ) -> tuple[Change, list[dict[str, Any]]]:
-    """The change that items ask for, and those that are refused.
+    """The change described by items, and the refused items.
 
     Raises:
-        RequestError: An item is refused and none may be.
+        RequestError: An item is refused and `on_error` is `raise`.
     """
     puts: dict[int, dict[str, Any]] = {}
     removes: dict[int, str | int] = {}
@@ -166,7 +166,7 @@ def _read(
             refused[number] = bad_request(f"the subscription cannot be read: {error}")
             continue
         earlier = last.get(put.id)
-        if earlier is not None:  # of equal ids the last counts
+        if earlier is not None:  # if an id is repeated, the last counts
             puts.pop(earlier, None)
             removes.pop(earlier, None)
         last[put.id] = number
@@ -187,7 +187,7 @@ def _read(
 def _refuse_invalid(
     index: Index, puts: dict[int, dict[str, Any]], refused: dict[int, RequestError]
 ) -> None:
-    """Take out what an index would not accept."""
+    """Remove the items that an index would not accept."""
     numbers = list(puts)
     for begin in range(0, len(numbers), _JUDGED):
         left = numbers[begin : begin + _JUDGED]
@@ -204,7 +204,7 @@ def _refuse_invalid(
 
 
 def _judge(index: Index, puts: list[dict[str, Any]]) -> None:
-    """Fail where an index would not accept these.
+    """Fail if an index would not accept these.
 
     Raises:
         TamisError: It says which, and why.

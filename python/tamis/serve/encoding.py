@@ -28,10 +28,10 @@ def encode_lines(values: list[Any]) -> bytes:
 
 
 def decode(json: bytes | str, type: type[T]) -> T:
-    """The value that JSON stands for.
+    """The value of a JSON text.
 
     Raises:
-        ValueError: It is no JSON, or stands for something else.
+        ValueError: It is not JSON, or has another type.
     """
     try:
         return msgspec.json.decode(json, type=type)

@@ -1,4 +1,4 @@
-"""How are events asked about? One, a list, or lines that stream both ways."""
+"""How are events sent? One, a list, or lines that stream both ways."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/j
 _OBJECTS = frozenset({"", "application/json", "application/x-www-form-urlencoded"})
 _XML = frozenset({"application/xml", "text/xml"})
 _SLICE_BYTES = 1 << 18
-_CLOCK = Index()  # tells whether a text is a moment
+_CLOCK = Index()  # to check whether a text is a moment
 _PARAMETERS = {
     "match": ("now", "document", "source", "sinks_only", "where"),
     "top": ("now", "document", "source", "sinks_only", "where", "n", "weights"),
@@ -37,7 +37,7 @@ _PARAMETERS = {
 
 
 async def answer(service: "Service", request: Request, operation: Operation) -> Response | None:
-    """Answer what a request asks about its events."""
+    """Answer a request about events."""
     question = _question(service, request, operation) if request.has_query else PLAIN
     kind = request.content_type
     if kind in _LINES:
@@ -260,10 +260,10 @@ async def _send(request: Request, answers: list[Answer], *, last: bool) -> None:
 
 
 def _question(service: "Service", request: Request, operation: Operation) -> Question:
-    """What the parameters of a request ask.
+    """The question described by the parameters of a request.
 
     Raises:
-        RequestError: A parameter is unknown, or its value is.
+        RequestError: A parameter or its value is invalid.
     """
     bounds = service.settings.bounds
     given = request.parameters(*_PARAMETERS[operation.name])

@@ -1,6 +1,6 @@
-"""What about the subscriptions may be a mistake? Equal ones, constant ones, ones that never match.
+"""Which subscriptions may be mistakes? Equal ones, constant ones, ones that never match.
 
-Looks at as many as its time allows, and says at how many.
+Checks as many as its time limit allows, and reports how many.
 """
 
 import time
@@ -16,11 +16,11 @@ _CONSTANTS = {"true": "always matches", "false": "never matches"}
 
 
 def find(held: Held, hits: Mapping[str | int, int], events: int) -> dict[str, Any]:
-    """Findings about what is served.
+    """Findings about the served subscriptions.
 
     Args:
         held: What is served.
-        hits: How often ids have matched.
+        hits: The number of matches by id.
         events: How many events there were.
     """
     end = time.monotonic() + _SECONDS

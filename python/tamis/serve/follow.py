@@ -1,8 +1,7 @@
-"""How is what others commit kept current?
+"""How does the server follow versions that others commit?
 
-A folder is looked at again and again. Another version in it is opened beside the one that is
-served, verified, and takes its place between two requests. One that cannot be opened changes
-nothing: the old one is served on, and the log says why.
+It polls the folder. A new version is opened and verified while the old one is served, and replaces
+it between two requests. If it cannot be opened, the old version stays, and the log says why.
 """
 
 import asyncio
@@ -30,12 +29,12 @@ from tamis.storage.folder import Folder
 
 @dataclass(frozen=True)
 class Current:
-    """What a folder has now.
+    """The current version in a folder.
 
     Attributes:
         kind: What it is.
-        version: What responses call it.
-        key: What tells it from all others.
+        version: Its name in responses.
+        key: Its unique key.
     """
 
     kind: Kind
@@ -44,10 +43,10 @@ class Current:
 
 
 def look(folder: Folder) -> Current:
-    """What a folder has now.
+    """The current version in a folder.
 
     Raises:
-        StorageError: It has nothing that could be served.
+        StorageError: It has nothing to serve.
     """
     names = {file.name for file in folder.files()}
     if FILTER in names and "index.json" not in names:
@@ -62,10 +61,10 @@ def look(folder: Folder) -> Current:
 
 
 def load(folder: Folder, current: Current, *, copy: bool = False) -> Index | Graph | Filter:
-    """Open what a folder has, from a verified copy where it lies elsewhere.
+    """Open the current version in a folder, through a verified copy if the folder is remote.
 
     Raises:
-        StorageError: A file is missing or damaged, or something else lies there by now.
+        StorageError: A file is missing or damaged, or the version has changed.
     """
     if current.kind == "index":
         return load_index(folder, current.key, copy=copy)
@@ -79,9 +78,9 @@ class Follow(Source):
 
     Args:
         uri: The folder.
-        settings: How the server is set up.
-        log: Where happenings are written.
-        metrics: Where swaps are counted.
+        settings: The server's settings.
+        log: The log.
+        metrics: The metrics.
 
     Raises:
         StorageError: There is nothing to serve.
@@ -105,18 +104,18 @@ class Follow(Source):
     def _open(self, current: Current) -> Held:
         engine = load(self._folder, current, copy=self._settings.copy)
         if look(self._folder).key != current.key:
-            # Only what is named by the key it was opened under may go by its version.
+            # Only a version that is identified by its key may be named by its number.
             path = str(self._folder)
             raise StorageError(f"{path}: it was replaced while it was opened", path=path)
         _warm(engine)
         return Held(engine, current.version)
 
     def start(self, publish: Callable[[Held], None]) -> None:
-        """Begin to look for other versions."""
+        """Start polling for other versions."""
         self._task = asyncio.get_running_loop().create_task(self._watch(publish))
 
     async def stop(self) -> None:
-        """Look no longer."""
+        """Stop polling."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -161,11 +160,11 @@ class Follow(Source):
 
 
 def _warm(engine: Index | Graph | Filter) -> None:
-    """Do once what the first match would wait for."""
+    """Do the one-time work of the first match in advance."""
     if isinstance(engine, Index):
         engine.match({})
 
 
 def _drop(last: list[Held]) -> None:
-    """Give memory back here, instead of where a request is being answered."""
+    """Free memory here instead of during a request."""
     last.clear()

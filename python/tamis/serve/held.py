@@ -1,4 +1,4 @@
-"""What is served: one version of an index, of a graph or of XML filters."""
+"""The served version of an index, a graph or XML filters."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,11 +13,11 @@ Kind = Literal["index", "graph", "filter"]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """One version of what is served; requests that began with it end with it.
+    """A served version; requests use it from start to end.
 
     Attributes:
-        engine: What answers.
-        version: What responses call it.
+        engine: The index, graph or filter.
+        version: Its name in responses.
     """
 
     engine: Index | Graph | Filter
@@ -25,14 +25,14 @@ class Held:
 
     @property
     def kind(self) -> Kind:
-        """What the engine is."""
+        """The kind of the engine."""
         if isinstance(self.engine, Index):
             return "index"
         return "graph" if isinstance(self.engine, Graph) else "filter"
 
     @property
     def index(self) -> Index:
-        """The engine, where it is an index.
+        """The engine, if it is an index.
 
         Raises:
             RequestError: It is none.
@@ -42,14 +42,14 @@ class Held:
         raise not_for(self.kind)
 
     def find(self, name: str, type: str | None = None) -> str | int:
-        """The id that a path or a query names: a string or, where none is there, an integer.
+        """The id in a path or a query: a string or, if there is no such string, an integer.
 
         Args:
             name: How it is written.
-            type: `string` or `integer` where only one of them is meant.
+            type: `string` or `integer` to restrict it to one of them.
 
         Raises:
-            UnknownIdError: There is neither.
+            UnknownIdError: Neither exists.
         """
         if type != "integer" and name in self.engine:
             return name
@@ -59,7 +59,7 @@ class Held:
         raise UnknownIdError(f"there is nothing called {name!r} here")
 
     def describe(self, id: str | int) -> dict[str, Any]:
-        """What is known about a subscription, a filter or a node."""
+        """A subscription, a filter or a node as an object."""
         engine = self.engine
         if isinstance(engine, Index):
             return describe_subscription(engine, id)
@@ -93,7 +93,7 @@ def describe_subscription(index: Index, id: str | int) -> dict[str, Any]:
 
 
 def as_integer(name: str) -> int | None:
-    """The 64-bit integer that a text is the usual spelling of."""
+    """The 64-bit integer whose canonical spelling is a text."""
     digits = name.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 19:
         return None
@@ -102,5 +102,5 @@ def as_integer(name: str) -> int | None:
 
 
 def not_for(kind: Kind) -> RequestError:
-    """What is asked makes no sense for what is served."""
+    """The request does not fit the kind of the served folder."""
     return RequestError(409, "WrongKind", f"this server serves a {kind}, which cannot answer that")

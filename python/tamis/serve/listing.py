@@ -1,7 +1,7 @@
-"""Which subscriptions are there? A page at a time, filtered by metadata and text.
+"""Which subscriptions are there?
 
-Going through millions takes a while, so a page ends when its time is over, too: it is then shorter
-than asked for, and says where the next one begins.
+A page at a time, filtered by metadata and text. Iterating over millions takes a while, so a page
+also ends at a time limit: it is then shorter than requested, and says where the next one begins.
 """
 
 import time
@@ -23,7 +23,7 @@ _REMEMBERED = 8
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a page is asked for.
+    """The parameters of a page.
 
     Attributes:
         limit: The maximum number of results.
@@ -39,11 +39,11 @@ class Wanted:
 
 
 def page(held: Held, wanted: Wanted) -> dict[str, Any]:
-    """A page of what is served.
+    """A page of subscriptions.
 
     Raises:
-        RequestError: The cursor is none.
-        TamisError: `where` is no expression.
+        RequestError: The cursor is invalid.
+        TamisError: `where` is not a valid expression.
     """
     index = _condition(held, wanted.where)
     cursor = _read_cursor(wanted.after)
@@ -71,7 +71,7 @@ def page(held: Held, wanted: Wanted) -> dict[str, Any]:
 def _chosen(
     held: Held, ids: list[Any], index: Index | None, text: str | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What of these is wanted, with its position among them."""
+    """The selected ones, with their positions."""
     for at, id in enumerate(ids):
         try:
             described = held.describe(id)

@@ -1,9 +1,9 @@
 """How do changes survive a crash?
 
-Every group of changes is a line: a checksum, a space, and a JSON array of them. A line is on the
-disk before anybody is told of it, and the next one is written only then. So a line without an end
-is the last, nobody was told of it, and it goes. Whatever else is wrong with a line is damage: an
-error that says where.
+Every group of changes is a line: a checksum, a space, and a JSON array of them. A line is on disk
+before the change is acknowledged, and only then is the next one written. So an incomplete line is
+the last one and was never acknowledged; it is dropped. Any other invalid line is damage: an error
+that says where.
 
 A log is a folder of files named after the number of their first change. A new one begins when the
 index is about to be saved, and those before it are deleted once it is.
@@ -34,7 +34,7 @@ class Entry(msgspec.Struct, array_like=True):
         number: Its number, from 1, without gaps.
         puts: Subscriptions that it adds, as arguments of `Index.add`.
         removes: Ids that it removes.
-        voids: Numbers of changes in the group before that turned out not to be possible.
+        voids: Numbers of changes in the previous group that could not be applied.
     """
 
     number: int
@@ -49,7 +49,7 @@ _decoder = msgspec.json.Decoder(list[Entry])
 
 @dataclass
 class Read:
-    """What reading a log found.
+    """The result of reading a log.
 
     Attributes:
         last: The number of the last change, or that before the first file's.
@@ -86,7 +86,7 @@ class ChangeLog:
         """The groups of all files, in their order.
 
         Args:
-            found: Is told what was found; complete when the groups are exhausted.
+            found: Receives the result; complete when the groups are exhausted.
 
         Raises:
             StorageError: A line is damaged, or changes are missing.
@@ -116,7 +116,7 @@ class ChangeLog:
         self._file, self._size, self.changes = file, os.fstat(file).st_size, 0
 
     def resume(self, changes: int) -> None:
-        """Go on writing to the last file, from whose end what was torn is cut off.
+        """Continue writing to the last file, after cutting off an incomplete line.
 
         Args:
             changes: How many changes it holds.
@@ -132,11 +132,11 @@ class ChangeLog:
         self._file, self._size, self.changes = file, end, changes
 
     def append(self, entries: list[Entry]) -> None:
-        """Write a group; it is on the disk afterwards.
+        """Write a group and sync it to disk.
 
         Raises:
-            StorageError: It is not, and the file is as it was before.
-            OSError: It is not known whether it is: nothing may be written any more.
+            StorageError: It could not be written; the file is unchanged.
+            OSError: The state of the file is unknown; nothing may be written any more.
         """
         assert self._file is not None
         payload = _encoder.encode(entries)
@@ -162,7 +162,7 @@ class ChangeLog:
         sync_folder(self._folder)
 
     def close(self) -> None:
-        """Write no longer."""
+        """Close the log."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -1,4 +1,4 @@
-"""What does the server say about itself? JSON lines on standard error, one per happening."""
+"""What does the server log? JSON lines on standard error, one per event."""
 
 import itertools
 import logging
@@ -15,7 +15,7 @@ _GIVEN = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
 
 
 class Log:
-    """Writes happenings as JSON lines.
+    """Writes log events as JSON lines.
 
     Args:
         stream: Where to; standard error by default.

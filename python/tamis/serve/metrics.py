@@ -1,7 +1,7 @@
-"""How much is asked, how long does it take, what does it find?
+"""How many requests are there, how long do they take, what do they find?
 
-Counters for Prometheus, and a series of the last minutes for the console. All of it changes on the
-event loop's thread alone.
+Counters for Prometheus, and a series of the last minutes for the console. Only the event loop's
+thread changes them.
 """
 
 from bisect import bisect_left
@@ -23,7 +23,7 @@ _TOGETHER = 256  # events whose matches are counted together
 
 @dataclass
 class RouteMetrics:
-    """What was asked of one route."""
+    """The requests of one route."""
 
     name: str
     statuses: Counter[int] = field(default_factory=Counter)
@@ -39,7 +39,7 @@ class RouteMetrics:
 
 @dataclass
 class Metrics:
-    """What happened since the server began."""
+    """The metrics since the server started."""
 
     began: float = field(default_factory=time)
     routes: dict[str, RouteMetrics] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Metrics:
             self._hits.update(chain.from_iterable(uncounted))
 
     def hits(self) -> Counter[str | int]:
-        """How often ids have matched."""
+        """The number of matches by id."""
         self._count()
         return self._hits.copy()
 

@@ -1,4 +1,4 @@
-"""What can be asked, for programs: the OpenAPI document."""
+"""The OpenAPI document."""
 
 from typing import Any
 

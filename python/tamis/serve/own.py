@@ -1,9 +1,9 @@
-"""How are changes accepted, and nothing lost?
+"""How are changes accepted without losing any?
 
-One thread writes. It takes all changes that wait, writes them to the log as one group, and waits
-for the disk once; then it applies them to the index, and their clients are told. On start the saved
-index is opened and the log applied to it. Applying changes twice gives what applying them once
-does, so it does not matter that a save may contain changes which the log has, too.
+One thread writes. It takes all waiting changes, writes them to the log as one group, and syncs
+once; then it applies them to the index and answers their clients. On start, the saved index is
+opened and the log is replayed. Applying a change twice has no further effect, so a save may contain
+changes that are also in the log.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from tamis.serve.problem import busy
 from tamis.serve.settings import Settings
 from tamis.serve.source import Change, Source
 
-_GROUP = 1_000  # changes that wait for the disk together
+_GROUP = 1_000  # changes that are synced together
 _REPLAYED = 1_000_000  # subscriptions that are added together on start
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A change that waits to be made, and who waits for it."""
+    """A waiting change, and its client."""
 
     change: Change
     told: "asyncio.Future[str]"
@@ -43,15 +43,15 @@ class Waiting:
 
 
 class Own(Source):
-    """Serves an index that this process alone changes.
+    """Serves an index that only this process changes.
 
     Args:
         folder: A local folder; created if it does not exist.
-        settings: How the server is set up.
-        log: Where happenings are written.
+        settings: The server's settings.
+        log: The log.
 
     Raises:
-        StorageError: It is owned already, or cannot be read.
+        StorageError: Another process owns it, or it cannot be read.
     """
 
     mode = "own"
@@ -74,7 +74,7 @@ class Own(Source):
         collecting = gc.isenabled()
         try:
             self._index = _open(self._folder, copy=settings.copy)
-            gc.disable()  # a million changes are no garbage, and looking at them takes seconds
+            gc.disable()  # a million changes are not garbage, and traversing them takes seconds
             count = self._replay(found)
         except BaseException:
             self._changes.close()
@@ -96,7 +96,7 @@ class Own(Source):
         )
 
     def _replay(self, found: Read) -> int:
-        """Apply the log, and go on writing to it; returns how many changes it has."""
+        """Replay the log, and continue writing to it; returns the number of its changes."""
         if not self._changes.files():
             self._changes.begin(1)
             return 0
@@ -112,7 +112,7 @@ class Own(Source):
             last = group
             count += len(group)
         self._apply(pending)
-        # Nobody was told of changes in the last group that turn out not to be possible.
+        # Changes in the last group that cannot be applied were never acknowledged.
         void = {entry.number for entry, _ in apply(self._index, last)}
         self._changes.resume(found.last - self._changes.files()[-1][0] + 1)
         if void:
@@ -121,7 +121,7 @@ class Own(Source):
         return count
 
     def _apply(self, pending: "Pending") -> None:
-        """Apply changes of which clients were told, so that they must be possible."""
+        """Apply acknowledged changes, which must succeed."""
         try:
             pending.apply(self._index)
         except TamisError as error:
@@ -139,7 +139,7 @@ class Own(Source):
         self._thread.start()
 
     async def stop(self) -> None:
-        """Finish the changes that wait, and accept no more."""
+        """Finish the waiting changes, and accept no more."""
         self._trouble = "the server is stopping"
         if self._thread.is_alive():
             self._waiting.put(None)
@@ -150,10 +150,10 @@ class Own(Source):
         os.close(self._lock)
 
     async def change(self, change: Change) -> str:
-        """Make a change, which is on the disk afterwards; returns the version that has it.
+        """Make a change and sync it to disk; returns the version that contains it.
 
         Raises:
-            TamisError: It turned out not to be possible.
+            TamisError: It cannot be applied.
             RequestError: Too many changes are waiting.
         """
         if self._pending >= self._settings.bounds.requests:
@@ -196,7 +196,7 @@ class Own(Source):
             if group:
                 try:
                     self._commit(group)
-                except Exception as error:  # of the disk: what it holds is not known any more
+                except Exception as error:  # the state of the disk is unknown
                     self._give_up(group, error)
                 held = Held(self._index, str(self._number))
                 self._loop.call_soon_threadsafe(self._tell, group, held)
@@ -234,7 +234,7 @@ class Own(Source):
             waiting.error = StorageError(self._trouble, path=str(self._folder))
 
     def _tell(self, group: list[Waiting], held: Held) -> None:
-        """Tell clients, on the loop's thread."""
+        """Answer clients, on the loop's thread."""
         self.held = held
         self._publish(held)
         self._pending -= len(group)
@@ -247,7 +247,7 @@ class Own(Source):
                 waiting.told.set_result(held.version)
 
     def _fold(self) -> None:
-        """Begin a new file of the log, save the index, and delete what it makes superfluous."""
+        """Start a new log file, save the index, and delete obsolete files."""
         if self._folding is not None and self._folding.is_alive():
             return
         first = self._number + 1
@@ -272,7 +272,7 @@ class Own(Source):
 
 
 class Pending:
-    """What is left to do of changes: later ones make earlier ones superfluous."""
+    """The net effect of changes: later ones replace earlier ones."""
 
     def __init__(self) -> None:
         self.puts: dict[str | int, tuple[int, dict[str, Any]]] = {}
@@ -306,7 +306,7 @@ class Pending:
 
 
 def apply(index: Index, entries: list[Entry]) -> list[tuple[Entry, TamisError]]:
-    """Apply changes to an index; returns those that are not possible, which change nothing."""
+    """Apply changes to an index; returns those that cannot be applied and have no effect."""
     pending = Pending()
     pending.take(entries)
     try:
@@ -354,7 +354,7 @@ def _local(folder: str | PathLike[str]) -> Path:
 
 
 def _lock(folder: Path) -> int:
-    """A lock that this process holds on a folder as long as it lives."""
+    """A lock on a folder that this process holds until it exits."""
     path = folder / ".serve.lock"
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:

@@ -1,4 +1,4 @@
-"""How does a client learn what went wrong? Every failure is a status and a JSON object `error`."""
+"""How are errors reported to a client? As a status and a JSON object `error`."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ class RequestError(Exception):
 
 
 class ClientGoneError(Exception):
-    """The client went away; there is nobody to answer."""
+    """The client disconnected."""
 
 
 def bad_request(message: str, **details: Any) -> RequestError:
@@ -53,13 +53,13 @@ def too_large(what: str, found: int, allowed: int) -> RequestError:
 
 
 def busy(message: str, seconds: int = 1) -> RequestError:
-    """The server cannot take this request now."""
+    """The server is too busy for this request."""
     retry = (b"retry-after", str(seconds).encode())
     return RequestError(503, "Busy", message, headers=[retry])
 
 
 def of_error(error: TamisError) -> RequestError:
-    """The problem that an error of the engine is."""
+    """The error response for an error of the engine."""
     if isinstance(error, UnknownIdError):
         status = 404
     elif isinstance(error, MatchTimeoutError):

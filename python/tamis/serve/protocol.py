@@ -1,7 +1,7 @@
-"""What may a connection do before a request is there?
+"""How are connections limited before a request is complete?
 
-The HTTP library puts no bound on connections, headers, or how slowly they arrive. Here one sweep
-per second closes what takes too long: headers, bodies, and responses that nobody reads.
+The HTTP library puts no bound on connections, headers, or how slowly they arrive. Here, one sweep
+per second closes connections that take too long: for headers, for bodies, or to read a response.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class Connection(HttpToolsProtocol):
     """A connection that is closed when it takes too long.
 
     Attributes:
-        streaming: Whether the request may go on arriving for as long as it likes.
+        streaming: Whether the request may arrive without a time limit.
     """
 
     bounds: Bounds
@@ -39,7 +39,7 @@ class Connection(HttpToolsProtocol):
     _header_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, unless there are too many."""
+        """Accept a connection, unless there are too many."""
         super().connection_made(transport)
         self._deadline = self.loop.time() + self.bounds.header_seconds
         peer: socket.socket | None = transport.get_extra_info("socket")
@@ -87,7 +87,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The request is there."""
+        """The request is complete."""
         self._deadline = None
         super().on_message_complete()
 
@@ -102,7 +102,7 @@ class Connection(HttpToolsProtocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
-        """Answer what is no HTTP."""
+        """Answer invalid HTTP."""
         self.metrics.invalid_http += 1
         self._refuse(*(_LARGE if self._header_bytes > self.bounds.header_bytes else _WRONG))
 

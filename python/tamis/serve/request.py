@@ -1,4 +1,4 @@
-"""What does a request say? Its query, its headers, and its body within bounds."""
+"""What does a request contain? Its query, its headers, and its body within limits."""
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
@@ -43,7 +43,7 @@ class Request:
     """A request, as routes see it.
 
     Attributes:
-        id: What logs and the response call it.
+        id: Its id in logs and in the response.
         headers: Its headers by their names in lower case.
         name: The id in its path, of routes that have one.
         who: Whose token came with it.
@@ -103,7 +103,7 @@ class Request:
             known: Their names.
 
         Raises:
-            RequestError: There are others, or what is there is no query.
+            RequestError: There are others, or the query is invalid.
         """
         if self._parameters is None:
             try:
@@ -126,10 +126,10 @@ class Request:
         return self._parameters
 
     async def body(self) -> bytes:
-        """All of the body.
+        """The whole body.
 
         Raises:
-            RequestError: It is larger than a body may be, or all bodies together are.
+            RequestError: It exceeds the limit of a body, or of all bodies together.
             ClientGoneError: The client went away.
         """
         allowed = self._bounds.body
@@ -173,7 +173,7 @@ class Request:
             pass
 
     def release(self) -> None:
-        """Give back what the body took."""
+        """Release the bytes of the body."""
         self._bodies.held -= self._held
         self._held = 0
 
@@ -207,11 +207,11 @@ def flag(parameters: dict[str, list[str]], name: str) -> bool:
 
 
 class Gate:
-    """Lets so many things happen at one time, and turns others away.
+    """Limits how many things happen at a time, and refuses others.
 
     Args:
         most: How many.
-        message: What others are told.
+        message: The error message for the others.
     """
 
     def __init__(self, most: int, message: str) -> None:

@@ -9,7 +9,7 @@ from tamis.serve.request import Request
 JSON = b"application/json"
 NDJSON = b"application/x-ndjson"
 
-# Nothing that is answered may be taken for something else, framed or kept by a browser.
+# Browsers must not sniff, frame or cache responses.
 _ALWAYS = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -18,7 +18,7 @@ _ALWAYS = [
 
 @dataclass(slots=True)
 class Response:
-    """A response that is known as a whole."""
+    """A complete response."""
 
     status: int
     body: bytes

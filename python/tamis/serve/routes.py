@@ -25,7 +25,7 @@ _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     b"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_HEARTBEAT = 15.0  # seconds after which a silent stream says that it is there
+_HEARTBEAT = 15.0  # seconds after which an idle stream sends a keep-alive
 
 
 async def match(service: Service, request: Request) -> Response | None:

@@ -94,10 +94,10 @@ def run(folder: str | PathLike[str], settings: Settings | None = None) -> None:
 
     Args:
         folder: Its path, or a URI.
-        settings: How the server is set up.
+        settings: The server's settings.
 
     Raises:
-        StorageError: There is nothing to serve, or it cannot be read.
+        StorageError: The folder has nothing to serve, or it cannot be read.
         ValueError: The tokens cannot be read, or there are none where they are needed.
         OSError: The address cannot be listened on.
     """

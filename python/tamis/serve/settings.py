@@ -1,4 +1,4 @@
-"""What may a request ask for, and how is the server set up?"""
+"""What are the limits of requests, and what are the settings of the server?"""
 
 import os
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much requests may take; what goes beyond is refused with both numbers.
+    """Limits of requests; exceeding one is an error with both numbers.
 
     Attributes:
         body: Bytes of a request's body; a stream of lines may be longer.
@@ -19,7 +19,7 @@ class Bounds:
         explanations: Explanations of one request.
         seconds: What matching one event may take.
         batch_seconds: What the events of one request may take together.
-        requests: Requests that wait for a thread; more are told to come back.
+        requests: Requests that wait for a thread; others are refused with `Retry-After`.
         streams: Streams of lines at one time.
         tails: Readers of `/stream` at one time.
         connections: Open connections.
@@ -51,7 +51,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a server is set up.
+    """The settings of a server.
 
     Attributes:
         own: Whether changes are accepted; otherwise the folder is followed.

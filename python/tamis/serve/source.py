@@ -1,4 +1,4 @@
-"""Where does what is served come from? What `follow` and `own` have in common."""
+"""Where does the served index come from? The common interface of `follow` and `own`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tamis.serve.problem import RequestError
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a request changes, all of it or nothing.
+    """The changes of a request, applied atomically.
 
     Attributes:
         puts: Subscriptions to add, as arguments of `Index.add`.
@@ -23,11 +23,11 @@ class Change:
 
 
 class Source(ABC):
-    """Keeps what is served current.
+    """Keeps the served version current.
 
     Attributes:
         mode: What it is called.
-        held: What is served now.
+        held: The current version.
     """
 
     mode: Literal["follow", "own"]
@@ -38,15 +38,15 @@ class Source(ABC):
         """Begin to keep it current, on the running event loop.
 
         Args:
-            publish: Called on the loop's thread whenever something else is served.
+            publish: Called on the loop's thread whenever the served version changes.
         """
 
     @abstractmethod
     async def stop(self) -> None:
-        """Stop; what was acknowledged is on the disk."""
+        """Stop; acknowledged changes are on disk."""
 
     async def change(self, change: Change) -> str:  # noqa: ARG002
-        """Make a change, which is on the disk afterwards; returns the version that has it.
+        """Make a change and sync it to disk; returns the version that contains it.
 
         Raises:
             RequestError: Changes are not accepted.
@@ -55,7 +55,7 @@ class Source(ABC):
 
     @property
     def trouble(self) -> str | None:
-        """Why requests should go elsewhere."""
+        """Why the server is not ready, if it is not."""
         return None
 
     def stats(self) -> dict[str, Any]:

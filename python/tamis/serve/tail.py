@@ -1,8 +1,8 @@
 """Which matches are happening? Readers of `/stream` see them as server-sent events.
 
-Every reader says with an expression what it wants to see. The expressions are subscriptions of an
-index of their own, so that one match finds who wants to see a happening. A reader that is too slow
-misses happenings, and is told how many.
+Every reader filters matches with an expression. The expressions are subscriptions of a separate
+index, so one match finds the readers of an event. A reader that is too slow misses matches and is
+told how many.
 """
 
 import asyncio

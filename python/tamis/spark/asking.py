@@ -1,6 +1,6 @@
-"""How is an index asked about a batch of Spark's?
+"""How is a Spark batch matched?
 
-The engine reads Arrow as it comes, except for two of Spark's types. Binary columns are relabelled
+The engine reads Arrow data directly, except for two of Spark's types. Binary columns are relabelled
 as text, which copies nothing. A variant may have another type in every row, so a batch with
 variants is turned into Python objects, event by event, and the answer into the table that Arrow
 data gives.
@@ -18,7 +18,7 @@ from tamis.spark.values import is_binary, is_variant, to_python
 
 
 def ask(index: Any, method: str, batch: pa.RecordBatch, *given: Any, **how: Any) -> Any:
-    """What a method of an index, or of a graph, gives for a batch of Arrow.
+    """The result of a method of an index or a graph for an Arrow batch.
 
     Args:
         index: The index or graph.
@@ -86,7 +86,7 @@ def _one_by_one(
     how.pop("threads", None)
     beside = {name: batch.column(name).to_pylist() for name in (document, sources) if name}
     if column is not None:
-        # A text in a variant is a text, and no JSON that could be an event.
+        # A string in a variant is a string, not JSON that could be an event.
         events = [
             json.dumps(event) if isinstance(event, str) else event
             for event in to_python(batch.column(column))
@@ -106,7 +106,7 @@ def _one_by_one(
 
 
 def _table(index: Any, method: str, given: Sequence[Any], found: Any, metadata: bool) -> pa.Table:
-    """What was found for Python's objects, as it is given for Arrow."""
+    """The matches of Python objects, in the form for Arrow data."""
     if isinstance(found, dict):
         schema = index.match_batch(pa.table({}), count=True).schema
         return pa.table([list(found), list(found.values())], schema=schema)
@@ -131,7 +131,7 @@ def _table(index: Any, method: str, given: Sequence[Any], found: Any, metadata: 
 
 
 def _schema(index: Any, method: str, given: Sequence[Any], metadata: bool) -> pa.Schema:
-    """The columns that a method gives for Arrow."""
+    """The columns that a method returns for Arrow data."""
     if not hasattr(index, "top_batch"):  # a graph
         return index.match_batch(pa.table({"s": pa.nulls(0)}), sources="s").schema
     options = {"metadata": True} if metadata else {}

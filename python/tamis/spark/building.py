@@ -38,8 +38,8 @@ from tamis.storage.manifest import Manifest
 
 Progress = Callable[[int, int], None]
 
-_SHOWN = 5  # errors in a message
-_INTERVAL = 0.2  # seconds between two reports of progress
+_SHOWN = 5  # errors per message
+_INTERVAL = 0.2  # seconds between progress reports
 
 
 @dataclass(frozen=True)
@@ -123,17 +123,17 @@ def build(
     drop_refused: bool = False,
     progress: Progress | None = None,
 ) -> list[Any]:
-    """Build shards from rows, and return what each task reports.
+    """Build shards from rows, and return the report of each task.
 
     Args:
         rows: Subscriptions or changes.
         folder: Where the files go.
         settings: The settings in the manifest.
         limits: Limits on expressions.
-        previous: The key of the manifest whose subscriptions stay where rows do not change them.
+        previous: The key of the manifest whose subscriptions stay if rows do not change them.
         only: The shards to build; all that have rows by default.
         drop_refused: Whether a refused row also removes the subscription of `previous`.
-        progress: Called now and then with the number of shards that are built, and of all.
+        progress: Called from time to time with the number of built shards and the total.
     """
     folder.make()
     shards, part = settings["shards"], column(SHARD)
@@ -161,7 +161,7 @@ def build(
 def _shown(
     spark: SparkSession, progress: Progress | None, shards: int
 ) -> Iterator[AbstractContextManager[object]]:
-    """Say how many shards are built; gives the block that their tasks are made in."""
+    """Report how many shards are built, while the block runs."""
     if progress is None:
         yield nullcontext()
         return
@@ -194,7 +194,7 @@ def _collect(built: DataFrame) -> list[Any]:
 
 
 def _reveal(error: PySparkException) -> Exception:
-    """The error of Tamis in one of Spark, where there is one."""
+    """The Tamis error inside a Spark error, if there is one."""
     text = str(error)
     for name, message in re.findall(r"tamis\.errors\.(\w+): (.*)", text):
         kind = getattr(tamis_errors, name, None)
@@ -219,7 +219,7 @@ def commit(
     keep_errors: bool = False,
     expected: Mapping[str, str] | None = None,
 ) -> Compiled:
-    """Make what was built, and the shards that stay, a new version.
+    """Commit the built shards, and those that stay, as a new version.
 
     Args:
         spark: A session.
@@ -229,13 +229,13 @@ def commit(
         built: What the tasks reported.
         before: The version whose other shards stay.
         dropped: Shards of it that do not stay, besides those that were built.
-        strict: Whether to fail where a row was refused.
-        keep_errors: Whether rows that the shards that stay have refused count again.
+        strict: Whether to fail if a row was refused.
+        keep_errors: Whether to count the refused rows of unchanged shards again.
         expected: The fingerprints that the shards must have.
 
     Raises:
-        SubscriptionError: `strict`, and a row was refused.
-        RulesChangedError: The fingerprints are others.
+        SubscriptionError: `strict` is set and a row was refused.
+        RulesChangedError: The fingerprints differ.
         StorageError: Another job has committed that version.
     """
     touched = {row[SHARD] for row in built} | set(dropped)
@@ -257,7 +257,7 @@ def commit(
         kept = [entry for entry in old.get(key, ()) if entry["shard"] not in touched]
         listed = kept + [entry for part in parts for entry in part.get(key, ())]
         content[key] = sorted(listed, key=lambda entry: entry["shard"])
-    # What a manifest says besides its files is the same for all shards.
+    # The settings in a manifest are the same for all shards.
     content = {**(parts[0] if parts else saved_empty({}, "UTC", [])), **content}
     if any(part["format"] != content["format"] for part in parts):
         message = f"{folder}: built by another version of Tamis; compile it again instead"

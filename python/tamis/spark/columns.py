@@ -1,4 +1,4 @@
-"""Which columns of a DataFrame are looked at, and are they of the right types?"""
+"""Which columns of a DataFrame are used, and do they have the right types?"""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -56,7 +56,7 @@ def moment(now: Moment | None) -> Column:
 
 
 def require(frame: DataFrame, name: str, error: type[TamisError], what: str) -> DataType:
-    """The type of a column that must be there."""
+    """The type of a required column."""
     if name in frame.columns:
         return frame.schema[name].dataType
     close = get_close_matches(name, frame.columns, 1)
@@ -66,7 +66,7 @@ def require(frame: DataFrame, name: str, error: type[TamisError], what: str) -> 
 
 
 def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
-    """The columns that shards are built from, and the type of the ids.
+    """The columns from which shards are built, and the type of the ids.
 
     Raises:
         SubscriptionError: A column is missing or has the wrong type.
@@ -116,7 +116,7 @@ def subscription_columns(frame: DataFrame) -> tuple[dict[str, Column], str]:
 
 
 def _json(frame: DataFrame, name: str, *kinds: type[DataType]) -> Column:
-    """A column that holds JSON, or can become it."""
+    """A column of JSON, or of a type that converts to JSON."""
     kind = frame.schema[name].dataType
     if isinstance(kind, StringType):
         return column(name)
@@ -133,7 +133,7 @@ def deleted_column(frame: DataFrame) -> Column:
     """Whether a row of a change feed deletes.
 
     Raises:
-        SubscriptionError: There is no column that says so.
+        SubscriptionError: There is no such column.
     """
     kind = require(frame, "operation", SubscriptionError, "changes")
     if not isinstance(kind, StringType):
@@ -217,11 +217,11 @@ class Events:
         self._check(mentioned, event)
 
     def _check(self, mentioned: set[str] | None, event: str | None) -> None:
-        """Ask the engine whether it can read columns of these types.
+        """Check that the engine can read columns of these types.
 
         Args:
             mentioned: The attributes that the index mentions; None for all.
-            event: What the caller calls the column of events, if there is one.
+            event: The caller's name of the column of events, if there is one.
         """
         schema = self.frame.schema
         if self.column is not None:
@@ -271,7 +271,7 @@ def _whole(name: str, kind: DataType) -> Column:
 
 
 def refuse_types(kind: DataType) -> None:
-    """Fail where events of a type have members that cannot be sent to a worker.
+    """Fail if events of a type have members that cannot be sent to a worker.
 
     Raises:
         EventError: It names all of them.
@@ -280,7 +280,7 @@ def refuse_types(kind: DataType) -> None:
 
 
 def raise_refused(refused: Iterable[tuple[str, DataType]]) -> None:
-    """Fail where there are columns of types that have no meaning in expressions.
+    """Fail if there are columns of types that have no meaning in expressions.
 
     Raises:
         EventError: It names all of them.
@@ -298,13 +298,13 @@ def _refused(
 ) -> list[tuple[str, DataType]]:
     """The columns in a column that have no meaning in expressions.
 
-    Months cannot be sent to Python at all; others matter only where an expression asks for them.
+    Month intervals cannot be sent to Python at all; others matter only if an expression uses them.
 
     Args:
-        path: What expressions call the column; nothing for a column of events.
+        path: The column's name in expressions; empty for a column of events.
         kind: Its type.
         mentioned: The attributes that the index mentions; None for all.
-        label: What the caller calls it.
+        label: The caller's name for it.
     """
     if isinstance(kind, (YearMonthIntervalType, CalendarIntervalType)):
         return [(label, kind)]

@@ -1,8 +1,8 @@
-"""What do the SQL functions give for a batch of events? Runs on the workers.
+"""What do the SQL functions return for a batch of events? Runs on the workers.
 
 A function gets the arrays of one batch: the events, the name or path of an index for each, and its
-other arguments. Almost always all but the events are constant; where they are not, rows that agree
-in them are answered together.
+other arguments. Almost always all but the events are constant; otherwise, rows with the same
+arguments are answered together.
 """
 
 import functools
@@ -32,17 +32,17 @@ ARGUMENTS: dict[Function, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "explain": (("event", "index", "id"), ("now",)),
     "error": (("event", "index"), ("now",)),
 }
-"""What functions take: first what must be given, then what may be."""
+"""The arguments of the functions: first the required ones, then the optional ones."""
 
 _EVENT = "event"
 
 
 class Pinned(NamedTuple):
-    """What the driver has decided for all tasks.
+    """The driver's decisions for all tasks.
 
     Attributes:
         names: For every name of an index, its folder and the key of its manifest.
-        ids: The type of ids that functions give: `string` or `bigint`.
+        ids: The type of the returned ids: `string` or `bigint`.
         now: The value of `now()`, unless a query sets another.
     """
 
@@ -53,7 +53,7 @@ class Pinned(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """What rows must agree in to be answered together."""
+    """The arguments that rows must share to be answered together."""
 
     index: str
     n: int | None = None
@@ -64,11 +64,11 @@ class Question:
 def call(
     function: Function, pinned: Sequence[Any], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> pa.Array:
-    """What a function gives for each row of a batch.
+    """The result of a function for each row of a batch.
 
     Args:
         function: Its name, without the prefix.
-        pinned: What the driver has decided, as a tuple.
+        pinned: The driver's decisions, as a tuple.
         arguments: An array for each argument.
         named: Further arguments by their names: arrays, or what is the same for all rows.
     """
@@ -89,11 +89,11 @@ def call(
 def _evaluate(
     function: Function, pinned: Pinned, event: pa.Array, id: pa.Array, given: dict[str, Any]
 ) -> pa.Array:
-    """A result for each event; null where the event is refused, or there is no index.
+    """A result for each event; null if the event is refused or there is no index.
 
     Args:
         function: The function's name.
-        pinned: What the driver has decided.
+        pinned: The driver's decisions.
         event: Events: structs, maps, variants, or JSON as text or bytes.
         id: Of `explain`, the subscriptions.
         given: What rows must agree in to be answered together: arrays or constants.

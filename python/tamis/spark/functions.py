@@ -173,7 +173,7 @@ def _task(function: Function, pinned: Pinned, **constants: Any) -> Callable[...,
 
     Args:
         function: The name of the function.
-        pinned: What the driver has decided.
+        pinned: The driver's decisions.
         constants: Arguments that are the same for all events.
     """
     use_this_python()

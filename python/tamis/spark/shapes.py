@@ -1,4 +1,4 @@
-"""What do matches look like: a row for each, or a list for each event?"""
+"""What is the shape of the result: a row per match, or a list per event?"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def pairs(kept: pa.RecordBatch, found: pa.Table) -> Batches:
-    """A row per match: the kept columns of its event, and what was found.
+    """A row per match: the kept columns of its event, and the match.
 
     Args:
         kept: The columns of the events to keep in the result.
@@ -30,11 +30,11 @@ def lists(kept: pa.RecordBatch, found: pa.Table, names: Sequence[str]) -> Batche
     Args:
         kept: The columns of the events to keep in the result.
         found: Matches: the row of the event, ascending, and further columns.
-        names: What the columns of lists are called.
+        names: The names of the columns of lists.
     """
     start, waiting = 0, [batch for batch in found.to_batches() if batch.num_rows]
     for number, matches in enumerate(waiting):
-        # The matches of one event may go on in the next batch where they are very many.
+        # The matches of one event may continue in the next batch if there are very many.
         last = matches.column(0)[-1].as_py()
         following = waiting[number + 1 :]
         if following and following[0].column(0)[0].as_py() == last:

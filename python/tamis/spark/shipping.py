@@ -1,4 +1,4 @@
-"""How does a function reach the workers?"""
+"""How is a function sent to the workers?"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
 
     Args:
         function: The function's name.
-        arguments: What it takes besides batches.
+        arguments: Its arguments besides the batches.
     """
     use_this_python()
     counters = metrics.current()

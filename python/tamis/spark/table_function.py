@@ -36,7 +36,7 @@ _TOGETHER = 1_000  # rows of a table that are matched at once
 
 @dataclass
 class Analyzed(AnalyzeResult):
-    """What the driver has decided for one query.
+    """The driver's decisions for one query.
 
     Attributes:
         uri: The folder of the index.
@@ -62,7 +62,7 @@ def analyze(
     now: AnalyzeArgument | None = None,
     where: AnalyzeArgument | None = None,
 ) -> Analyzed:
-    """Decide what a query gives and is answered from."""
+    """Decide on the columns and the version of a query."""
     for name, argument in (("index", index), ("now", now), ("where", where)):
         if argument is not None and not argument.isConstantExpression:
             raise ValueError(f"{name} is the same for all rows of tamis_matches; use tamis_match")
@@ -86,7 +86,7 @@ def analyze(
 
 
 class Matches:
-    """Answers the rows of one partition."""
+    """Matches the rows of one partition."""
 
     def __init__(self, analyzed: Analyzed) -> None:
         from pyspark.sql.types import _parse_datatype_json_string
@@ -118,7 +118,7 @@ class Matches:
 
 
 def _plain(value: Any, kind: DataType) -> Any:
-    """A value of Spark's as an index takes it."""
+    """A Spark value as an index takes it."""
     if value is None:
         return None
     if isinstance(kind, StructType):
@@ -137,5 +137,5 @@ def _plain(value: Any, kind: DataType) -> Any:
 
 
 def _aware(value: Any) -> Any:
-    """An instant, which Spark gives in local time and without saying so."""
+    """An instant, which Spark passes as a naive local time."""
     return value.astimezone(UTC) if isinstance(value, datetime) else value

@@ -30,9 +30,9 @@ Rules = DataFrame | str | PathLike[str]
 """The folder of an index, or the rules themselves: a DataFrame, or the name of a table."""
 
 _FILES = re.compile(r"\w+\.`[^`]+`")  # such as delta.`s3://bucket/rules`, a table without a name
-_ATTEMPTS = 5  # where rules change while they are compiled
-_KEPT = 32  # compiled rules that the cache of this machine keeps in any case
-_UNUSED = 24 * 3600.0  # seconds after which it forgets others
+_ATTEMPTS = 5  # if rules change while they are compiled
+_KEPT = 32  # compiled rules that the local cache always keeps
+_UNUSED = 24 * 3600.0  # seconds after which it evicts others
 
 
 def as_frame(rules: DataFrame | str, spark: SparkSession | None = None) -> DataFrame:
@@ -72,7 +72,7 @@ def index_of(events: DataFrame, rules: Rules, version: int | None = None) -> Man
 
 
 def _is_table(spark: SparkSession, name: str | PathLike[str]) -> bool:
-    """Whether a text names a table; a folder with an index comes first."""
+    """Whether a text names a table; a folder with an index takes precedence."""
     if not isinstance(name, str):
         return False
     if _FILES.fullmatch(name) is not None:
@@ -133,7 +133,7 @@ def _cached(spark: SparkSession, name: str) -> Folder:
 
 
 def _make_room(place: Path) -> None:
-    """Forget compiled rules that nobody has used for a day, but for the latest."""
+    """Evict compiled rules that nobody has used for a day, except the latest."""
     known = [(path.stat().st_mtime, path) for path in place.iterdir() if path.is_dir()]
     for used, path in sorted(known, reverse=True)[_KEPT:]:
         if used < time.time() - _UNUSED:

@@ -1,7 +1,7 @@
-"""What are Spark's values in Python's terms, as an index takes events?
+"""How do Spark values become Python values that an index accepts as events?
 
-Batches go to the engine as they are. Some have to be taken apart row by row: events to explain, and
-those with variants, whose types differ from row to row.
+Most batches go to the engine as they are. Some are converted row by row: events to explain, and
+events with variants, whose types differ from row to row.
 """
 
 import itertools
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 
 def is_variant(kind: pa.DataType) -> bool:
-    """Whether this is how Spark sends a variant: two binaries, of which one is marked."""
+    """Whether this is Spark's encoding of a variant: two binaries, one of them marked."""
     if not pa.types.is_struct(kind) or kind.num_fields != 2:
         return False
     return any((field.metadata or {}).get(b"variant") == b"true" for field in kind)
@@ -28,7 +28,7 @@ def is_binary(kind: pa.DataType) -> bool:
 def to_python(array: pa.Array) -> list[Any]:
     """The values of an array: structs and maps are dicts, variants what they hold, bytes texts.
 
-    Bytes that are no UTF-8 stay bytes, which no attribute has.
+    Bytes that are not UTF-8 stay bytes, which no attribute can have.
     """
     kind = array.type
     if is_variant(kind):
@@ -73,7 +73,7 @@ def _variants(array: pa.Array) -> Iterator[Any]:
 
 
 def variant_to_python(variant: Any) -> Any:
-    """What a variant holds, with bytes as texts."""
+    """The value of a variant, with bytes as text."""
     return _texts(variant.toPython())
 
 
@@ -86,7 +86,7 @@ def _texts(value: Any) -> Any:
 
 
 def to_text(value: bytes | None) -> str | bytes | None:
-    """Bytes as text; what is no UTF-8 stays bytes, which no attribute has."""
+    """Bytes as text; bytes that are not UTF-8 stay bytes, which no attribute can have."""
     try:
         return None if value is None else value.decode()
     except UnicodeDecodeError:

@@ -21,7 +21,7 @@ def versions(path: str | PathLike[str]) -> list[int]:
 
 
 def describe(path: str | PathLike[str]) -> list[dict[str, Any]]:
-    """What is known of each version: `version`, `created`, `bytes`; of an index, more.
+    """Information about each version: `version`, `created`, `bytes`; for an index, more.
 
     Raises:
         StorageError: There is no index or graph.
@@ -30,7 +30,7 @@ def describe(path: str | PathLike[str]) -> list[dict[str, Any]]:
     kind = _kind(folder)
     numbers = manifests.versions(folder, kind)
     found = [manifests.read(folder, version, kind) for version in numbers]
-    found = found or [manifests.read(folder, kind=kind)]  # one that was saved without versions
+    found = found or [manifests.read(folder, kind=kind)]  # saved without versions
     return [
         {"version": one.version, "created": one.content.get("created"), "bytes": one.bytes}
         | ({"subscriptions": one.subscriptions, "shards": one.shards} if kind == "index" else {})
@@ -71,7 +71,7 @@ def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = 
         for file in folder.files()
         if file.name not in named and file.name.startswith(_LEFT[kind]) and _is_old(file, limit)
     }
-    # Manifests first: what they name must be there as long as they are.
+    # Manifests first: the files they name must exist as long as they do.
     ordered = sorted(gone, key=lambda name: (not name.endswith(".json"), name))
     for name in ordered:
         folder.delete(name)

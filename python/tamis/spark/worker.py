@@ -1,7 +1,7 @@
 """The code that runs on workers: it builds shards and matches batches.
 
-Functions here take and give iterators of record batches, as `mapInArrow` wants them, and plain
-values besides; `shipping` sends them there.
+Functions here take and return iterators of record batches, as `mapInArrow` requires, and also take
+plain values; `shipping` sends them to the workers.
 """
 
 import contextlib
@@ -51,13 +51,13 @@ def run(
     arguments: Mapping[str, Any],
     counters: Counters | None = None,
 ) -> Batches:
-    """Run a function of this module: what a task does.
+    """Run a function of this module in a task.
 
     Args:
         function: Its name.
         batches: The rows of the task's partition.
-        arguments: What it takes besides.
-        counters: Where to count what the task reads, writes and costs.
+        arguments: Its other arguments.
+        counters: Counters of what the task reads, writes and costs.
     """
     if counters is None:
         yield from globals()[function](batches, **arguments)
@@ -69,7 +69,7 @@ def run(
 
 @functools.cache
 def freeze() -> None:
-    """A process collects garbage after every task; what the first has loaded is passed over."""
+    """Exclude what the first task has loaded from the collection after every task."""
     gc.collect()
     gc.freeze()
 
@@ -94,13 +94,12 @@ def build_shards(
     limits: Mapping[str, Any] | None,
     drop_refused: bool,
 ) -> Batches:
-    """Build the shard whose rows a task has got, and say what came of it.
+    """Build the shard whose rows a task has received, and report the result.
 
     Args:
-        batches: Rows of one shard. Where they have the column `DIGEST`, the shard gets a
-            fingerprint.
+        batches: Rows of one shard. If they have the column `DIGEST`, the shard gets a fingerprint.
         uri: The folder of the index.
-        previous: The key of the manifest whose subscriptions stay where rows do not change them.
+        previous: The key of the manifest whose subscriptions stay if rows do not change them.
         missing: The truth of a predicate on an attribute without a value.
         time_zone: The zone of times without an offset.
         metadata_columns: The members of metadata to index.
@@ -158,7 +157,7 @@ def _without_refused(uri: str, key: str, shard: int, refused: list[pa.Table]) ->
 
 
 def fingerprint(digests: Sequence[pa.Array]) -> str | None:
-    """What rows of these digests are known by, whatever their order and however often they come.
+    """The fingerprint of rows with these digests, independent of their order and of repetitions.
 
     `building.fingerprints` is the same for Spark: the SHA-256 of the distinct digests, sorted.
     """
@@ -171,7 +170,7 @@ def fingerprint(digests: Sequence[pa.Array]) -> str | None:
 
 
 def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, Any]:
-    """Put the segment of an index into a folder, and return its part of the manifest."""
+    """Write the segment of an index to a folder, and return its entry for the manifest."""
     index.save(place)
     path = place / "index.json"
     manifest = read_manifest("index", path, path.read_bytes())
@@ -227,11 +226,10 @@ def match_batches(
     """The kept columns of every event with the subscriptions it matches.
 
     Args:
-        batches: Events. The column `SHARD`, if there is one, says which shard is meant; where no
-            manifest is given, the column `VERSION` says which. Events whose column `REFUSED` says
-            why they cannot be read are not looked at.
+        batches: Events. The column `SHARD`, if there is one, names the shard; without a manifest,
+            the column `VERSION` names it. Events with a reason in the column `REFUSED` are skipped.
         uri: The folder of the index.
-        names: What the columns are called.
+        names: The names of the columns.
         manifest: The key of its manifest.
         column: The column that holds the events, if one does.
         attributes: Otherwise the columns that are attributes.
@@ -243,8 +241,8 @@ def match_batches(
         collect: Whether the column `REFUSED` is added, instead of failing, and a row for every
             event that cannot be read.
         where: The condition on the metadata of subscriptions, if there is one.
-        most: How many matches are wanted; all by default.
-        by: With `most`, whether those of the best `score` or of the highest `priority` are.
+        most: The maximum number of matches; all by default.
+        by: With `most`, whether to return the best by `score` or by `priority`.
         weights: With `by="score"`, the weights of the events' attributes.
     """
     given: dict[str, Any] = {"documents": document, "column": column, "threads": 1, "where": where}
@@ -287,10 +285,10 @@ def count_batches(
     """How many events of a task each subscription matches.
 
     Args:
-        batches: Events. The column `SHARD`, if there is one, says which shard is meant. Events
-            whose column `REFUSED` says why they cannot be read are not looked at.
+        batches: Events. The column `SHARD`, if there is one, names the shard. Events with a reason
+            in the column `REFUSED` are skipped.
         uri: The folder of the index.
-        names: What the columns are called.
+        names: The names of the columns.
         manifest: The key of its manifest.
         column: The column that holds the events, if one does.
         document: The column that holds the documents, if one does.
@@ -323,7 +321,7 @@ def count_batches(
                     on_error="skip" if skip else "raise",
                 )
             counts = found.matches if skip else found
-            # What was counted so far is one table, so that a task keeps one row per subscription.
+            # The counts so far are one table, so a task keeps one row per subscription.
             counted = counts if counted is None else pa.concat_tables([counted, counts])
             if counted.num_rows > 2 * counts.num_rows + 1_000_000:
                 counted = _summed(counted)
@@ -350,8 +348,8 @@ def check_batches(
 ) -> Batches:
     """Every row with the column `REFUSED`: why its event cannot be read, or null.
 
-    Shards decode the attributes that they mention; this decodes what the whole index mentions, so
-    that an event is refused by all shards or by none.
+    A shard decodes only the attributes that it mentions; this decodes the attributes of the whole
+    index, so an event is refused by all shards or by none.
     """
     looked_at = [column] if column is not None else list(attributes)
     if document is not None:
@@ -373,12 +371,12 @@ def check_batches(
 
 @functools.lru_cache(maxsize=4)
 def _checker(uri: str, name: str) -> Index:
-    """An index that mentions what another does."""
+    """An index that mentions the same attributes as another."""
     manifest = manifests.read(Folder(uri), manifests.version_of(name))
     mentioned = manifest.attributes
     if mentioned is not None:
         return mentioning(mentioned)
-    # Too many to be listed, or `values()` asks for all of them.
+    # Too many to list, or `values()` needs all of them.
     shards = [open_index(uri, manifest.name, n) for n in range(manifest.shards or 1)]
     index = mentioning({name for shard in shards for name in shard.attributes})
     if any(shard.asks_values for shard in shards):
@@ -443,9 +441,9 @@ def search_batches(
     """The kept columns of every event with the nodes of a graph that it reaches.
 
     Args:
-        batches: Events. Where no manifest is given, the column `VERSION` says which.
+        batches: Events. Without a manifest, the column `VERSION` names it.
         uri: The folder of the graph.
-        names: What the columns are called.
+        names: The names of the columns.
         manifest: The key of its manifest.
         column: The column that holds the events, if one does.
         attributes: Otherwise the columns that are attributes.
@@ -495,14 +493,14 @@ def _answer(
     lists: Sequence[str] | None,
     collect: bool,
 ) -> Batches:
-    """The kept columns of events, with what was found for them, and with `REFUSED` if wanted.
+    """The kept columns of events with their matches, and with `REFUSED` if requested.
 
     Args:
         part: Events.
-        looked_at: The columns that are events.
+        looked_at: The columns with the events.
         keep: The columns to keep in the result.
         ask: Matches the events of a batch, and takes `on_error`.
-        lists: Where there is one row per event, what the columns of lists are called.
+        lists: Where there is one row per event, the names of the columns of lists.
         collect: Whether events that cannot be read come out with the reason.
     """
     kept = part.select(list(keep))
@@ -531,7 +529,7 @@ def _answer(
 
 
 def _ranked(found: pa.Table) -> pa.Table:
-    """Matches with ranks, if there are any, that Spark has a type for."""
+    """Matches whose ranks, if any, have a type that Spark supports."""
     if "rank" not in found.schema.names:
         return found
     return found.set_column(3, "rank", found.column("rank").cast(pa.int32()))
@@ -549,7 +547,7 @@ def _reasons(reasons: pa.Array, refused: Sequence[Refused]) -> pa.Array:
 
 @contextlib.contextmanager
 def _naming_rows(kept: pa.RecordBatch) -> Iterator[None]:
-    """Have an error about an event say which row it is, by the columns that are kept."""
+    """Add the kept columns of the row to an error about an event."""
     try:
         yield
     except TamisError as error:
@@ -563,7 +561,7 @@ def _describe(row: pa.RecordBatch) -> str:
     for name, column in zip(row.schema.names, row.columns, strict=True):
         try:
             value = repr(column[0].as_py())
-        except UnicodeDecodeError:  # which may be what the error is about
+        except UnicodeDecodeError:  # which the error may be about
             value = "?"
         parts.append(f"{name}={value}")
     return textwrap.shorten(f"event with {', '.join(parts)}", _SHOWN, placeholder=" ...")
@@ -619,7 +617,7 @@ def generate(
     parameters: str,
     names: Sequence[str],
 ) -> Batches:
-    """The items whose numbers come in.
+    """The items with the given numbers.
 
     Args:
         batches: One column of numbers.
