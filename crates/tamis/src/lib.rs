@@ -46,6 +46,7 @@ mod strings;
 mod texts;
 mod truth;
 pub mod value;
+mod versioned;
 pub mod xml;
 
 /// How are saved folders read, and what do their manifests say?

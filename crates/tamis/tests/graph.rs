@@ -294,7 +294,7 @@ fn built(changes: &[Change], missing: Missing) -> (Graph, Model) {
     let mut graph = Graph::new(missing, Limits::default());
     // With a matcher that skips, and without.
     if changes.len().is_multiple_of(2) {
-        graph = graph.with_skipping(tamis_papers::SKIPPING);
+        graph = graph.with_skipping(tamis_papers::SKIPPING).unwrap();
     }
     load(&graph, changes);
     let mut model = Model::default();

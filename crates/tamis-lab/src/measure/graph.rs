@@ -53,10 +53,11 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
 
 /// The graph, and the seconds that compiling it took, once its expressions were read.
 fn compile(exchange: &Exchange, strategy: Strategy) -> Result<(f64, Arc<GraphSnapshot>), String> {
-    let graph = Graph::new(exchange.missing(), Limits::default()).with_skipping(tamis_papers::SKIPPING);
     let mut batch = Batch::default();
     let id = |node: u64| Id::from(node as i64);
     let refused = |error: tamis::Error| expressions::cannot(error);
+    let graph = Graph::new(exchange.missing(), Limits::default());
+    let graph = graph.with_skipping(tamis_papers::SKIPPING).map_err(refused)?;
     for node in 0..exchange.nodes() {
         let text = exchange.condition(node);
         let expression = text.map(|text| parse(&text, graph.limits())).transpose().map_err(refused)?;

@@ -272,7 +272,8 @@ mod tests {
     use tamis::{Event, Limits, parse};
 
     fn build(exchange: &Exchange) -> Graph {
-        let graph = Graph::new(exchange.missing(), Limits::default()).with_skipping(tamis_papers::SKIPPING);
+        let graph = Graph::new(exchange.missing(), Limits::default());
+        let graph = graph.with_skipping(tamis_papers::SKIPPING).unwrap();
         let mut batch = Batch::default();
         let id = |node| exchange.node(node).as_str().into();
         for node in 0..exchange.nodes() {

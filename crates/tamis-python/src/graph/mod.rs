@@ -67,7 +67,8 @@ impl Graph {
                 .detach(|| graph::Graph::open(&path, limits, options))
                 .map_err(|error| error::raise(py, &error))?,
         };
-        Ok(Graph { graph: Arc::new(graph.with_skipping(tamis_papers::SKIPPING)) })
+        let graph = graph.with_skipping(tamis_papers::SKIPPING).map_err(|error| error::raise(py, &error))?;
+        Ok(Graph { graph: Arc::new(graph) })
     }
 
     /// Add a node, or replace the expression of an existing one, which keeps its edges.

@@ -48,9 +48,8 @@ mod validate;
 mod working;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-
-use arc_swap::ArcSwap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 pub use arrow::ArrowSources;
 pub use batch::Batch;
@@ -64,13 +63,13 @@ pub use working::{Counts, Working};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
 use crate::expression::Expression;
-use crate::fork::ForkLock;
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::matcher::extend::MatcherKind;
 use crate::sections::Origin;
 use crate::truth::Missing;
 use crate::value::TimeZone;
+use crate::versioned::{Background, Maintained, Versioned, Writing};
 use segment::Segment;
 use tail::{Ground, Tail};
 
@@ -91,18 +90,15 @@ struct Shared {
     limits: Limits,
     /// The file that the graph was opened from, if it was not verified.
     unverified: Option<Origin>,
-    /// Held by the thread that changes the graph.
-    writer: ForkLock<Writer>,
-    /// The process of the thread that is compiling, or 0: a forked process has no such thread.
-    compiling: AtomicU32,
-    /// Whether compiling met a damaged file; there is none after that.
-    damaged: AtomicBool,
-    snapshot: ArcSwap<GraphSnapshot>,
+    versions: Versioned<GraphSnapshot, Compiling>,
+    /// The thread that compiles.
+    background: Background,
 }
 
+/// How far a segment is that is being compiled.
 #[derive(Debug, Default)]
-struct Writer {
-    /// The changes since the segment being compiled was begun; none if none is.
+struct Compiling {
+    /// The changes since the segment being compiled was begun; none where none is.
     log: Option<Vec<Change>>,
     /// How many segments there were.
     segments: u64,
@@ -134,29 +130,24 @@ impl Graph {
             missing,
             limits,
             unverified,
-            writer: ForkLock::new("graph", Writer::default()),
-            compiling: AtomicU32::new(0),
-            damaged: AtomicBool::new(false),
-            snapshot: ArcSwap::from_pointee(snapshot),
+            versions: Versioned::new("graph", snapshot, Compiling::default()),
+            background: Background::default(),
         };
         Graph { shared: Arc::new(shared) }
     }
 
     /// The same graph, in which the strategies of the papers skip through a matcher of this kind. Without
-    /// one, they go through the matches of the compiled matcher.
-    pub fn with_skipping(self, kind: &'static dyn MatcherKind) -> Graph {
-        let current = self.shared.load();
-        let GraphSnapshot { segment, tail, attributes, missing, pool, .. } = &*current;
-        let (segment, tail) = (Arc::clone(segment), tail.clone());
-        let (attributes, pool) = (Arc::clone(attributes), Arc::clone(pool));
-        let next = GraphSnapshot { segment, tail, attributes, missing: *missing, pool, skipping: Some(kind) };
-        self.shared.snapshot.store(Arc::new(next));
-        self
+    /// one, they go through the matches of the compiled matcher. Fails as every change in a forked process.
+    pub fn with_skipping(self, kind: &'static dyn MatcherKind) -> Result<Graph> {
+        let writing = self.shared.versions.write()?;
+        let next = GraphSnapshot { skipping: Some(kind), ..GraphSnapshot::clone(&writing.current) };
+        writing.publish(next);
+        Ok(self)
     }
 
     /// The zone of times that are written without an offset.
     pub fn time_zone(&self) -> TimeZone {
-        self.shared.load().attributes.time_zone().clone()
+        self.shared.versions.current().attributes.time_zone().clone()
     }
 
     /// What predicates answer on attributes without a value.
@@ -193,10 +184,10 @@ impl Graph {
     pub fn change(&self, change: Change) -> Result<bool> {
         change.check(&self.shared.limits)?;
         if let Some(expression) = change.expression() {
-            self.shared.load().attributes.learn(expression)?;
+            self.shared.versions.current().attributes.learn(expression)?;
         }
         let changed = self.shared.apply(vec![change])? > 0;
-        self.compile_in_background(false);
+        self.shared.compile_long_tail();
         Ok(changed)
     }
 
@@ -209,8 +200,8 @@ impl Graph {
     /// adds nothing once `stop` is set, unless all is done by then.
     pub fn add_batch_until(&self, batch: Batch, stop: &AtomicBool) -> Result<()> {
         {
-            let mut writer = self.shared.writer.lock()?;
-            let current = self.shared.load();
+            let writing = self.shared.versions.write()?;
+            let current = Arc::clone(&writing.current);
             for expression in batch.expressions() {
                 if stop.load(Ordering::Relaxed) {
                     return Err(Error::Cancelled);
@@ -219,7 +210,7 @@ impl Graph {
             }
             let few = batch.len() <= TAIL + current.numbers() / TAIL_PART;
             if few && current.numbers() > 0 {
-                drop(writer);
+                drop(writing);
                 self.shared.apply(batch.into_changes())?;
             } else {
                 let draft =
@@ -229,101 +220,54 @@ impl Graph {
                 if stop.load(Ordering::Relaxed) {
                     return Err(Error::Cancelled);
                 }
-                writer.replace(&self.shared, &current, segment, Tail::default());
+                replace(writing, segment, Tail::default());
             }
         }
-        self.compile_in_background(false);
+        self.shared.compile_long_tail();
         Ok(())
     }
 
     /// The graph at this moment.
     pub fn snapshot(&self) -> Arc<GraphSnapshot> {
-        let snapshot = self.shared.load();
+        let snapshot = self.shared.versions.current();
         if !snapshot.tail.is_empty() {
-            self.compile_in_background(true);
+            self.shared.start(TAIL);
         }
         snapshot
     }
 
     /// Waits until everything is compiled, compiling here if no thread does.
     pub fn settle(&self) {
-        while self.shared.is_stale(true, 0) {
-            match Turn::take(&self.shared) {
-                None => std::thread::sleep(std::time::Duration::from_millis(1)),
-                Some(turn) => turn.compile(0),
-            }
-        }
+        self.shared.settle(0);
     }
 
     /// Waits until everything is compiled, but not much longer than this; whether it is.
-    pub fn settle_within(&self, patience: std::time::Duration) -> bool {
-        let started = std::time::Instant::now();
-        while self.shared.is_stale(true, 0) {
-            if started.elapsed() > patience {
-                return false;
-            }
-            if !self.compile_behind(true, 0) {
-                self.settle();
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        true
-    }
-
-    /// Starts the thread that compiles, unless it runs or there is nothing to do. If it cannot be
-    /// started, the tail stays, and answers right.
-    fn compile_in_background(&self, read: bool) {
-        self.compile_behind(read, TAIL);
-    }
-
-    /// Starts the thread that compiles a tail longer than this; false only if it cannot be started.
-    fn compile_behind(&self, read: bool, tail: usize) -> bool {
-        if !self.shared.is_stale(read, tail) {
-            return true;
-        }
-        let Some(turn) = Turn::take(&self.shared) else { return true };
-        // Where the thread cannot be started, the turn is given back as the closure is dropped.
-        std::thread::Builder::new().name("tamis-graph".into()).spawn(move || turn.compile(tail)).is_ok()
+    pub fn settle_within(&self, patience: Duration) -> bool {
+        self.shared.settle_within(0, patience)
     }
 }
 
 impl Shared {
-    fn load(&self) -> Arc<GraphSnapshot> {
-        self.snapshot.load_full()
-    }
-
     /// Makes changes visible together, and returns how many changed something.
     fn apply(&self, changes: Vec<Change>) -> Result<usize> {
-        let mut writer = self.writer.lock()?;
-        let current = self.load();
-        let mut tail = current.tail.clone();
-        let done = changes.iter().filter(|change| tail.apply(current.ground(), change)).count();
+        let mut writing = self.versions.write()?;
+        let (ground, mut tail) = (writing.current.ground(), writing.current.tail.clone());
+        let done = changes.iter().filter(|change| tail.apply(ground, change)).count();
         if done > 0 {
-            self.publish(&current, Arc::clone(&current.segment), tail);
-            if let Some(log) = &mut writer.log {
+            if let Some(log) = &mut writing.state.log {
                 log.extend(changes);
             }
+            let next = GraphSnapshot { tail, ..GraphSnapshot::clone(&writing.current) };
+            writing.publish(next);
         }
         Ok(done)
     }
 
-    fn publish(&self, current: &GraphSnapshot, segment: Arc<Segment>, tail: Tail) {
-        let GraphSnapshot { attributes, missing, pool, skipping, .. } = current;
-        let (attributes, pool) = (Arc::clone(attributes), Arc::clone(pool));
-        let next = GraphSnapshot { segment, tail, attributes, missing: *missing, pool, skipping: *skipping };
-        self.snapshot.store(Arc::new(next));
-    }
-
-    /// Whether the tail is worth compiling: because it is long, or has more than `least` changes and is
-    /// in the way of those who read.
-    fn is_stale(&self, read: bool, least: usize) -> bool {
-        if self.damaged.load(Ordering::Acquire) {
-            return false;
+    /// Compiles a tail in the background that is long even for a graph that nobody reads.
+    fn compile_long_tail(self: &Arc<Self>) {
+        if self.versions.current().has_long_tail() {
+            self.start(TAIL);
         }
-        let snapshot = self.load();
-        let size = snapshot.tail.size;
-        size > TAIL + snapshot.segment.len() / TAIL_PART
-            || read && (size > least || size > 0 && !snapshot.is_ordered())
     }
 
     /// Fails if the file that the graph was opened from is not as it was written.
@@ -331,68 +275,59 @@ impl Shared {
         self.unverified.as_ref().map_or(Ok(()), Origin::verify)
     }
 
+    /// Compiles the tail into the segment; what is changed meanwhile is the new tail.
     fn compile_once(&self) -> Result<()> {
         let (before, segments) = {
-            let mut writer = self.writer.lock()?;
-            writer.log = Some(Vec::new());
-            (self.load(), writer.segments)
+            let mut writing = self.versions.write()?;
+            writing.state.log = Some(Vec::new());
+            (Arc::clone(&writing.current), writing.state.segments)
         };
         // What a damaged file says must not become a graph that is trusted.
         let checked = if before.segment.is_trusted() { Ok(()) } else { self.verify() };
         let compiled = checked.and_then(|()| before.draft()).and_then(|draft| {
             Segment::new(&draft, &before.attributes, self.missing, &AtomicBool::new(false))
         });
-        let mut writer = self.writer.lock()?;
-        let log = writer.log.take().unwrap_or_default();
+        let mut writing = self.versions.write()?;
+        let log = writing.state.log.take().unwrap_or_default();
         let segment = compiled?;
         // A large batch may have replaced what this was compiled from.
-        if writer.segments == segments {
-            let current = self.load();
+        if writing.state.segments == segments {
             let mut tail = Tail::default();
-            let ground = Ground { segment: &segment, ..current.ground() };
+            let ground = Ground { segment: &segment, ..writing.current.ground() };
             log.iter().for_each(|change| {
                 tail.apply(ground, change);
             });
-            writer.replace(self, &current, segment, tail);
+            replace(writing, segment, tail);
         }
         Ok(())
     }
 }
 
-impl Writer {
-    fn replace(&mut self, shared: &Shared, current: &GraphSnapshot, segment: Segment, tail: Tail) {
-        self.log = None;
-        self.segments += 1;
-        shared.publish(current, Arc::new(segment), tail);
+impl Maintained for Shared {
+    const THREAD: &'static str = "tamis-graph";
+    /// How many changes may stay in the tail.
+    type Rest = usize;
+
+    fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// Whether the tail is worth compiling for those who read.
+    fn is_due(&self, rest: usize) -> bool {
+        let snapshot = self.versions.current();
+        let size = snapshot.tail.size;
+        size > rest || size > 0 && !snapshot.is_ordered() || snapshot.has_long_tail()
+    }
+
+    fn maintain(&self) -> Result<()> {
+        self.compile_once()
     }
 }
 
-/// The turn of the one thread that compiles; given back when dropped, however that comes.
-struct Turn {
-    shared: Arc<Shared>,
-}
-
-impl Turn {
-    fn take(shared: &Arc<Shared>) -> Option<Turn> {
-        let (mine, holder) = (std::process::id(), shared.compiling.load(Ordering::Acquire));
-        let taken = holder != mine
-            && shared.compiling.compare_exchange(holder, mine, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        taken.then(|| Turn { shared: Arc::clone(shared) })
-    }
-
-    /// Compiles until the tail is short.
-    fn compile(self, least: usize) {
-        while self.shared.is_stale(true, least) {
-            if self.shared.compile_once().is_err() {
-                // A damaged file stays as it is; readers get the error.
-                self.shared.damaged.store(true, Ordering::Release);
-            }
-        }
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.shared.compiling.store(0, Ordering::Release);
-    }
+/// Publishes a graph with another segment.
+fn replace(mut writing: Writing<'_, GraphSnapshot, Compiling>, segment: Segment, tail: Tail) {
+    writing.state.log = None;
+    writing.state.segments += 1;
+    let next = GraphSnapshot { segment: Arc::new(segment), tail, ..GraphSnapshot::clone(&writing.current) };
+    writing.publish(next);
 }

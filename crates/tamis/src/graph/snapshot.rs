@@ -6,6 +6,7 @@ use super::draft::{Draft, DraftEdge, NONE};
 use super::segment::Segment;
 use super::tail::{Condition, Ground, Patch, Tail};
 use super::working::{Pool, Working};
+use super::{TAIL, TAIL_PART};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::Expression;
@@ -15,7 +16,7 @@ use crate::matcher::extend::MatcherKind;
 use crate::truth::Missing;
 
 /// A graph at one moment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct GraphSnapshot {
     pub(super) segment: Arc<Segment>,
     pub(super) tail: Tail,
@@ -62,6 +63,11 @@ impl GraphSnapshot {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether the tail is long for a graph of this size.
+    pub(super) fn has_long_tail(&self) -> bool {
+        self.tail.size > TAIL + self.segment.len() / TAIL_PART
     }
 
     /// How many numbers are in use, those of edges and of the removed included.

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::Graph;
 use super::segment::Segment;
@@ -25,14 +24,14 @@ const SEGMENT: &str = "graph";
 impl Graph {
     /// Saves the graph as it is now into a folder, which is made if it is not there.
     pub fn save(&self, folder: &Path) -> Result<()> {
-        let mut snapshot = self.shared.load();
+        let mut snapshot = self.shared.versions.current();
         while !snapshot.tail.is_empty() {
             self.settle();
-            if self.shared.damaged.load(Ordering::Acquire) {
+            if self.shared.background.is_damaged() {
                 self.shared.verify()?;
                 return Err(damaged());
             }
-            snapshot = self.shared.load();
+            snapshot = self.shared.versions.current();
         }
         if !snapshot.segment.is_trusted() {
             // A copy would give what is damaged a checksum of its own.

@@ -10,9 +10,7 @@ use super::snapshot::Snapshot;
 use super::{AT_ONCE, Shared};
 use crate::error::Result;
 use crate::event::Event;
-
-/// How many neighbouring segments of one size class are merged, and the ratio of two classes.
-const MERGE: usize = 8;
+use crate::versioned::{self, Background, MERGE, Maintained};
 
 /// A segment that matching reads so many bytes of is merged with no other: positions in one are 32 bits
 /// wide, which [`MERGE`] of less than this do not exceed.
@@ -31,15 +29,15 @@ impl Shared {
         if live.is_empty() {
             return Ok(None);
         }
-        let attributes = Arc::new(self.load().attributes.fork());
+        let attributes = Arc::new(self.versions.current().attributes.fork());
         let segment = Segment::new(&live, self.settings(&attributes, sample))?;
         Ok(Some(Arc::new(segment)))
     }
 
     /// What the background should merge: a run of one size class; the large segments where the removed
     /// outnumber the living among them; or what was compiled before events were seen.
-    pub(super) fn next_merge(&self, snapshot: &Snapshot) -> Option<Range<usize>> {
-        if self.damaged.load(Ordering::Acquire) || self.at_rest.load(Ordering::Acquire) {
+    fn next_merge(&self, snapshot: &Snapshot) -> Option<Range<usize>> {
+        if self.at_rest.load(Ordering::Acquire) {
             return None;
         }
         // Writers merge the small segments at the end, and would undo a merge that takes them in.
@@ -47,7 +45,7 @@ impl Shared {
         let large = &snapshot.segments[..large.map_or(0, |last| last + 1)];
         let slots: usize = large.iter().map(|segment| segment.len()).sum();
         let removed: usize = large.iter().map(|segment| segment.removals()).sum();
-        if 2 * removed > slots + 1024 {
+        if versioned::is_mostly_removed(slots, removed) {
             // All as one; or, where that might be too large, one that is mostly removed, which there is.
             let mostly = |segment: &Arc<Segment>| 2 * segment.removals() > segment.len();
             let worst = large.iter().position(mostly).filter(|_| large.iter().any(is_full));
@@ -63,12 +61,12 @@ impl Shared {
     }
 
     fn merge_once(&self, run: Range<usize>) -> Result<()> {
-        let before = self.load();
+        let before = self.versions.current();
         let Some(parts) = before.segments.get(run) else { return Ok(()) };
         let merged = self.merge(parts, before.version, &before.sample.events())?;
 
-        let _writer = self.writer.lock()?;
-        let current = self.load();
+        let writing = self.versions.write()?;
+        let current = &writing.current;
         // Writers only append and merge the small segments at the end, so the parts stand where they
         // stood, or were merged by a writer meanwhile.
         let same = |segment: &Arc<Segment>| Arc::ptr_eq(segment, &parts[0]);
@@ -90,67 +88,34 @@ impl Shared {
                 }
             }
         }
-        let mut segments = current.segments.clone();
+        let (mut segments, live) = (current.segments.clone(), current.live);
         segments.splice(range, merged);
-        self.publish(&current, segments, current.live);
+        self.publish(writing, segments, live);
         Ok(())
     }
 }
 
-/// The turn of the one thread that merges; given back when dropped, however that comes.
-pub(super) struct Turn {
-    shared: Arc<Shared>,
-}
+impl Maintained for Shared {
+    const THREAD: &'static str = "tamis-merge";
+    type Rest = ();
 
-impl Turn {
-    pub(super) fn take(shared: &Arc<Shared>) -> Option<Turn> {
-        let (mine, holder) = (std::process::id(), shared.merging.load(Ordering::Acquire));
-        let free = holder != mine;
-        let taken = free
-            && shared.merging.compare_exchange(holder, mine, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        taken.then(|| Turn { shared: Arc::clone(shared) })
+    fn background(&self) -> &Background {
+        &self.background
     }
 
-    /// Merges until nothing is left to merge.
-    pub(super) fn merge_all(self) {
-        let shared = Arc::clone(&self.shared);
-        let mut turn = Some(self);
-        while turn.is_some() {
-            while let Some(run) = shared.next_merge(&shared.load()) {
-                if shared.merge_once(run).is_err() {
-                    // A damaged file stays as it is; readers get the error.
-                    shared.damaged.store(true, Ordering::Release);
-                }
-            }
-            drop(turn.take());
-            // A writer may have come between, seen a thread at work, and left its merge to it.
-            if shared.next_merge(&shared.load()).is_some() {
-                turn = Turn::take(&shared);
-            }
-        }
+    fn is_due(&self, (): ()) -> bool {
+        self.next_merge(&self.versions.current()).is_some()
+    }
+
+    fn maintain(&self) -> Result<()> {
+        self.next_merge(&self.versions.current()).map_or(Ok(()), |run| self.merge_once(run))
     }
 }
 
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.shared.merging.store(0, Ordering::Release);
-    }
-}
-
-/// The last run of at least [`MERGE`] neighbours of at most one size class.
+/// What should become one, if anything should: neighbours of one size class.
 pub(super) fn next_run(segments: &[Arc<Segment>]) -> Option<Range<usize>> {
-    let class = |segment: &Arc<Segment>| segment.len().max(1).ilog(MERGE);
-    let mut end = segments.len();
-    while end > 0 {
-        let highest = class(&segments[end - 1]);
-        let same = |segment: &&Arc<Segment>| class(segment) <= highest && !is_full(segment);
-        let run = segments[..end].iter().rev().take_while(same).count();
-        if run >= MERGE {
-            return Some(bounded(segments, end - run..end));
-        }
-        end -= run.max(1);
-    }
-    None
+    let size = |segment: &Arc<Segment>| (!is_full(segment)).then(|| segment.len());
+    versioned::next_run(segments, size).map(|run| bounded(segments, run))
 }
 
 /// The first segments of a run, as many as one may become.

@@ -37,11 +37,10 @@ mod tiers;
 mod validity;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use arrow_array::RecordBatch;
 
 pub use algorithm::Algorithm;
@@ -58,13 +57,13 @@ use crate::error::{Error, Result};
 use crate::event::{Attributes, Event, Hierarchy};
 use crate::explain::{Explanation, explain};
 use crate::expression::{Expression, check_name, parse, total_size};
-use crate::fork::ForkLock;
 use crate::id::Id;
 use crate::limits::{self, Limits};
 use crate::matcher::Slot;
 use crate::rank::check_weight;
 use crate::truth::Missing;
 use crate::value::TimeZone;
+use crate::versioned::{Background, Maintained, Versioned, Writing};
 use algorithm::Settings;
 use columns::Declared;
 use compile::{compile, refuse};
@@ -72,7 +71,7 @@ use documents::Documents;
 pub use draft::Work;
 use draft::{Draft, Stoppable, Written, must_be_known_first, name_of};
 pub(crate) use elements::make_elements;
-use merge::{Turn, next_run};
+use merge::next_run;
 use rows::{Row, Rows};
 use segment::Segment;
 use snapshot::attributes_for;
@@ -111,15 +110,11 @@ struct Shared {
     declared: Arc<Declared>,
     /// Conditions on metadata that were used, by their texts.
     conditions: Mutex<HashMap<String, Arc<Condition>, ahash::RandomState>>,
-    /// Held by the thread that changes the index.
-    writer: ForkLock<()>,
-    /// The process of the thread that is merging, or 0: a forked process has no such thread.
-    merging: AtomicU32,
-    /// Whether a merge met a damaged file; there are none after that.
-    damaged: AtomicBool,
-    /// Whether it is as it was opened: an index that is only read is not merged.
+    versions: Versioned<Snapshot>,
+    /// The thread that merges.
+    background: Background,
+    /// Whether it is as it was opened: what was laid out with care is not merged for being read.
     at_rest: AtomicBool,
-    snapshot: ArcSwap<Snapshot>,
 }
 
 impl Index {
@@ -186,11 +181,9 @@ impl Index {
             algorithm,
             declared,
             conditions: Mutex::default(),
-            writer: ForkLock::new("index", ()),
-            merging: AtomicU32::new(0),
-            damaged: AtomicBool::new(false),
+            versions: Versioned::new("index", snapshot, ()),
+            background: Background::default(),
             at_rest: AtomicBool::new(false),
-            snapshot: ArcSwap::from_pointee(snapshot),
         };
         Index { shared: Arc::new(shared) }
     }
@@ -241,7 +234,7 @@ impl Index {
 
     /// The zone of times that are written without an offset.
     pub fn time_zone(&self) -> TimeZone {
-        self.shared.load().attributes.time_zone().clone()
+        self.shared.versions.current().attributes.time_zone().clone()
     }
 
     /// The bounds on expressions and events.
@@ -361,7 +354,7 @@ impl Index {
         subscription.expression.check(&self.shared.limits)?;
         check_weight("the boost", subscription.boost)?;
         subscription.validity.check()?;
-        let snapshot = self.shared.load();
+        let snapshot = self.shared.versions.current();
         let zone = snapshot.attributes.time_zone();
         self.shared.algorithm.check(&subscription.expression, zone, &self.shared.limits)
     }
@@ -380,8 +373,8 @@ impl Index {
         if subscriptions.is_empty() {
             return Ok(true);
         }
-        let _inside = self.shared.writer.enter()?;
-        let current = self.shared.load();
+        let _inside = self.shared.versions.enter()?;
+        let current = self.shared.versions.current();
         let expressions = || subscriptions.iter().map(|subscription| &subscription.expression);
         current.documents.retain(subscriptions)?;
         let retained = current.attributes.retain_elements(expressions(), make_elements);
@@ -408,24 +401,25 @@ impl Index {
             return Ok(true);
         }
         let shared = &self.shared;
-        let inside = shared.writer.enter()?;
+        let inside = shared.versions.enter()?;
         // A large batch is compiled before its turn comes, so that other writers need not wait.
-        let sample = if drafts.len() > AT_ONCE { shared.load().sample.events() } else { Vec::new() };
+        let sample =
+            if drafts.len() > AT_ONCE { shared.versions.current().sample.events() } else { Vec::new() };
         let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, work }).collect();
         // New terms become known to those who decode events when their subscriptions do.
-        let attributes = Arc::new(shared.load().attributes.fork());
+        let attributes = Arc::new(shared.versions.current().attributes.fork());
         let added = compile(&stoppable, shared.settings(&attributes, &sample))?;
         // What has to be found out about files is found out before the turn comes.
-        shared.check_patterns(&shared.load().segments, &added)?;
+        shared.check_patterns(&shared.versions.current().segments, &added)?;
         work.check()?;
         {
-            let _writer = shared.writer.lock()?;
-            let current = shared.load();
-            if !condition(&current) {
+            let writing = shared.versions.write()?;
+            let current = &writing.current;
+            if !condition(current) {
                 return Ok(false);
             }
             shared.check_patterns(&current.segments, &added)?;
-            shared.check_terms(&current, &added)?;
+            shared.check_terms(current, &added)?;
             let version = current.version + 1;
             let mut live = current.live + drafts.len();
             for segment in added.iter().filter(|_| current.live > 0) {
@@ -439,10 +433,10 @@ impl Index {
             }
             let mut segments = current.segments.clone();
             segments.extend(added);
-            shared.publish(&current, segments, live);
+            shared.publish(writing, segments, live);
         }
         drop(inside);
-        self.merge_in_background();
+        self.shared.start(());
         Ok(true)
     }
 
@@ -456,16 +450,17 @@ impl Index {
     /// another thread was changing the index at that moment.
     pub fn try_remove(&self, id: &Id) -> Result<bool> {
         {
-            let _writer = self.shared.writer.lock()?;
-            let current = self.shared.load();
+            let writing = self.shared.versions.write()?;
+            let current = &writing.current;
             let Some((segment, slot)) = current.find(id) else {
                 return Ok(false);
             };
             current.release_documents(segment, slot);
             segment.remove(slot, current.version + 1);
-            self.shared.publish(&current, current.segments.clone(), current.live - 1);
+            let (segments, live) = (current.segments.clone(), current.live - 1);
+            self.shared.publish(writing, segments, live);
         }
-        self.merge_in_background();
+        self.shared.start(());
         Ok(true)
     }
 
@@ -473,8 +468,8 @@ impl Index {
     /// all must be there and one is not, none is removed.
     pub fn remove_many(&self, ids: &[Id], all: bool) -> Result<(usize, Option<usize>)> {
         let removed = {
-            let _writer = self.shared.writer.lock()?;
-            let current = self.shared.load();
+            let writing = self.shared.versions.write()?;
+            let current = &writing.current;
             let (mut places, mut unknown) = (Vec::with_capacity(ids.len()), None);
             let mut distinct: HashSet<&Id, ahash::RandomState> = HashSet::default();
             for (position, id) in ids.iter().enumerate().filter(|(_, id)| distinct.insert(id)) {
@@ -490,11 +485,12 @@ impl Index {
                 current.release_documents(segment, *slot);
                 segment.remove(*slot, current.version + 1);
             }
-            let live = current.live - places.len();
-            self.shared.publish(&current, current.segments.clone(), live);
-            (places.len(), unknown)
+            let removed = (places.len(), unknown);
+            let (segments, live) = (current.segments.clone(), current.live - places.len());
+            self.shared.publish(writing, segments, live);
+            removed
         };
-        self.merge_in_background();
+        self.shared.start(());
         Ok(removed)
     }
 
@@ -502,7 +498,7 @@ impl Index {
     /// then moves to the end of the order.
     pub fn set_validity(&self, id: &Id, change: impl Fn(Validity) -> Validity) -> Result<bool> {
         loop {
-            let snapshot = self.shared.load();
+            let snapshot = self.shared.versions.current();
             let Some((segment, slot)) = snapshot.find(id) else { return Ok(false) };
             let mut subscription = segment.subscription(slot)?;
             subscription.validity = change(subscription.validity);
@@ -521,17 +517,17 @@ impl Index {
     /// it too; `None` takes it back. It holds for events that are decoded from now on.
     pub fn set_hierarchy(&self, attribute: &str, hierarchy: Option<Hierarchy>) -> Result<()> {
         check_name(attribute, &self.shared.limits)?;
-        let _inside = self.shared.writer.enter()?;
-        self.shared.load().attributes.set_hierarchy(&attribute.into(), hierarchy);
+        let _inside = self.shared.versions.enter()?;
+        self.shared.versions.current().attributes.set_hierarchy(&attribute.into(), hierarchy);
         Ok(())
     }
 
     /// The index at this moment.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        let snapshot = self.shared.load();
+        let snapshot = self.shared.versions.current();
         if snapshot.sample.take_filled() {
             // What was compiled before any event came can be compiled better now.
-            self.merge_in_background();
+            self.shared.start(());
         }
         snapshot
     }
@@ -551,51 +547,19 @@ impl Index {
         explain(expression, event, &self.snapshot().attributes, self.shared.missing)
     }
 
-    /// Starts the thread that merges, unless it runs or there is nothing to do. It ends when there
-    /// is nothing left; if it cannot be started, which is the one case of false, the segments stay as they
-    /// are, and answers right.
-    fn merge_in_background(&self) -> bool {
-        let shared = &self.shared;
-        if shared.next_merge(&shared.load()).is_none() {
-            return true;
-        }
-        let Some(turn) = Turn::take(shared) else { return true };
-        // Where the thread cannot be started, the turn is given back as the closure is dropped.
-        std::thread::Builder::new().name("tamis-merge".into()).spawn(move || turn.merge_all()).is_ok()
-    }
-
     /// Waits until nothing is left to merge, but not much longer than this; whether nothing is.
     pub fn settle_within(&self, patience: Duration) -> bool {
-        let started = Instant::now();
-        while self.shared.next_merge(&self.shared.load()).is_some() {
-            if started.elapsed() > patience {
-                return false;
-            }
-            if !self.merge_in_background() {
-                self.settle();
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        true
+        self.shared.settle_within((), patience)
     }
 
     /// Waits until nothing is left to merge, merging here if no thread does.
     pub fn settle(&self) {
-        while self.shared.next_merge(&self.shared.load()).is_some() {
-            match Turn::take(&self.shared) {
-                None => std::thread::sleep(std::time::Duration::from_millis(1)),
-                Some(turn) => turn.merge_all(),
-            }
-        }
-        self.shared.load().attributes.settle_elements();
+        self.shared.settle(());
+        self.shared.versions.current().attributes.settle_elements();
     }
 }
 
 impl Shared {
-    fn load(&self) -> Arc<Snapshot> {
-        self.snapshot.load_full()
-    }
-
     fn settings<'a>(&'a self, attributes: &'a Arc<Attributes>, sample: &'a [Event]) -> Settings<'a> {
         Settings {
             attributes,
@@ -637,9 +601,10 @@ impl Shared {
         limits::check("distinct terms of an index", "terms", attributes.terms(), self.limits.terms)
     }
 
-    /// Merges the smallest segments and makes the next version visible. The caller is the writer.
-    fn publish(&self, current: &Snapshot, mut segments: Vec<Arc<Segment>>, live: usize) {
+    /// Merges the smallest segments and makes the next version visible.
+    fn publish(&self, writing: Writing<'_, Snapshot, ()>, mut segments: Vec<Arc<Segment>>, live: usize) {
         self.at_rest.store(false, Ordering::Release);
+        let current = Arc::clone(&writing.current);
         let version = current.version + 1;
         // Small segments that are mostly removed are built again at once.
         let stale =
@@ -658,7 +623,7 @@ impl Shared {
             segments.splice(run, merged);
         }
         let attributes = attributes_for(&current.attributes, segments.iter());
-        self.snapshot.store(Arc::new(Snapshot {
+        writing.publish(Snapshot {
             version,
             segments,
             live,
@@ -666,7 +631,7 @@ impl Shared {
             sample: Arc::clone(&current.sample),
             filters: current.documents.snapshot(),
             documents: Arc::clone(&current.documents),
-        }));
+        });
     }
 }
 

@@ -37,11 +37,10 @@ impl Index {
         let folder = Folder::lock(folder)?;
         folder.refuse_versions(ManifestKind::Index)?;
         let (snapshot, xpaths) = {
-            // XPaths are reference-counted as writers add and remove subscriptions.
-            let _writer = self.shared.writer.lock()?;
-            let snapshot = self.shared.load();
-            let counts = snapshot.documents.counts();
-            (snapshot, counts)
+            // What is asked of documents is counted as writers come and go.
+            let writing = self.shared.versions.write()?;
+            let counts = writing.current.documents.counts();
+            (Arc::clone(&writing.current), counts)
         };
         let xpaths = xpaths.save(&folder)?;
         let mut entries = Vec::new();

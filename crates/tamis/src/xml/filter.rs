@@ -10,8 +10,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use arc_swap::ArcSwap;
-
 use super::document::Document;
 use super::engine::Engine;
 use super::explain::{Explanation, explain};
@@ -23,11 +21,8 @@ use super::snapshot::{FilterScratch, FilterSnapshot, FilterSubscription, Part};
 use super::xpath::XPath;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::fork::ForkLock;
 use crate::id::Id;
-
-/// How many neighbouring segments of one size class are merged, and the ratio of two classes.
-const MERGE: usize = 8;
+use crate::versioned::{Versioned, is_mostly_removed, next_run};
 
 /// Working memories kept for later matches; as many threads may match without warming up anew.
 const SPARE: usize = 16;
@@ -47,14 +42,15 @@ const SPARE: usize = 16;
 pub struct Filter {
     engine: Engine,
     limits: Limits,
-    writer: ForkLock<Writer>,
-    snapshot: ArcSwap<FilterSnapshot>,
+    versions: Versioned<FilterSnapshot, Registry>,
     spare: Mutex<Vec<FilterScratch>>,
 }
 
+/// What only writers need.
 #[derive(Debug, Default)]
-struct Writer {
+struct Registry {
     subscriptions: HashMap<Id, Arc<FilterSubscription>, ahash::RandomState>,
+    /// How many segments there were.
     segments: u64,
 }
 
@@ -64,34 +60,27 @@ pub(super) type OpenedPart = (Vec<Arc<FilterSubscription>>, Option<(PathBuf, Str
 impl Filter {
     /// An empty filter.
     pub fn new(engine: Engine, limits: Limits) -> Filter {
-        let empty = FilterSnapshot::default();
-        Filter {
-            engine,
-            limits,
-            writer: ForkLock::new("XML filter", Writer::default()),
-            snapshot: ArcSwap::from_pointee(empty),
-            spare: Mutex::default(),
-        }
+        let versions = Versioned::new("XML filter", FilterSnapshot::default(), Registry::default());
+        Filter { engine, limits, versions, spare: Mutex::default() }
     }
 
     /// A filter of parts that were saved.
     pub(super) fn from_parts(engine: Engine, limits: Limits, opened: Vec<OpenedPart>) -> Result<Filter> {
         let filter = Filter::new(engine, limits);
-        let mut writer = filter.writer.lock()?;
+        let mut writing = filter.versions.write()?;
         let mut parts = Vec::new();
         for (subscriptions, file) in opened {
             for subscription in &subscriptions {
-                writer.subscriptions.insert(subscription.id().clone(), subscription.clone());
+                writing.state.subscriptions.insert(subscription.id().clone(), subscription.clone());
             }
-            let part = filter.compile(subscriptions, &mut writer, &AtomicBool::new(false))?;
+            let part = filter.compile(subscriptions, &mut writing.state, &AtomicBool::new(false))?;
             if let Some((path, checksum)) = file {
                 part.set_file(path, checksum);
             }
             parts.push(part);
         }
-        let live = writer.subscriptions.len();
-        filter.snapshot.store(Arc::new(FilterSnapshot { version: 0, parts, live }));
-        drop(writer);
+        let live = writing.state.subscriptions.len();
+        writing.publish(FilterSnapshot { version: 0, parts, live });
         Ok(filter)
     }
 
@@ -130,25 +119,27 @@ impl Filter {
         }
         let is_last = |added: &&Arc<FilterSubscription>| Arc::ptr_eq(last[added.id()], added);
         let added: Vec<_> = subscriptions.iter().filter(is_last).cloned().collect();
-        let mut writer = self.writer.lock()?;
-        let current = self.snapshot.load_full();
-        let replaced: Vec<_> = match writer.subscriptions.is_empty() {
+        let mut writing = self.versions.write()?;
+        let (current, registry) = (Arc::clone(&writing.current), &mut *writing.state);
+        let replaced: Vec<_> = match registry.subscriptions.is_empty() {
             true => Vec::new(),
-            false => added.iter().filter_map(|added| writer.subscriptions.get(added.id()).cloned()).collect(),
+            false => {
+                added.iter().filter_map(|added| registry.subscriptions.get(added.id()).cloned()).collect()
+            }
         };
         replaced.iter().for_each(|replaced| current.remove(replaced, current.version + 1));
-        let live = writer.subscriptions.len() + added.len() - replaced.len();
-        let parts = self.compile(added.clone(), &mut writer, stop).and_then(|part| {
+        let live = registry.subscriptions.len() + added.len() - replaced.len();
+        let parts = self.compile(added.clone(), registry, stop).and_then(|part| {
             let mut parts = current.parts.clone();
             parts.push(part);
-            self.merge(&current, parts, live, &mut writer, stop)
+            self.merge(parts, current.version + 1, live, registry, stop)
         });
         let parts = if stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { parts };
         match parts {
             Ok(parts) => {
-                let table = &mut writer.subscriptions;
-                table.extend(added.into_iter().map(|added| (added.id().clone(), added)));
-                self.publish(&current, parts, live);
+                let named = added.into_iter().map(|added| (added.id().clone(), added));
+                registry.subscriptions.extend(named);
+                writing.publish(FilterSnapshot { version: current.version + 1, parts, live });
                 Ok(())
             }
             Err(error) => {
@@ -166,83 +157,70 @@ impl Filter {
 
     /// Removes a filter; false if there is none of that id. Fails like [`Filter::add_many`].
     pub fn try_remove(&self, id: &Id) -> Result<bool> {
-        let mut writer = self.writer.lock()?;
-        let Some(removed) = writer.subscriptions.remove(id) else {
+        let mut writing = self.versions.write()?;
+        let registry = &mut *writing.state;
+        let Some(removed) = registry.subscriptions.remove(id) else {
             return Ok(false);
         };
-        let current = self.snapshot.load_full();
-        current.remove(&removed, current.version + 1);
-        let live = writer.subscriptions.len();
-        let parts =
-            self.merge(&current, current.parts.clone(), live, &mut writer, &AtomicBool::new(false))?;
-        self.publish(&current, parts, live);
+        let version = writing.current.version + 1;
+        writing.current.remove(&removed, version);
+        let live = registry.subscriptions.len();
+        let parts = writing.current.parts.clone();
+        let parts = self.merge(parts, version, live, registry, &AtomicBool::new(false))?;
+        writing.publish(FilterSnapshot { version, parts, live });
         Ok(true)
     }
 
     fn compile(
         &self,
         subscriptions: Vec<Arc<FilterSubscription>>,
-        writer: &mut Writer,
+        registry: &mut Registry,
         stop: &AtomicBool,
     ) -> Result<Arc<Part>> {
-        writer.segments += 1;
+        registry.segments += 1;
         let xpaths = subscriptions.iter().map(|subscription| subscription.xpath());
         let segment = Segment::new(xpaths, self.engine, stop)?;
-        Ok(Arc::new(Part::new(writer.segments, subscriptions, segment)))
+        Ok(Arc::new(Part::new(registry.segments, subscriptions, segment)))
     }
 
-    /// Merges what should be merged for the next version, which has so many live subscriptions. The caller
-    /// holds the writer.
+    /// Merges what should be merged for the next version, which has so many live subscriptions.
     fn merge(
         &self,
-        current: &FilterSnapshot,
         mut parts: Vec<Arc<Part>>,
+        version: u64,
         live: usize,
-        writer: &mut Writer,
+        registry: &mut Registry,
         stop: &AtomicBool,
     ) -> Result<Vec<Arc<Part>>> {
-        let version = current.version + 1;
-        let merge = |parts: &[Arc<Part>], writer: &mut Writer| {
+        let mut merge = |parts: &[Arc<Part>]| {
             let subscriptions = parts.iter().flat_map(|part| &part.subscriptions);
             let live = subscriptions.filter(|subscription| subscription.is_live(version)).cloned().collect();
-            self.compile(live, writer, stop)
+            self.compile(live, registry, stop)
         };
-        let class = |part: &Arc<Part>| part.subscriptions.len().max(1).ilog(MERGE);
-        while let Some(last) = parts.last() {
-            let highest = class(last);
-            let run = parts.iter().rev().take_while(|part| class(part) <= highest).count();
-            if run < MERGE {
-                break;
-            }
-            let merged = merge(&parts[parts.len() - run..], writer)?;
-            parts.truncate(parts.len() - run);
-            parts.push(merged);
+        while let Some(run) = next_run(&parts, |part| Some(part.subscriptions.len())) {
+            let merged = merge(&parts[run.clone()])?;
+            parts.splice(run, [merged]);
         }
         // Removals alone must not let the dead outnumber the living for good.
         let slots: usize = parts.iter().map(|part| part.subscriptions.len()).sum();
-        if slots > 2 * live + 1024 {
-            parts = vec![merge(&parts, writer)?];
+        if is_mostly_removed(slots, slots - live) {
+            parts = vec![merge(&parts)?];
         }
         Ok(parts)
     }
 
-    /// Makes the next version visible. The caller holds the writer.
-    fn publish(&self, current: &FilterSnapshot, parts: Vec<Arc<Part>>, live: usize) {
-        self.snapshot.store(Arc::new(FilterSnapshot { version: current.version + 1, parts, live }));
-    }
-
     /// The subscription of that id.
     pub fn get(&self, id: &Id) -> Option<Arc<FilterSubscription>> {
-        match self.writer.lock() {
-            Ok(writer) => writer.subscriptions.get(id).cloned(),
-            // Without the table, all are checked.
+        match self.versions.write() {
+            Ok(writing) => writing.state.subscriptions.get(id).cloned(),
+            // Without the table, all are looked at.
             Err(_) => self.snapshot().subscriptions().find(|subscription| subscription.id() == id).cloned(),
         }
     }
 
     /// The filter at this moment.
     pub fn snapshot(&self) -> Arc<FilterSnapshot> {
-        self.snapshot.load_full()
+        self.versions.current()
     }
 
     /// The ids of the filters that a document satisfies, in insertion order.
