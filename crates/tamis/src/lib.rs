@@ -41,6 +41,7 @@ pub mod matcher;
 mod predicate;
 mod probing;
 pub mod rank;
+mod reusable;
 mod sections;
 mod strings;
 mod texts;

@@ -5,11 +5,12 @@
 
 use std::ops::Not;
 
-/// True, false, or unknown for lack of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// True, false, or unknown for want of a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Truth {
     False,
+    #[default]
     Unknown,
     True,
 }

@@ -12,8 +12,8 @@ use tamis::matcher::Slot;
 
 use super::predicates::{Basic, Predicates};
 use super::trees::check_shape;
-use super::work::Marks;
 use super::{Comparator, Input, Lists, Refused, Work};
+use tamis::matcher::extend::ListedSet;
 
 /// What an expression asks for at least.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ fn read(code: &[u8], at: &mut usize) -> u64 {
 }
 
 /// Evaluates the operand at a position, which moves behind it.
-fn holds(code: &[u8], at: &mut usize, held: &Marks, evaluated: &mut u64) -> bool {
+fn holds(code: &[u8], at: &mut usize, held: &ListedSet, evaluated: &mut u64) -> bool {
     *evaluated += 1;
     let kind = code[*at];
     *at += 1;

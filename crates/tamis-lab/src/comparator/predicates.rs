@@ -12,7 +12,7 @@ use tamis::matcher::Check;
 use tamis::value::{Value, ValueRef};
 use tamis::{Event, Missing};
 
-use super::work::Marks;
+use tamis::matcher::extend::ListedSet;
 
 /// A predicate with its sign: true where the predicate holds, or where it does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ impl Basic {
         Basic(self.0 ^ 1)
     }
 
-    pub fn holds(self, held: &Marks) -> bool {
+    pub fn holds(self, held: &ListedSet) -> bool {
         held.contains(self.predicate()) != self.negated()
     }
 }
@@ -122,9 +122,9 @@ impl Predicates {
     }
 
     /// Finds the predicates that hold.
-    pub fn find(&self, event: &Event, held: &mut Marks) {
+    pub fn find(&self, event: &Event, held: &mut ListedSet) {
         held.begin(self.len());
-        let mark = |held: &mut Marks, predicate: Option<u32>| {
+        let mark = |held: &mut ListedSet, predicate: Option<u32>| {
             if let Some(predicate) = predicate {
                 held.insert(predicate);
             }
@@ -156,7 +156,7 @@ impl Predicates {
     /// How often each predicate holds in a sample; without one, as often as its values are many.
     pub fn frequencies(&self, sample: &[Event]) -> Vec<f64> {
         let mut frequencies = vec![0.0; self.len()];
-        let mut held = Marks::default();
+        let mut held = ListedSet::default();
         for event in sample {
             self.find(event, &mut held);
             held.members().iter().for_each(|&member| frequencies[member as usize] += 1.0);
@@ -193,7 +193,7 @@ impl Asked {
         values.len()
     }
 
-    fn find(&self, value: ValueRef<'_>, held: &mut Marks) {
+    fn find(&self, value: ValueRef<'_>, held: &mut ListedSet) {
         let found = match value {
             ValueRef::String(text) => self.strings.get(text),
             ValueRef::Boolean(value) => self.others.get(&Plain::Boolean(value)),

@@ -1,6 +1,7 @@
 //! What does a comparator write while it matches, and how much did it do?
 
 use tamis::matcher::Scratch;
+use tamis::matcher::extend::ListedSet;
 
 /// How much was done since it was last asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,9 +18,9 @@ pub struct Counters {
 #[derive(Debug, Default)]
 pub struct Work {
     /// Predicates that hold.
-    pub(super) held: Marks,
+    pub(super) held: ListedSet,
     /// Expressions or conjunctions met.
-    pub(super) seen: Marks,
+    pub(super) seen: ListedSet,
     /// Numbers that are 0 between events, but for those of `seen`.
     pub(super) counts: Vec<u32>,
     /// What is known of numbered things, 0 between events.
@@ -34,44 +35,5 @@ impl Work {
     /// How much was done since this was last asked.
     pub fn take_counters(&mut self) -> Counters {
         std::mem::take(&mut self.counters)
-    }
-}
-
-/// A set of small numbers that is emptied at the cost of what was in it.
-#[derive(Debug, Default)]
-pub(super) struct Marks {
-    bits: Vec<u64>,
-    members: Vec<u32>,
-}
-
-impl Marks {
-    /// Empties the set and makes room for numbers below `count`.
-    pub fn begin(&mut self, count: usize) {
-        for member in self.members.drain(..) {
-            self.bits[member as usize / 64] = 0;
-        }
-        if self.bits.len() * 64 < count {
-            self.bits.resize(count.div_ceil(64), 0);
-        }
-    }
-
-    /// Whether a number was not there; it now is.
-    pub fn insert(&mut self, number: u32) -> bool {
-        let (word, bit) = (&mut self.bits[number as usize / 64], 1 << (number % 64));
-        let new = *word & bit == 0;
-        if new {
-            *word |= bit;
-            self.members.push(number);
-        }
-        new
-    }
-
-    pub fn contains(&self, number: u32) -> bool {
-        self.bits[number as usize / 64] & 1 << (number % 64) != 0
-    }
-
-    /// The numbers in the order they were inserted.
-    pub fn members(&self) -> &[u32] {
-        &self.members
     }
 }

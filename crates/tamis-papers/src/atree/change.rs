@@ -216,10 +216,10 @@ impl ATree {
             self.graph.unlink(parent, link.place as usize);
             self.marks.begin(self.graph.nodes.len());
             for link in &self.graph.node(parent).children {
-                self.marks.set(link.node);
+                self.marks.insert(link.node as usize);
             }
             let lacking: Vec<NodeId> =
-                children.iter().copied().filter(|&child| !self.marks.has(child)).collect();
+                children.iter().copied().filter(|&child| !self.marks.contains(child as usize)).collect();
             self.connect(parent, lacking);
             shortened.push(parent);
         }

@@ -13,6 +13,7 @@ use super::ATree;
 use super::graph::{Ask, Kind, Link, NOWHERE, Node, NodeId};
 use crate::predicates::{PredicateScratch, Seen};
 use tamis::event::Event;
+use tamis::matcher::extend::Stamped;
 use tamis::matcher::{Counters, Slot};
 
 /// Events counted before counting becomes sparse, and how sparse it becomes.
@@ -22,12 +23,12 @@ const COUNTED_THEN: u32 = 64;
 /// Working memory of a match.
 #[derive(Debug, Default)]
 pub(crate) struct ATreeScratch {
-    stamp: u32,
-    /// By operator node: the last event on which it was true.
-    truths: Vec<u32>,
-    /// By node: the last event on which children told it, and how many; without propagation on
-    /// demand only.
-    told: Vec<(u32, u32)>,
+    /// How many events were matched.
+    events: u32,
+    /// The operator nodes that are true.
+    truths: Stamped,
+    /// By node: how many children told it; without propagation on demand only.
+    told: Stamped<u32>,
     /// Kept for their memory: the leaves to visit, and the nodes that they tell.
     leaves: Vec<NodeId>,
     parents: Vec<NodeId>,
@@ -41,38 +42,28 @@ pub(crate) struct ATreeScratch {
 }
 
 impl ATreeScratch {
-    pub(super) fn begin(&mut self, nodes: usize) {
-        if self.stamp == u32::MAX {
-            self.truths.clear();
-            self.told.clear();
-            self.stamp = 0;
-        }
-        self.stamp += 1;
-        if self.truths.len() < nodes {
-            self.truths.resize(nodes, 0);
-        }
+    /// Forgets the last event.
+    pub(super) fn begin(&mut self, atree: &ATree) {
+        self.events = self.events.wrapping_add(1);
+        let nodes = atree.graph.nodes.len();
+        self.truths.begin(nodes);
+        self.told.begin(if atree.options.propagation_on_demand { 0 } else { nodes });
     }
 
     pub(super) fn is_true(&self, node: NodeId) -> bool {
-        self.truths[node as usize] == self.stamp
+        self.truths.contains(node as usize)
     }
 
     /// Notes that a node is true; tells whether that is news.
     pub(super) fn make_true(&mut self, node: NodeId) -> bool {
-        std::mem::replace(&mut self.truths[node as usize], self.stamp) != self.stamp
+        self.truths.insert(node as usize)
     }
 
     /// Counts a child that told the node; returns how many have.
-    pub(super) fn count_told(&mut self, node: NodeId, nodes: usize) -> u32 {
-        if self.told.len() < nodes {
-            self.told.resize(nodes, (0, 0));
-        }
-        let (stamp, count) = &mut self.told[node as usize];
-        if *stamp != self.stamp {
-            (*stamp, *count) = (self.stamp, 0);
-        }
-        *count += 1;
-        *count
+    pub(super) fn count_told(&mut self, node: NodeId) -> u32 {
+        let count = self.told.get(node as usize).unwrap_or(0) + 1;
+        self.told.set(node as usize, count);
+        count
     }
 
     pub(super) fn enqueue(&mut self, node: NodeId, level: u32) {
@@ -99,10 +90,10 @@ impl ATree {
     pub(super) fn find(&self, event: &Event, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
         let first = found.len();
         found.extend_from_slice(&self.always);
-        scratch.begin(self.graph.nodes.len());
+        scratch.begin(self);
         self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
         scratch.counters.predicates += scratch.predicates.found().len() as u64;
-        let counts = self.counted() < COUNTED_FIRST || scratch.stamp.is_multiple_of(COUNTED_THEN);
+        let counts = self.counted() < COUNTED_FIRST || scratch.events.is_multiple_of(COUNTED_THEN);
         let mut run = Run { atree: self, scratch, found, counts };
         run.leaves(event);
         run.levels();
@@ -202,7 +193,7 @@ impl Run<'_> {
         let truth = if self.atree.options.propagation_on_demand {
             self.others_are_true(node)
         } else {
-            self.scratch.told[id as usize].1 as usize == node.children.len()
+            self.scratch.told.get(id as usize) == Some(node.children.len() as u32)
         };
         truth && self.scratch.make_true(id)
     }
@@ -244,7 +235,7 @@ impl Run<'_> {
                 }
             }
             _ if !self.atree.options.propagation_on_demand => {
-                if self.scratch.count_told(id, self.atree.graph.nodes.len()) == 1 {
+                if self.scratch.count_told(id) == 1 {
                     self.scratch.enqueue(id, level);
                 }
             }

@@ -47,10 +47,10 @@ use crate::predicates::PredicateIndex;
 use crate::scratch::Working;
 use frequency::Frequency;
 use graph::{Graph, Kind, NodeId};
-use organise::Marks;
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::{Expression, NormalForm, normalise, resolve};
+use tamis::matcher::extend::Stamped;
 use tamis::matcher::{Matcher, Scratch, Slot};
 
 /// Which optimisations are in use; all of them unless told otherwise.
@@ -117,7 +117,7 @@ pub struct ATree {
     places: HashMap<Slot, Place, ahash::RandomState>,
     /// Expressions that are always true.
     always: Vec<Slot>,
-    marks: Marks,
+    marks: Stamped,
     /// How many events were counted.
     events: AtomicU32,
     /// By predicate: how often it holds.
@@ -154,7 +154,7 @@ impl ATree {
             leaves: Vec::new(),
             places: HashMap::default(),
             always: Vec::new(),
-            marks: Marks::default(),
+            marks: Stamped::default(),
             events: AtomicU32::new(0),
             holding: Vec::new(),
             presence: Vec::new(),

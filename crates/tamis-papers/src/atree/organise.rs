@@ -19,36 +19,6 @@ use super::graph::{Kind, NodeId, signature};
 /// How many comparisons of nodes with nodes one new node may cost, beside a few for each member.
 const EFFORT: usize = 4096;
 
-/// Marks on nodes, forgotten all at once.
-#[derive(Debug, Default)]
-pub(super) struct Marks {
-    stamp: u32,
-    stamps: Vec<u32>,
-}
-
-impl Marks {
-    /// Forgets all marks.
-    pub fn begin(&mut self, nodes: usize) {
-        if self.stamp == u32::MAX {
-            self.stamps.clear();
-            self.stamp = 0;
-        }
-        self.stamp += 1;
-        if self.stamps.len() < nodes {
-            self.stamps.resize(nodes, 0);
-        }
-    }
-
-    /// Marks a node; tells whether it was not marked before.
-    pub fn set(&mut self, node: NodeId) -> bool {
-        std::mem::replace(&mut self.stamps[node as usize], self.stamp) != self.stamp
-    }
-
-    pub fn has(&self, node: NodeId) -> bool {
-        self.stamps[node as usize] == self.stamp
-    }
-}
-
 impl ATree {
     /// The children from which a new node with these members is best evaluated.
     pub(super) fn reorganise(&mut self, kind: Kind, members: &[NodeId]) -> Vec<NodeId> {
@@ -60,7 +30,7 @@ impl ATree {
         let (mut chosen, mut uncovered) = (Vec::new(), members.len());
         while let Some((promised, size, Reverse(candidate))) = candidates.pop() {
             let covers = &self.graph.node(candidate).members;
-            let gain = covers.iter().filter(|&&member| !self.marks.has(member)).count();
+            let gain = covers.iter().filter(|&&member| !self.marks.contains(member as usize)).count();
             if uncovered == 0 || effort < covers.len() {
                 break;
             }
@@ -73,12 +43,12 @@ impl ATree {
                 continue;
             }
             for &member in covers {
-                self.marks.set(member);
+                self.marks.insert(member as usize);
             }
             uncovered -= gain;
             chosen.push(candidate);
         }
-        chosen.extend(members.iter().filter(|&&member| !self.marks.has(member)));
+        chosen.extend(members.iter().filter(|&&member| !self.marks.contains(member as usize)));
         chosen
     }
 
@@ -91,7 +61,7 @@ impl ATree {
     ) -> BinaryHeap<(usize, usize, Reverse<NodeId>)> {
         self.marks.begin(self.graph.nodes.len());
         for &member in members {
-            self.marks.set(member);
+            self.marks.insert(member as usize);
         }
         let outside = !signature(members);
         let mut found = BinaryHeap::new();
@@ -107,7 +77,7 @@ impl ATree {
                 *effort = effort.saturating_sub(size.min(members.len()));
                 if node.kind == kind
                     && size < members.len()
-                    && node.members.iter().all(|&member| self.marks.has(member))
+                    && node.members.iter().all(|&member| self.marks.contains(member as usize))
                 {
                     found.push((size, size, Reverse(candidate)));
                 }
@@ -121,10 +91,10 @@ impl ATree {
         for parent in self.supersets(new) {
             self.marks.begin(self.graph.nodes.len());
             for link in &self.graph.node(new).children {
-                self.marks.set(link.node);
+                self.marks.insert(link.node as usize);
             }
             for place in (0..self.graph.node(parent).children.len()).rev() {
-                if self.marks.has(self.graph.child(parent, place)) {
+                if self.marks.contains(self.graph.child(parent, place) as usize) {
                     self.graph.unlink(parent, place);
                 }
             }
@@ -139,7 +109,7 @@ impl ATree {
         let wanted = node.children.len();
         self.marks.begin(self.graph.nodes.len());
         for link in &node.children {
-            self.marks.set(link.node);
+            self.marks.insert(link.node as usize);
         }
         let rarest = node.children.iter().min_by_key(|link| self.graph.node(link.node).parents.len());
         let mut effort = EFFORT;
@@ -157,7 +127,8 @@ impl ATree {
             }
             let Some(rest) = effort.checked_sub(parent.children.len()) else { continue };
             effort = rest;
-            if parent.children.iter().filter(|link| self.marks.has(link.node)).count() == wanted {
+            if parent.children.iter().filter(|link| self.marks.contains(link.node as usize)).count() == wanted
+            {
                 found.push(link.node);
             }
         }

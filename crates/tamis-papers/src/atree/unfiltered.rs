@@ -16,7 +16,7 @@ impl ATree {
     pub(super) fn find_unfiltered(&self, event: &Event, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
         let first = found.len();
         found.extend_from_slice(&self.always);
-        scratch.begin(self.graph.nodes.len());
+        scratch.begin(self);
         self.predicates.satisfied_by_pairs(event, &mut scratch.predicates);
         scratch.counters.predicates += scratch.predicates.found().len() as u64;
         for (attribute, _) in event.iter() {
@@ -50,7 +50,7 @@ impl ATree {
             found.extend_from_slice(&node.slots);
         }
         for link in &node.parents {
-            if scratch.count_told(link.node, self.graph.nodes.len()) == 1 {
+            if scratch.count_told(link.node) == 1 {
                 scratch.enqueue(link.node, self.graph.node(link.node).level);
             }
         }

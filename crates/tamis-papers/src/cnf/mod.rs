@@ -20,7 +20,7 @@ use tamis::event::{Attributes, Event};
 use tamis::expression::distribute::{Outer, distribute, is_in_form};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
-use tamis::matcher::extend::{Ranked, Visit};
+use tamis::matcher::extend::{Ranked, Stamped, Visit};
 use tamis::matcher::{Matcher, Scan, Scratch, Slot};
 use tamis::rank::{COARSE_SUM, EventWeights, is_coarse, with_slack};
 
@@ -53,15 +53,14 @@ pub struct Cnf {
     scan: Scan,
 }
 
-/// Working memory of a match; what is noted carries the number of the candidate it is noted for.
+/// Working memory of a match, begun for every candidate.
 #[derive(Debug, Default)]
 pub(crate) struct CnfScratch {
-    stamp: u32,
-    /// By clause: the last candidate whose clause was satisfied.
-    satisfied: Vec<u32>,
-    /// By negated predicate: the last candidates for which it was violated, and had a value.
-    violated: Vec<u32>,
-    valued: Vec<u32>,
+    /// The clauses that are satisfied.
+    satisfied: Stamped,
+    /// The negated predicates that are violated, and those that have a value.
+    violated: Stamped,
+    valued: Stamped,
     /// By clause: its best entry.
     best: Vec<f64>,
 }
@@ -178,29 +177,26 @@ impl Cnf {
     /// Whether the entries of a candidate satisfy all its clauses.
     fn is_satisfied(&self, slot: Slot, roles: impl Iterator<Item = Role>, scratch: &mut CnfScratch) -> bool {
         let (clauses, negations) = (self.clauses[slot as usize], self.negations_of(slot));
-        let stamp = scratch.begin(clauses as usize, negations.len());
         let CnfScratch { satisfied, violated, valued, .. } = scratch;
+        satisfied.begin(clauses as usize);
+        violated.begin(negations.len());
+        valued.begin(negations.len());
         let mut count = 0;
         for role in roles {
             match role.kind() {
-                Kind::Positive => count += u32::from(note(&mut satisfied[role.number()], stamp)),
-                Kind::Negative => violated[role.number()] = stamp,
-                Kind::Guard => valued[role.number()] = stamp,
+                Kind::Positive => count += u32::from(satisfied.insert(role.number())),
+                Kind::Negative => violated.set(role.number(), ()),
+                Kind::Guard => valued.set(role.number(), ()),
                 Kind::Always => {}
             }
         }
         for (number, Negation { clause, guarded }) in negations.iter().enumerate() {
-            if violated[number] != stamp && (!guarded || valued[number] == stamp) {
-                count += u32::from(note(&mut satisfied[*clause as usize], stamp));
+            if !violated.contains(number) && (!guarded || valued.contains(number)) {
+                count += u32::from(satisfied.insert(*clause as usize));
             }
         }
         count == clauses
     }
-}
-
-/// Writes the stamp; tells whether it was not there.
-fn note(place: &mut u32, stamp: u32) -> bool {
-    std::mem::replace(place, stamp) != stamp
 }
 
 /// Enters a slot under the keys of its clauses, and lists its negated predicates.
@@ -226,24 +222,6 @@ fn enter(builder: &mut PostingsBuilder<'_>, slot: Slot, parts: &[Vec<u32>], nega
     }
     if size == 0 {
         builder.enter_always(slot, size, Role::new(Kind::Always, 0));
-    }
-}
-
-impl CnfScratch {
-    /// Makes room for a candidate and returns its number.
-    fn begin(&mut self, clauses: usize, negations: usize) -> u32 {
-        let CnfScratch { stamp, satisfied, violated, valued, .. } = self;
-        if *stamp == u32::MAX {
-            for list in [&mut *satisfied, violated, valued] {
-                list.fill(0);
-            }
-            *stamp = 0;
-        }
-        *stamp += 1;
-        satisfied.resize(satisfied.len().max(clauses), 0);
-        violated.resize(violated.len().max(negations), 0);
-        valued.resize(valued.len().max(negations), 0);
-        *stamp
     }
 }
 

@@ -13,6 +13,7 @@ use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::NormalForm;
 use tamis::matcher::Counters;
+use tamis::matcher::extend::Stamped;
 
 /// The number of a conjunction.
 pub(crate) type ConjunctionId = u32;
@@ -108,9 +109,8 @@ pub(crate) struct ConjunctionIndex {
 #[derive(Debug, Default)]
 pub(crate) struct ConjunctionScratch {
     pub postings: PostingScratch,
-    /// By number of a predicate: the last candidate that had it.
-    named: Vec<u32>,
-    stamp: u32,
+    /// The numbers of the predicates that the candidate has.
+    named: Stamped,
     /// By number of a predicate: its best entry.
     best: Vec<f64>,
 }
@@ -152,35 +152,28 @@ impl ConjunctionIndex {
         threshold: f64,
         scratch: &mut ConjunctionScratch,
     ) -> Option<ConjunctionId> {
-        let ConjunctionScratch { postings, named, stamp, .. } = scratch;
+        let ConjunctionScratch { postings, named, .. } = scratch;
         let PostingScratch { walks, hits, counters, without_skipping, .. } = postings;
         let walk = &mut walks[rank];
         let needed = walk.needed();
         loop {
             let id = walk.next(&self.postings, least, threshold, hits, counters, !*without_skipping)?;
-            if self.satisfied(needed, hits, named, stamp) {
+            if self.satisfied(needed, hits, named) {
                 return Some(id);
             }
         }
     }
 
     /// Whether the entries of a candidate name all its predicates, and none that is negated.
-    fn satisfied(&self, needed: usize, hits: &[Hit], named: &mut Vec<u32>, stamp: &mut u32) -> bool {
-        if named.len() < needed || *stamp == u32::MAX {
-            named.clear();
-            named.resize(needed, 0);
-            *stamp = 0;
-        }
-        *stamp += 1;
+    fn satisfied(&self, needed: usize, hits: &[Hit], named: &mut Stamped) -> bool {
+        named.begin(needed);
         let mut count = 0;
         for hit in hits {
             let role = self.postings.entry(hit.entry).role;
             if role.kind() == Kind::Negative {
                 return false;
             }
-            if std::mem::replace(&mut named[role.number()], *stamp) != *stamp {
-                count += 1;
-            }
+            count += usize::from(named.insert(role.number()));
         }
         count == needed
     }

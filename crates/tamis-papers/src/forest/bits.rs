@@ -1,7 +1,7 @@
 //! Which of many cells are set, and where?
 //!
 //! A second layer has a bit for every word of the first that is not empty, so that finding and clearing what
-//! is set costs little more than there is of it.
+//! is set costs little more than there is of it. Unlike a `ListedSet`, it is read in order, and in parts.
 
 use std::ops::Range;
 

@@ -92,7 +92,8 @@ impl<'a> ListCursor<'a> {
 
 impl Cursor for ListCursor<'_> {
     fn next(&mut self, at_least: u32) -> Option<u32> {
-        // Doubling steps: what is wanted is mostly near.
+        // Doubling steps: what is wanted is mostly near. The posting lists of the papers do the same, and count
+        // what they read.
         let mut reach = 1;
         while self.rest.get(reach).is_some_and(|&node| node < at_least) {
             reach *= 2;

@@ -61,7 +61,7 @@ pub(super) struct Programs {
 /// What a match remembers of the predicates and registers; any programs can use any memo.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    /// Four times the stamp, plus a truth.
+    /// Four times the stamp, plus a truth: as [`Stamped`](crate::reusable::Stamped), in half the memory.
     truths: Vec<u32>,
     stamp: u32,
     registers: Vec<bool>,

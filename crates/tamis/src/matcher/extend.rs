@@ -19,6 +19,7 @@ use crate::value::TimeZone;
 
 pub use crate::literals::Anchor;
 pub use crate::predicate::{Required, required};
+pub use crate::reusable::{ListedSet, Stamped};
 
 /// An algorithm that an index can use.
 pub trait MatcherKind: fmt::Debug + Send + Sync {

@@ -19,6 +19,7 @@ pub use scan::Scan;
 use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::Event;
+use crate::reusable::Stamped;
 use crate::truth::Truth;
 
 /// The position of an expression in the set that a matcher was compiled over.
@@ -108,10 +109,8 @@ pub enum Pruning {
 /// Per-thread working memory of a match; any matcher can use any scratch.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Truths of predicates on the current event, each valid where its stamp is the current one, so
-    /// that nothing is cleared between events.
-    memo: Vec<(u32, Truth)>,
-    stamp: u32,
+    /// Truths of predicates on the current event.
+    memo: Stamped<Truth>,
     /// Truths of operands waiting for their operator.
     stack: Vec<Truth>,
     compiled: compiled::Working,
@@ -184,17 +183,5 @@ impl Scratch {
     /// How a ranking is pruned.
     pub fn pruning(&self) -> Pruning {
         self.pruning
-    }
-
-    /// Makes room for the truths of `predicates` predicates and forgets those of the last event.
-    fn begin(&mut self, predicates: usize) {
-        if self.stamp == u32::MAX {
-            self.memo.clear();
-            self.stamp = 0;
-        }
-        self.stamp += 1;
-        if self.memo.len() < predicates {
-            self.memo.resize(predicates, (0, Truth::Unknown));
-        }
     }
 }

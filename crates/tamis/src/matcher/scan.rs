@@ -55,12 +55,11 @@ impl Scan {
     }
 
     fn truth(&self, predicate: PredicateId, event: &Event, scratch: &mut Scratch) -> Truth {
-        let (stamp, known) = scratch.memo[predicate as usize];
-        if stamp == scratch.stamp {
+        if let Some(known) = scratch.memo.get(predicate as usize) {
             return known;
         }
         let truth = self.predicates.truth(predicate, event, self.missing);
-        scratch.memo[predicate as usize] = (scratch.stamp, truth);
+        scratch.memo.set(predicate as usize, truth);
         truth
     }
 }
@@ -71,7 +70,7 @@ impl Matcher for Scan {
     }
 
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
-        scratch.begin(self.predicates.len());
+        scratch.memo.begin(self.predicates.len());
         let mut start = 0;
         for (slot, &end) in self.ends.iter().enumerate() {
             if slot % 256 == 0 && scratch.deadline.is_some_and(|deadline| deadline.has_passed()) {

@@ -7,6 +7,7 @@ use super::{COARSE_SUM, is_coarse};
 use crate::event::{AttributeId, Attributes, Event, Presence};
 use crate::expression::{Expression, Literal, NormalNode, Test, normalise, resolve};
 use crate::predicate::Check;
+use crate::reusable::Stamped;
 use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;
 
@@ -42,25 +43,11 @@ struct Scored {
 /// Working memory of scoring, one per thread.
 #[derive(Debug, Default)]
 pub struct ScoreScratch {
-    /// By literal: the last event it was scored for, and its score.
-    memo: Vec<(u32, f64)>,
-    stamp: u32,
+    /// By literal: its score on the current event.
+    memo: Stamped<f64>,
     nodes: Vec<f64>,
     /// How many expressions were scored.
     pub scored: u64,
-}
-
-impl ScoreScratch {
-    fn begin(&mut self, literals: usize) {
-        if self.stamp == u32::MAX {
-            self.memo.clear();
-            self.stamp = 0;
-        }
-        self.stamp += 1;
-        if self.memo.len() < literals {
-            self.memo.resize(literals, (0, NOT_TRUE));
-        }
-    }
 }
 
 impl Scores {
@@ -114,7 +101,7 @@ impl Scores {
 
     /// Begins with an event: what was found out about the last one is forgotten.
     pub fn begin(&self, scratch: &mut ScoreScratch) {
-        scratch.begin(self.literals.len());
+        scratch.memo.begin(self.literals.len());
     }
 
     /// What an expression scores on the event that was begun with; `None` if it is not true.
@@ -139,16 +126,11 @@ impl Scores {
                         NOT_TRUE
                     }
                 }
-                LITERAL => {
-                    let (stamp, known) = scratch.memo[number as usize];
-                    if stamp == scratch.stamp {
-                        known
-                    } else {
-                        let score = self.literals[number as usize].score(event, weights, self.missing);
-                        scratch.memo[number as usize] = (scratch.stamp, score);
-                        score
-                    }
-                }
+                LITERAL => scratch.memo.get(number as usize).unwrap_or_else(|| {
+                    let score = self.literals[number as usize].score(event, weights, self.missing);
+                    scratch.memo.set(number as usize, score);
+                    score
+                }),
                 _ => {
                     let operands = &self.words[position..position + number as usize];
                     position += operands.len();

@@ -20,7 +20,8 @@ pub struct Work {
 /// In place of a count of failures: the filter waits for its evaluation.
 pub const EVALUATED: u32 = u32::MAX;
 
-/// What is known so far about a document.
+/// What is known so far about a document. Both tables have one stamp, the number of the document, which is never
+/// begun again.
 #[derive(Debug)]
 pub struct Answers {
     pub document: u64,
@@ -55,7 +56,8 @@ impl Answers {
 /// Words of a block: as many as a cache line holds.
 const BLOCK: usize = 8;
 
-/// A set of small numbers that is emptied in order, in time proportional to what it holds.
+/// A set of small numbers that is emptied in order, in time proportional to what it holds; a
+/// [`ListedSet`](crate::reusable::ListedSet) would have to be sorted.
 #[derive(Debug)]
 pub struct Bits {
     words: Vec<u64>,
