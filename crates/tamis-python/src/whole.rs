@@ -11,7 +11,7 @@ use crate::event::{is_list, is_scalar};
 use crate::value::{Refusal, with_value};
 
 /// A mapping or list whose values are being read.
-struct Open<'py> {
+struct OpenContainer<'py> {
     items: Bound<'py, PyIterator>,
     list: bool,
     depth: usize,
@@ -29,7 +29,7 @@ pub fn decode(
     let raise = |error: Error| error::raise(py, &error);
     let (mut open, mut seen) = (Vec::new(), 0);
     open.extend(visit(object, false, 0, event, limits)?);
-    while let Some(Open { items, list, depth }) = open.last_mut() {
+    while let Some(OpenContainer { items, list, depth }) = open.last_mut() {
         let Some(item) = items.next() else {
             open.pop();
             continue;
@@ -54,7 +54,7 @@ fn visit<'py>(
     depth: usize,
     event: &mut Event,
     limits: &Limits,
-) -> PyResult<Option<Open<'py>>> {
+) -> PyResult<Option<OpenContainer<'py>>> {
     let py = object.py();
     let raise = |error: Error| error::raise(py, &error);
     if object.is_none() {
@@ -75,7 +75,7 @@ fn visit<'py>(
     };
     let depth = depth + usize::from(!list || in_list);
     Event::check_depth(depth, limits).map_err(raise)?;
-    Ok(Some(Open { items, list, depth }))
+    Ok(Some(OpenContainer { items, list, depth }))
 }
 
 /// Adds the text of a value.

@@ -21,6 +21,7 @@
 extern crate self as tamis;
 
 mod column;
+mod compressed_strings;
 mod csr;
 mod deadline;
 mod error;
@@ -44,7 +45,6 @@ pub mod rank;
 mod reusable;
 mod sections;
 mod strings;
-mod texts;
 mod truth;
 pub mod value;
 mod versioned;

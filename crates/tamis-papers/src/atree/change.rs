@@ -5,8 +5,8 @@
 //! used by nothing leaves, and the nodes that were evaluated from it take its children.
 
 use super::frequency::Frequency;
-use super::graph::{Kind, Node, NodeId, Wake};
-use super::{ATree, Place};
+use super::graph::{ATreeNode, Kind, NodeId, Wake};
+use super::{ATree, SlotPlace};
 use tamis::Missing;
 use tamis::event::{AttributeId, Attributes};
 use tamis::expression::{NormalForm, NormalNode, Test};
@@ -20,9 +20,9 @@ impl ATree {
                 NormalNode::Constant(value) => {
                     let place = if *value {
                         self.always.push(slot);
-                        Place::Always(self.always.len() as u32 - 1)
+                        SlotPlace::Always(self.always.len() as u32 - 1)
                     } else {
-                        Place::Never
+                        SlotPlace::Never
                     };
                     self.places.insert(slot, place);
                     return;
@@ -41,7 +41,7 @@ impl ATree {
         node.uses += 1;
         node.slots.push(slot);
         let place = node.slots.len() as u32 - 1;
-        self.places.insert(slot, Place::Node(root, place));
+        self.places.insert(slot, SlotPlace::Node(root, place));
         self.graph.list(root);
         // Forms tell weights apart and nodes do not, so that a node may have been made in vain.
         built.retain(|&id| self.graph.node(id).uses == 0);
@@ -51,19 +51,19 @@ impl ATree {
     pub(super) fn remove_place(&mut self, slot: Slot) -> bool {
         let Some(place) = self.places.remove(&slot) else { return false };
         match place {
-            Place::Never => {}
-            Place::Always(place) => {
+            SlotPlace::Never => {}
+            SlotPlace::Always(place) => {
                 self.always.swap_remove(place as usize);
                 if let Some(&moved) = self.always.get(place as usize) {
-                    self.places.insert(moved, Place::Always(place));
+                    self.places.insert(moved, SlotPlace::Always(place));
                 }
             }
-            Place::Node(id, place) => {
+            SlotPlace::Node(id, place) => {
                 let node = self.graph.node_mut(id);
                 node.uses -= 1;
                 node.slots.swap_remove(place as usize);
                 if let Some(&moved) = node.slots.get(place as usize) {
-                    self.places.insert(moved, Place::Node(id, place));
+                    self.places.insert(moved, SlotPlace::Node(id, place));
                 }
                 self.graph.list(id);
                 self.release(vec![id]);
@@ -94,7 +94,7 @@ impl ATree {
             self.expect_predicate(predicate, attribute, test);
         }
         let kind = Kind::Leaf { predicate, negated, wake };
-        let mut node = Node::new(kind, Box::default(), Frequency::default());
+        let mut node = ATreeNode::new(kind, Box::default(), Frequency::default());
         node.attribute = attribute;
         let leaf = self.graph.allocate(node);
         self.leaves[predicate as usize][usize::from(negated)] = Some(leaf);
@@ -153,7 +153,7 @@ impl ATree {
             self.graph.node_mut(member).uses += 1;
         }
         let frequency = self.expect_operator(kind, &children);
-        let id = self.graph.allocate(Node::new(kind, members.into(), frequency));
+        let id = self.graph.allocate(ATreeNode::new(kind, members.into(), frequency));
         let (nodes, hasher) = (&self.graph.nodes, &self.hasher);
         self.ids.insert_unique(hash, id, |&id| {
             let node = &nodes[id as usize];

@@ -77,7 +77,7 @@ pub(super) enum Ask {
 /// A predicate or a part of an expression. What a match reads comes first, in one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Node {
+pub(super) struct ATreeNode {
     pub kind: Kind,
     /// 1 for a leaf, one more than the highest child for the others.
     pub level: u32,
@@ -108,9 +108,9 @@ pub(super) struct Node {
     pub frequency: Frequency,
 }
 
-impl Node {
-    pub fn new(kind: Kind, members: Box<[NodeId]>, frequency: Frequency) -> Node {
-        Node {
+impl ATreeNode {
+    pub fn new(kind: Kind, members: Box<[NodeId]>, frequency: Frequency) -> ATreeNode {
+        ATreeNode {
             kind,
             level: 1,
             triggers: 0,
@@ -152,7 +152,7 @@ pub(super) fn signature(nodes: &[NodeId]) -> u64 {
 /// The nodes and their edges.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<ATreeNode>,
     pub free: Vec<NodeId>,
     /// By predicate, as bits: whether something awaits its leaf. Most predicates that hold are
     /// children that nothing waits for, and need no look at their leaf.
@@ -166,7 +166,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub fn allocate(&mut self, node: Node) -> NodeId {
+    pub fn allocate(&mut self, node: ATreeNode) -> NodeId {
         if let Some(id) = self.free.pop() {
             self.nodes[id as usize] = node;
             return id;
@@ -177,15 +177,15 @@ impl Graph {
 
     /// Frees the number of a node without edges.
     pub fn free(&mut self, id: NodeId) {
-        self.nodes[id as usize] = Node::new(Kind::Free, Box::default(), Frequency::default());
+        self.nodes[id as usize] = ATreeNode::new(Kind::Free, Box::default(), Frequency::default());
         self.free.push(id);
     }
 
-    pub fn node(&self, id: NodeId) -> &Node {
+    pub fn node(&self, id: NodeId) -> &ATreeNode {
         &self.nodes[id as usize]
     }
 
-    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+    pub fn node_mut(&mut self, id: NodeId) -> &mut ATreeNode {
         &mut self.nodes[id as usize]
     }
 

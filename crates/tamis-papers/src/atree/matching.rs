@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
 
 use super::ATree;
-use super::graph::{Ask, Kind, Link, NOWHERE, Node, NodeId};
+use super::graph::{ATreeNode, Ask, Kind, Link, NOWHERE, NodeId};
 use crate::predicates::{PredicateScratch, Seen};
 use tamis::event::Event;
 use tamis::matcher::extend::Stamped;
@@ -199,7 +199,7 @@ impl Run<'_> {
     }
 
     /// Whether all children but the first are true.
-    fn others_are_true(&self, node: &Node) -> bool {
+    fn others_are_true(&self, node: &ATreeNode) -> bool {
         node.children[1..].iter().all(|child| match child.ask {
             Ask::Operator => self.scratch.is_true(child.node),
             Ask::Holds(predicate) => self.scratch.predicates.holds(predicate),

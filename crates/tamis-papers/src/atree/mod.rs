@@ -114,7 +114,7 @@ pub struct ATree {
     ids: HashTable<NodeId>,
     /// By predicate: the leaves for it and for its negation.
     leaves: Vec<[Option<NodeId>; 2]>,
-    places: HashMap<Slot, Place, ahash::RandomState>,
+    places: HashMap<Slot, SlotPlace, ahash::RandomState>,
     /// Expressions that are always true.
     always: Vec<Slot>,
     marks: Stamped,
@@ -130,7 +130,7 @@ pub struct ATree {
 
 /// Where the expression of a slot is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SlotPlace {
     /// Among the slots of a node.
     Node(NodeId, u32),
     /// Among those that are always true.

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::graph::{Ask, Kind, NOWHERE, Node, NodeId, Wake, signature};
-use super::{ATree, Place};
+use super::graph::{ATreeNode, Ask, Kind, NOWHERE, NodeId, Wake, signature};
+use super::{ATree, SlotPlace};
 
 type Checked = Result<(), String>;
 
@@ -44,11 +44,11 @@ impl ATree {
         self.check_slots()
     }
 
-    fn live(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+    fn live(&self) -> impl Iterator<Item = (NodeId, &ATreeNode)> {
         (0..).zip(&self.graph.nodes).filter(|(_, node)| node.kind != Kind::Free)
     }
 
-    fn check_edges(&self, id: NodeId, node: &Node) -> Checked {
+    fn check_edges(&self, id: NodeId, node: &ATreeNode) -> Checked {
         for (place, link) in node.children.iter().enumerate() {
             let there = self.graph.node(link.node).parents.get(link.place as usize);
             ensure(there.is_some_and(|there| (there.node, there.place) == (id, place as u32)), || {
@@ -78,7 +78,7 @@ impl ATree {
         })
     }
 
-    fn check_leaf(&self, id: NodeId, node: &Node) -> Checked {
+    fn check_leaf(&self, id: NodeId, node: &ATreeNode) -> Checked {
         let Kind::Leaf { predicate, negated, wake } = node.kind else { return Ok(()) };
         ensure(node.children.is_empty() && node.members.is_empty(), || format!("leaf {id} has operands"))?;
         ensure(self.leaves[predicate as usize][usize::from(negated)] == Some(id), || {
@@ -99,7 +99,7 @@ impl ATree {
         })
     }
 
-    fn check_operator(&self, id: NodeId, node: &Node) -> Checked {
+    fn check_operator(&self, id: NodeId, node: &ATreeNode) -> Checked {
         ensure(node.members.len() > 1 && node.children.len() > 1, || format!("node {id} has one operand"))?;
         ensure(node.members.is_sorted_by(|a, b| a < b), || {
             format!("the members of node {id} are not a set")
@@ -169,13 +169,13 @@ impl ATree {
         let mut places = HashMap::new();
         for (id, node) in self.live() {
             for (place, &slot) in (0..).zip(&node.slots) {
-                places.insert(slot, Place::Node(id, place));
+                places.insert(slot, SlotPlace::Node(id, place));
             }
         }
-        places.extend((0..).zip(&self.always).map(|(place, &slot)| (slot, Place::Always(place))));
+        places.extend((0..).zip(&self.always).map(|(place, &slot)| (slot, SlotPlace::Always(place))));
         let attached: usize = self.live().map(|(_, node)| node.slots.len()).sum();
         ensure(places.len() == attached + self.always.len(), || "a slot has two expressions".into())?;
-        let known = self.places.iter().filter(|(_, place)| **place != Place::Never);
+        let known = self.places.iter().filter(|(_, place)| **place != SlotPlace::Never);
         ensure(known.clone().count() == places.len(), || "slots are attached that are not known".into())?;
         for (slot, place) in known {
             ensure(places.get(slot) == Some(place), || format!("slot {slot} is not at {place:?}"))?;

@@ -8,7 +8,7 @@ use super::label::Part;
 
 /// A node on the way to the current leaf.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct PathNode {
     /// The edge that leads to it.
     part: Part,
     result: bool,
@@ -21,7 +21,7 @@ struct Node {
 /// The nodes on the way to the current leaf.
 #[derive(Debug, Default)]
 pub(super) struct Evaluation {
-    open: Vec<Node>,
+    open: Vec<PathNode>,
     /// Whether the current leaf is known to be true, and the edge that leads to it.
     leaf: Option<Part>,
 }
@@ -37,7 +37,7 @@ impl Evaluation {
     fn enter(&mut self, part: Part) {
         // The root and every second node below it are `and`s.
         let and = self.open.len().is_multiple_of(2);
-        self.open.push(Node { part, result: and, explored: 0, last: false });
+        self.open.push(PathNode { part, result: and, explored: 0, last: false });
     }
 
     /// Takes the next true leaf, in the order of IDs; `closed` sees every node that is now decided, as the

@@ -16,7 +16,7 @@ pub(super) struct Part {
 }
 
 /// A node whose operands are being labelled.
-struct Open {
+struct DeweyFrame {
     and: bool,
     operands: u32,
     seen: u32,
@@ -28,7 +28,7 @@ struct Open {
 pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) {
     let only = |and: bool| Part { number: 1, last: and };
     let mut path: Vec<Part> = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<DeweyFrame> = Vec::new();
     for node in nodes {
         while open.pop_if(|above| above.seen == above.operands).is_some() {}
         // What stands above: the root of all trees is an `and`.
@@ -57,7 +57,7 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
                     Some(above) if above == and => path.push(only(!and)),
                     _ => {}
                 }
-                open.push(Open { and, operands, seen: 0, depth: path.len() });
+                open.push(DeweyFrame { and, operands, seen: 0, depth: path.len() });
             }
         }
     }

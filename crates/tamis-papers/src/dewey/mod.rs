@@ -11,7 +11,7 @@ mod label;
 #[cfg(test)]
 mod tests;
 
-use crate::forest::{Bits, Forest, Owner, Planting, Source};
+use crate::forest::{Bits, Forest, ForestBuilder, Owner, Source};
 use crate::scratch::Working;
 use evaluate::Evaluation;
 use label::{Part, label, read, write};
@@ -47,7 +47,7 @@ pub(crate) struct DeweyScratch {
     found: Vec<u32>,
 }
 
-struct Draft {
+struct PendingLeaf {
     level: u32,
     owner: Owner,
     source: Source,
@@ -62,17 +62,17 @@ impl Dewey {
         attributes: &Attributes,
         missing: Missing,
     ) -> Dewey {
-        Dewey::build(Planting::new(attributes, missing, false), expressions)
+        Dewey::build(ForestBuilder::new(attributes, missing, false), expressions)
     }
 
-    fn build<'a>(planting: Planting<'_>, expressions: impl IntoIterator<Item = &'a Expression>) -> Dewey {
+    fn build<'a>(builder: ForestBuilder<'_>, expressions: impl IntoIterator<Item = &'a Expression>) -> Dewey {
         let (mut drafts, mut written) = (Vec::new(), Vec::new());
-        let forest = planting.plant(expressions, |tree| {
+        let forest = builder.build(expressions, |tree| {
             label(tree.nodes, |source, id| {
                 let start = written.len();
                 id.iter().for_each(|&part| write(part, &mut written));
                 let id = start..written.len();
-                drafts.push(Draft { level: tree.level, owner: tree.owner, source, id });
+                drafts.push(PendingLeaf { level: tree.level, owner: tree.owner, source, id });
             });
         });
         // Trees of one level stay in their order.

@@ -91,8 +91,8 @@ fn parts_are_as_long_as_they_need() {
 
 fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
     let build = |expressions: &[Expression], attributes: &Attributes| {
-        let planting = Planting::new(attributes, Missing::Unknown, false);
-        Dewey::build(most_leaves.map_or(planting, |most| planting.with_most_leaves(most)), expressions)
+        let builder = ForestBuilder::new(attributes, Missing::Unknown, false);
+        Dewey::build(most_leaves.map_or(builder, |most| builder.with_most_leaves(most)), expressions)
     };
     testing::compare(texts, events, build, |_| ());
 }

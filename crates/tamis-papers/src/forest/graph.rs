@@ -11,7 +11,7 @@ use tamis::expression::{NormalForm, NormalNode};
 use tamis::matcher::Slot;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Node {
+enum SharedNode {
     Leaf(ConjunctionId),
     And(Box<[u32]>),
     Or(Box<[u32]>),
@@ -20,8 +20,8 @@ enum Node {
 /// The nodes of some expressions, operands before those that use them.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    nodes: Vec<Node>,
-    numbers: HashMap<Node, u32, ahash::RandomState>,
+    nodes: Vec<SharedNode>,
+    numbers: HashMap<SharedNode, u32, ahash::RandomState>,
     /// By node: how many nodes and expressions use it.
     uses: Vec<u32>,
     roots: Vec<(Slot, u32)>,
@@ -88,7 +88,7 @@ impl Graph {
     }
 
     fn leaf(&mut self, conjunction: ConjunctionId) -> u32 {
-        self.number(Node::Leaf(conjunction))
+        self.number(SharedNode::Leaf(conjunction))
     }
 
     fn join(&mut self, and: bool, mut children: Vec<u32>) -> u32 {
@@ -96,17 +96,17 @@ impl Graph {
         children.dedup();
         match children[..] {
             [only] => only,
-            _ if and => self.number(Node::And(children.into())),
-            _ => self.number(Node::Or(children.into())),
+            _ if and => self.number(SharedNode::And(children.into())),
+            _ => self.number(SharedNode::Or(children.into())),
         }
     }
 
-    fn number(&mut self, node: Node) -> u32 {
+    fn number(&mut self, node: SharedNode) -> u32 {
         if let Some(&number) = self.numbers.get(&node) {
             return number;
         }
         let number = self.nodes.len() as u32;
-        if let Node::And(children) | Node::Or(children) = &node {
+        if let SharedNode::And(children) | SharedNode::Or(children) = &node {
             children.iter().for_each(|&child| self.uses[child as usize] += 1);
         }
         self.nodes.push(node.clone());
@@ -123,7 +123,7 @@ impl Graph {
         let mut trees: Vec<Option<(u32, u32)>> = vec![None; self.nodes.len()];
         let mut nodes = Vec::new();
         for (root, node) in (0..).zip(&self.nodes) {
-            if self.uses[root as usize] > 1 && !matches!(node, Node::Leaf(_)) {
+            if self.uses[root as usize] > 1 && !matches!(node, SharedNode::Leaf(_)) {
                 let level = self.write(root, &trees, &mut nodes);
                 label(Tree { owner: Owner::Shared(next), level, nodes: &nodes });
                 trees[root as usize] = Some((next, level));
@@ -149,12 +149,12 @@ impl Graph {
                 continue;
             }
             nodes.push(match &self.nodes[number as usize] {
-                Node::Leaf(conjunction) => TreeNode::Leaf(Source::Conjunction(*conjunction)),
-                Node::And(children) => {
+                SharedNode::Leaf(conjunction) => TreeNode::Leaf(Source::Conjunction(*conjunction)),
+                SharedNode::And(children) => {
                     open.extend(children.iter().rev());
                     TreeNode::And(children.len() as u32)
                 }
-                Node::Or(children) => {
+                SharedNode::Or(children) => {
                     open.extend(children.iter().rev());
                     TreeNode::Or(children.len() as u32)
                 }

@@ -72,9 +72,9 @@ pub(crate) struct Forest {
     scan: Scan,
 }
 
-/// How a forest is planted.
+/// How a forest is built.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Planting<'a> {
+pub(crate) struct ForestBuilder<'a> {
     pub attributes: &'a Attributes,
     pub missing: Missing,
     /// Whether what several expressions have in common is a tree of its own.
@@ -82,18 +82,18 @@ pub(crate) struct Planting<'a> {
     most_leaves: usize,
 }
 
-impl<'a> Planting<'a> {
-    pub fn new(attributes: &'a Attributes, missing: Missing, common: bool) -> Planting<'a> {
-        Planting { attributes, missing, common, most_leaves: MOST_LEAVES }
+impl<'a> ForestBuilder<'a> {
+    pub fn new(attributes: &'a Attributes, missing: Missing, common: bool) -> ForestBuilder<'a> {
+        ForestBuilder { attributes, missing, common, most_leaves: MOST_LEAVES }
     }
 
     #[cfg(test)]
-    pub fn with_most_leaves(self, most_leaves: usize) -> Planting<'a> {
-        Planting { most_leaves, ..self }
+    pub fn with_most_leaves(self, most_leaves: usize) -> ForestBuilder<'a> {
+        ForestBuilder { most_leaves, ..self }
     }
 
     /// Shows the trees of all expressions, shared ones before those that use them.
-    pub fn plant<'e>(
+    pub fn build<'e>(
         self,
         expressions: impl IntoIterator<Item = &'e Expression>,
         mut label: impl FnMut(Tree<'_>),
@@ -183,7 +183,7 @@ pub(crate) mod tests {
         let expressions: Vec<_> = texts.iter().map(|text| parse(text, &Limits::default()).unwrap()).collect();
         let attributes = Attributes::default();
         let mut trees = Vec::new();
-        Planting::new(&attributes, Missing::Unknown, common).plant(&expressions, |tree| {
+        ForestBuilder::new(&attributes, Missing::Unknown, common).build(&expressions, |tree| {
             let nodes = tree.nodes.iter().map(|node| match node {
                 TreeNode::And(operands) => format!("&{operands}"),
                 TreeNode::Or(operands) => format!("|{operands}"),
@@ -238,8 +238,8 @@ pub(crate) mod tests {
             let expression = parse(&text.join(" xor "), &Limits::none()).unwrap();
             let attributes = Attributes::default();
             let mut nodes = 0;
-            Planting::new(&attributes, Missing::False, false)
-                .plant([&expression], |tree| nodes += tree.nodes.len());
+            ForestBuilder::new(&attributes, Missing::False, false)
+                .build([&expression], |tree| nodes += tree.nodes.len());
             nodes
         };
         assert!(count(400) < 5 * count(100), "{} {}", count(100), count(400));

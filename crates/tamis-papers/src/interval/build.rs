@@ -2,7 +2,7 @@
 
 use super::label::{Label, label};
 use super::{Interval, Run};
-use crate::forest::{Owner, Planting, Source, Tree, TreeNode};
+use crate::forest::{ForestBuilder, Owner, Source, Tree, TreeNode};
 use tamis::expression::Expression;
 
 /// Where a line is covered up to, before cells are numbered.
@@ -17,7 +17,7 @@ enum Cell {
 }
 
 #[derive(Debug)]
-struct Draft {
+struct PendingInterval {
     source: Source,
     level: u32,
     /// Its turn within the level.
@@ -36,7 +36,7 @@ struct Line {
 
 impl Line {
     /// Labels a tree and shows every interval with its stage; inner cells are numbered from `inner` on.
-    fn draw(&mut self, tree: &Tree<'_>, inner: u32, mut found: impl FnMut(Draft)) {
+    fn draw(&mut self, tree: &Tree<'_>, inner: u32, mut found: impl FnMut(PendingInterval)) {
         let Line { labels, ends } = self;
         let last = leaves(tree.nodes);
         labels.clear();
@@ -62,21 +62,21 @@ impl Line {
                 }
                 Err(_) => Cell::End(tree.owner),
             };
-            found(Draft { source, level: tree.level, stage, from, to });
+            found(PendingInterval { source, level: tree.level, stage, from, to });
         }
     }
 }
 
 /// Labels the trees of expressions and lays the labels out.
 pub(super) fn build<'a>(
-    planting: Planting<'_>,
+    builder: ForestBuilder<'_>,
     expressions: impl IntoIterator<Item = &'a Expression>,
 ) -> Interval {
     let (mut drafts, mut inner) = (Vec::new(), 0);
     let mut line = Line::default();
     // By level: how many stages there are.
     let mut stages: Vec<u32> = Vec::new();
-    let forest = planting.plant(expressions, |tree| {
+    let forest = builder.build(expressions, |tree| {
         stages.resize(stages.len().max(tree.level as usize + 1), 0);
         let stages = &mut stages[tree.level as usize];
         line.draw(&tree, inner, |draft| {
@@ -99,7 +99,7 @@ pub(super) fn build<'a>(
         bases.push(turns.len() as u32);
         turns.extend((0..count).map(|stage| stage == 0));
     }
-    let turn = |draft: &Draft| bases[draft.level as usize] + draft.stage;
+    let turn = |draft: &PendingInterval| bases[draft.level as usize] + draft.stage;
     // Within a run cells ascend, so that what is read one after the other stands together.
     drafts.sort_unstable_by_key(|draft| (forest.number(draft.source), turn(draft), number(draft.to)));
     let (mut starts, mut runs, mut words) =

@@ -15,7 +15,7 @@ pub(super) struct Label {
 }
 
 /// A node whose operands are being labelled.
-struct Open {
+struct IntervalFrame {
     and: bool,
     label: Label,
     /// Leaves before it.
@@ -25,7 +25,7 @@ struct Open {
     next: u32,
 }
 
-impl Open {
+impl IntervalFrame {
     /// The interval of the next operand, which has so many leaves.
     fn divide(&mut self, size: u32) -> Label {
         self.seen += 1;
@@ -47,7 +47,7 @@ impl Open {
 /// leaves.
 pub(super) fn label(nodes: &[TreeNode], last: u32, mut found: impl FnMut(Source, Label)) {
     let sizes = sizes(nodes);
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<IntervalFrame> = Vec::new();
     let mut left = 0;
     for (node, &size) in nodes.iter().zip(&sizes) {
         while open.pop_if(|above| above.seen == above.operands).is_some() {}
@@ -59,7 +59,7 @@ pub(super) fn label(nodes: &[TreeNode], last: u32, mut found: impl FnMut(Source,
             }
             TreeNode::And(operands) | TreeNode::Or(operands) => {
                 let and = matches!(node, TreeNode::And(_));
-                open.push(Open { and, label, left, operands, seen: 0, next: 0 });
+                open.push(IntervalFrame { and, label, left, operands, seen: 0, next: 0 });
             }
         }
     }

@@ -71,8 +71,8 @@ impl Interval {
         missing: Missing,
         options: IntervalOptions,
     ) -> Interval {
-        use crate::forest::Planting;
-        build::build(Planting::new(attributes, missing, options.common_subexpressions), expressions)
+        use crate::forest::ForestBuilder;
+        build::build(ForestBuilder::new(attributes, missing, options.common_subexpressions), expressions)
     }
 
     /// How many shared trees there are.

@@ -2,7 +2,7 @@
 
 use super::label::{Label, label};
 use super::*;
-use crate::forest::{Planting, Source, TreeNode};
+use crate::forest::{ForestBuilder, Source, TreeNode};
 use crate::testing::{self, figure_2, figure_2_holds, leaf, read};
 
 fn labels(nodes: &[TreeNode], last: u32) -> Vec<(char, u32, u32)> {
@@ -109,8 +109,8 @@ fn invariants_hold() {
 fn compare(texts: &[String], events: &[String], most_leaves: Option<usize>) {
     for common in [false, true] {
         let make = |expressions: &[Expression], attributes: &Attributes| {
-            let planting = Planting::new(attributes, Missing::Unknown, common);
-            build::build(most_leaves.map_or(planting, |most| planting.with_most_leaves(most)), expressions)
+            let builder = ForestBuilder::new(attributes, Missing::Unknown, common);
+            build::build(most_leaves.map_or(builder, |most| builder.with_most_leaves(most)), expressions)
         };
         testing::compare(texts, events, make, |counters| {
             assert!(counters.probes <= 2 * counters.leaves, "{counters:?}");

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::dyadic_ranges::{family, is_range};
 use super::keys::{Key, Keys};
-use super::ladder::{family, is_range};
 use super::{Entry, List, Postings};
 use tamis::Missing;
 use tamis::event::{AttributeId, Attributes};
@@ -11,7 +11,7 @@ use tamis::expression::{Literal, NormalForm, NormalNode, Test};
 
 /// A set of more values is one key: a set that many expressions share would fill a list per value.
 const MOST_VALUES: usize = 32;
-/// From so many distinct ranges on one attribute on, they are parts of a ladder instead of keys.
+/// From so many distinct ranges on one attribute on, they are made of dyadic ranges instead of keys.
 const MANY_RANGES: usize = 32;
 
 /// The number of a distinct literal.
@@ -80,19 +80,19 @@ pub(crate) struct Interned {
     pub sense: Sense,
     /// The attribute that has a value wherever the literal is true.
     pub implies: Option<u32>,
-    keys: Box<[(Place, f64)]>,
+    keys: Box<[(EntryKey, f64)]>,
 }
 
 /// Where an entry goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum EntryKey {
     Key(Key),
     /// The keys of a range, once all ranges are known.
     Range(u32),
 }
 
 #[derive(Debug)]
-struct Draft<P = Place> {
+struct PendingEntry<P = EntryKey> {
     key: P,
     size: u32,
     id: u32,
@@ -108,7 +108,7 @@ pub(crate) struct PostingsBuilder<'a> {
     keys: Keys,
     literals: HashMap<Literal, LiteralId, ahash::RandomState>,
     interned: Vec<Interned>,
-    drafts: Vec<Draft>,
+    drafts: Vec<PendingEntry>,
     ranges: Vec<(AttributeId, Test)>,
     range_numbers: HashMap<(AttributeId, Test), u32, ahash::RandomState>,
     weights: Vec<f64>,
@@ -163,11 +163,11 @@ impl<'a> PostingsBuilder<'a> {
         let keys = &mut self.keys;
         let (sense, keys) = match (&literal.test, literal.negated) {
             // What is not null has a value; like every negated predicate it scores nothing.
-            (Test::IsNull, true) => (Sense::Positive, [(Place::Key(keys.value(attribute)), 0.0)].into()),
+            (Test::IsNull, true) => (Sense::Positive, [(EntryKey::Key(keys.value(attribute)), 0.0)].into()),
             (Test::In(values), _) if values.len() <= MOST_VALUES => {
                 let pairs = values.iter().enumerate().map(|(position, value)| {
                     let key = keys.predicate(attribute, &Test::Equal(value.clone()));
-                    (Place::Key(key), weight(position))
+                    (EntryKey::Key(key), weight(position))
                 });
                 (Sense::Positive, pairs.collect())
             }
@@ -175,11 +175,11 @@ impl<'a> PostingsBuilder<'a> {
                 let best = literal.weights.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
                 let best = if best.is_finite() { best } else { 1.0 };
                 let place = match is_range(test) {
-                    false => Place::Key(keys.predicate(attribute, test)),
+                    false => EntryKey::Key(keys.predicate(attribute, test)),
                     true => {
                         let next = self.ranges.len() as u32;
                         let known = self.range_numbers.entry((attribute, test.clone()));
-                        Place::Range(*known.or_insert_with(|| {
+                        EntryKey::Range(*known.or_insert_with(|| {
                             self.ranges.push((attribute, test.clone()));
                             next
                         }))
@@ -209,24 +209,24 @@ impl<'a> PostingsBuilder<'a> {
     /// Enters an id under an attribute's having a value.
     pub fn enter_value(&mut self, id: u32, size: u32, attribute: u32, role: Role) {
         let key = self.keys.value(attribute);
-        self.push(id, size, Place::Key(key), role, 0.0);
+        self.push(id, size, EntryKey::Key(key), role, 0.0);
     }
 
     /// Enters an id in the zero list.
     pub fn enter_always(&mut self, id: u32, size: u32, role: Role) {
-        self.push(id, size, Place::Key(Key::Always), role, 0.0);
+        self.push(id, size, EntryKey::Key(Key::Always), role, 0.0);
     }
 
-    fn push(&mut self, id: u32, size: u32, key: Place, role: Role, weight: f64) {
+    fn push(&mut self, id: u32, size: u32, key: EntryKey, role: Role, weight: f64) {
         let next = self.weights.len() as u32;
         let weight = *self.weight_numbers.entry(weight.to_bits()).or_insert_with(|| {
             self.weights.push(weight.min(f64::MAX));
             next
         });
-        self.drafts.push(Draft { key, size, id, role, weight });
+        self.drafts.push(PendingEntry { key, size, id, role, weight });
     }
 
-    /// The keys of every range: many on one attribute are parts of a ladder.
+    /// The keys of every range: many on one attribute are made of dyadic ranges.
     fn cover_ranges(&mut self) -> Vec<Box<[Key]>> {
         let mut covers: Vec<Box<[Key]>> = vec![Box::default(); self.ranges.len()];
         let mut order: Vec<usize> = (0..self.ranges.len()).collect();
@@ -241,7 +241,7 @@ impl<'a> PostingsBuilder<'a> {
                 continue;
             }
             let tests: Vec<&Test> = group.iter().map(|&number| &self.ranges[number].1).collect();
-            for (&number, keys) in group.iter().zip(self.keys.ladder(attribute, &tests)) {
+            for (&number, keys) in group.iter().zip(self.keys.dyadic_ranges(attribute, &tests)) {
                 covers[number] = keys;
             }
         }
@@ -252,13 +252,13 @@ impl<'a> PostingsBuilder<'a> {
     pub fn finish(mut self, boost: impl Fn(u32) -> f64) -> Postings {
         let covers = self.cover_ranges();
         let PostingsBuilder { keys, drafts, weights, .. } = self;
-        let mut placed: Vec<Draft<Key>> = Vec::with_capacity(drafts.len());
-        for Draft { key, size, id, role, weight } in drafts {
+        let mut placed: Vec<PendingEntry<Key>> = Vec::with_capacity(drafts.len());
+        for PendingEntry { key, size, id, role, weight } in drafts {
             match key {
-                Place::Key(key) => placed.push(Draft { key, size, id, role, weight }),
-                Place::Range(range) => {
+                EntryKey::Key(key) => placed.push(PendingEntry { key, size, id, role, weight }),
+                EntryKey::Range(range) => {
                     let keys = covers[range as usize].iter();
-                    placed.extend(keys.map(|&key| Draft { key, size, id, role, weight }));
+                    placed.extend(keys.map(|&key| PendingEntry { key, size, id, role, weight }));
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! Which keys does an event have?
 //!
 //! Keys are numbered: first the predicates of the predicate index, then "this attribute has a value",
-//! then parts of ladders, last the one that every event has, under which the zero list stands.
+//! then dyadic ranges, last the one that every event has, under which the zero list stands.
 
 use std::collections::HashMap;
 
-use super::ladder::Ladder;
+use super::dyadic_ranges::DyadicRanges;
 use crate::predicates::{PredicateIndex, PredicateScratch};
 use tamis::event::{AttributeId, Event, Presence};
 use tamis::expression::Test;
@@ -18,7 +18,7 @@ pub(crate) enum Key {
     Predicate(u32),
     /// That an attribute has a value.
     Value(u32),
-    /// That a value lies in a part of an attribute's ladder.
+    /// That a value lies in a dyadic range of an attribute.
     Span(u32),
     /// What every event has.
     Always,
@@ -32,7 +32,7 @@ pub(super) struct Keys {
     valued: Vec<AttributeId>,
     values: HashMap<AttributeId, u32, ahash::RandomState>,
     /// One per family, for attributes with many ranges.
-    ladders: HashMap<AttributeId, Vec<Ladder>, ahash::RandomState>,
+    dyadic_ranges: HashMap<AttributeId, Vec<DyadicRanges>, ahash::RandomState>,
     /// The attributes of spans, by the number of their key.
     spans: Vec<AttributeId>,
 }
@@ -51,8 +51,8 @@ impl Keys {
     }
 
     /// The keys of each of these ranges on one attribute, which are all over one family.
-    pub fn ladder(&mut self, attribute: AttributeId, ranges: &[&Test]) -> Vec<Box<[Key]>> {
-        let mut ladder = Ladder::new(ranges.iter().copied());
+    pub fn dyadic_ranges(&mut self, attribute: AttributeId, ranges: &[&Test]) -> Vec<Box<[Key]>> {
+        let mut dyadic = DyadicRanges::new(ranges.iter().copied());
         let spans = &mut self.spans;
         let mut make = || {
             spans.push(attribute);
@@ -60,11 +60,11 @@ impl Keys {
         };
         let covers = ranges.iter().map(|test| {
             let mut keys = Vec::new();
-            ladder.cover(test, &mut make, |number| keys.push(Key::Span(number)));
+            dyadic.cover(test, &mut make, |number| keys.push(Key::Span(number)));
             keys.into()
         });
         let covers = covers.collect();
-        self.ladders.entry(attribute).or_default().push(ladder);
+        self.dyadic_ranges.entry(attribute).or_default().push(dyadic);
         covers
     }
 
@@ -95,19 +95,20 @@ impl Keys {
                 }
             }
         }
-        if !self.ladders.is_empty() {
+        if !self.dyadic_ranges.is_empty() {
             // Several values of a list may lie in one part.
             let mut spans: Vec<u32> = Vec::new();
             for (attribute, presence) in event.iter() {
-                let (Presence::Values(values), Some(ladders)) = (presence, self.ladders.get(&attribute))
+                let (Presence::Values(values), Some(dyadic_ranges)) =
+                    (presence, self.dyadic_ranges.get(&attribute))
                 else {
                     continue;
                 };
                 spans.clear();
-                for (value, ladder) in
-                    values.flat_map(|value| ladders.iter().map(move |ladder| (value, ladder)))
+                for (value, dyadic) in
+                    values.flat_map(|value| dyadic_ranges.iter().map(move |dyadic| (value, dyadic)))
                 {
-                    ladder.find(value, |number| spans.push(number));
+                    dyadic.find(value, |number| spans.push(number));
                 }
                 spans.sort_unstable();
                 spans.dedup();
@@ -148,7 +149,7 @@ impl Keys {
 
     /// About how many bytes it takes; operands of predicates not counted.
     pub fn bytes(&self) -> usize {
-        let ladders: usize = self.ladders.values().flatten().map(Ladder::bytes).sum();
-        120 * self.predicates.len() + 16 * self.valued.len() + 4 * self.spans.len() + ladders
+        let dyadic_ranges: usize = self.dyadic_ranges.values().flatten().map(DyadicRanges::bytes).sum();
+        120 * self.predicates.len() + 16 * self.valued.len() + 4 * self.spans.len() + dyadic_ranges
     }
 }

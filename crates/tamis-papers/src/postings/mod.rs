@@ -8,7 +8,7 @@
 //! | file | the question it answers |
 //! |---|---|
 //! | `keys` | which keys does an event have? |
-//! | `ladder` | how do many ranges on one attribute become few keys per event? |
+//! | `dyadic_ranges` | how do many ranges on one attribute become few keys per event? |
 //! | `build` | how do entries become lists? |
 //! | `walk` | which ids stand in as many lists as they must? |
 //!
@@ -20,8 +20,8 @@
 //!   for its clauses; here conjunctions need it too (`a in (1, 2) and a in (2, 3)`).
 
 mod build;
+mod dyadic_ranges;
 mod keys;
-mod ladder;
 mod walk;
 
 pub(crate) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};

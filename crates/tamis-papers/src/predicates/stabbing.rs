@@ -31,12 +31,12 @@ struct Interval<K> {
 #[derive(Debug)]
 struct Tree<K> {
     /// The root, the left subtree, the right subtree.
-    nodes: Vec<Node<K>>,
+    nodes: Vec<IntervalNode<K>>,
     live: usize,
 }
 
 #[derive(Debug)]
-struct Node<K> {
+struct IntervalNode<K> {
     interval: Interval<K>,
     /// The lowest interval of the subtree, by low end and predicate.
     lowest: (K, PredicateId),
@@ -110,9 +110,13 @@ impl<K: Ord + Clone> Stabbing<K> {
 impl<K: Ord + Clone> Tree<K> {
     fn new(mut intervals: Vec<Interval<K>>) -> Tree<K> {
         intervals.sort_unstable_by(|a, b| (&a.low, a.predicate).cmp(&(&b.low, b.predicate)));
-        let mut nodes: Vec<Node<K>> = intervals
+        let mut nodes: Vec<IntervalNode<K>> = intervals
             .into_iter()
-            .map(|interval| Node { lowest: (interval.low.clone(), interval.predicate), interval, live: true })
+            .map(|interval| IntervalNode {
+                lowest: (interval.low.clone(), interval.predicate),
+                interval,
+                live: true,
+            })
             .collect();
         // The highest of each sorted run becomes its root, in place, and its halves are runs again.
         let mut runs = vec![(0, nodes.len())];

@@ -27,12 +27,12 @@ impl End {
 pub(super) struct Trie {
     end: End,
     /// The root first; it has no label.
-    nodes: Vec<Node>,
+    nodes: Vec<TrieNode>,
     free: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct TrieNode {
     /// The bytes from the parent to here, in the order of the walk.
     label: Vec<u8>,
     predicate: Option<PredicateId>,
@@ -44,7 +44,7 @@ const ROOT: u32 = 0;
 
 impl Trie {
     pub fn new(end: End) -> Trie {
-        Trie { end, nodes: vec![Node::default()], free: Vec::new() }
+        Trie { end, nodes: vec![TrieNode::default()], free: Vec::new() }
     }
 
     pub fn insert(&mut self, string: &str, predicate: PredicateId) {
@@ -56,7 +56,7 @@ impl Trie {
                 Ok(place) => self.nodes[node as usize].children[place].1,
                 Err(place) => {
                     let label = (distance..text.len()).filter_map(|at| self.end.byte(text, at)).collect();
-                    let child = self.allocate(Node { label, ..Node::default() });
+                    let child = self.allocate(TrieNode { label, ..TrieNode::default() });
                     self.nodes[node as usize].children.insert(place, (byte, child));
                     node = child;
                     break;
@@ -86,7 +86,7 @@ impl Trie {
             if let Ok(place) = self.place(parent, first) {
                 self.nodes[parent as usize].children.remove(place);
             }
-            self.nodes[node as usize] = Node::default();
+            self.nodes[node as usize] = TrieNode::default();
             self.free.push(node);
             node = parent;
         }
@@ -124,7 +124,7 @@ impl Trie {
         label.take_while(|(at, byte)| self.end.byte(text, distance + at) == Some(**byte)).count()
     }
 
-    fn allocate(&mut self, node: Node) -> u32 {
+    fn allocate(&mut self, node: TrieNode) -> u32 {
         match self.free.pop() {
             Some(free) => {
                 self.nodes[free as usize] = node;
@@ -142,7 +142,7 @@ impl Trie {
         let rest = {
             let node = &mut self.nodes[node as usize];
             let label = node.label.split_off(length);
-            Node { label, predicate: node.predicate.take(), children: std::mem::take(&mut node.children) }
+            TrieNode { label, predicate: node.predicate.take(), children: std::mem::take(&mut node.children) }
         };
         let first = rest.label[0];
         let child = self.allocate(rest);
@@ -151,12 +151,12 @@ impl Trie {
 
     /// Joins a node that only passes on to one child with that child.
     fn absorb(&mut self, node: u32) {
-        let passes = |node: &Node| node.predicate.is_none() && node.children.len() == 1;
+        let passes = |node: &TrieNode| node.predicate.is_none() && node.children.len() == 1;
         if node == ROOT || !passes(&self.nodes[node as usize]) {
             return;
         }
         let child = self.nodes[node as usize].children[0].1;
-        let Node { label, predicate, children } = std::mem::take(&mut self.nodes[child as usize]);
+        let TrieNode { label, predicate, children } = std::mem::take(&mut self.nodes[child as usize]);
         self.free.push(child);
         let node = &mut self.nodes[node as usize];
         node.label.extend_from_slice(&label);

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use tamis::graph::{Place, Route};
+use tamis::graph::{GraphElement, Route};
 
 use crate::explanation::Explanation;
 use crate::id;
@@ -42,8 +42,8 @@ impl GraphExplanation {
         if let Route::Refused(refusals) = &self.route {
             for refusal in refusals {
                 let place = match &refusal.place {
-                    Place::Node(id) => id::write(py, id.as_ref())?,
-                    Place::Edge(source, target) => {
+                    GraphElement::Node(id) => id::write(py, id.as_ref())?,
+                    GraphElement::Edge(source, target) => {
                         let ends = [id::write(py, source.as_ref())?, id::write(py, target.as_ref())?];
                         PyTuple::new(py, ends)?.into_any()
                     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::change::Change;
-use super::draft::{Draft, DraftEdge, NONE};
+use super::draft::{DraftEdge, GraphDraft, NONE};
 use crate::error::{Error, Result};
 use crate::expression::Expression;
 use crate::id::Id;
@@ -12,7 +12,7 @@ use crate::limits::Limits;
 /// Nodes and edges to be added together.
 #[derive(Debug, Default)]
 pub struct Batch {
-    draft: Draft,
+    draft: GraphDraft,
     numbers: HashMap<Id, u32, ahash::RandomState>,
     /// Whether each node was given, not only named by an edge.
     given: Vec<bool>,
@@ -85,12 +85,12 @@ impl Batch {
         self.draft.expressions.iter()
     }
 
-    pub(super) fn into_draft(self) -> Draft {
+    pub(super) fn into_draft(self) -> GraphDraft {
         self.draft
     }
 
     /// The batch added to a graph.
-    pub(super) fn onto(self, mut draft: Draft) -> Draft {
+    pub(super) fn onto(self, mut draft: GraphDraft) -> GraphDraft {
         let known: HashMap<Id, u32, ahash::RandomState> = draft.ids.iter().cloned().zip(0..).collect();
         let expressions: Vec<u32> =
             self.draft.expressions.iter().map(|expression| draft.expression(Some(expression))).collect();
@@ -118,7 +118,7 @@ impl Batch {
 
     /// The batch as changes, nodes first.
     pub(super) fn into_changes(self) -> Vec<Change> {
-        let Draft { ids, nodes, edges, expressions, .. } = self.draft;
+        let GraphDraft { ids, nodes, edges, expressions, .. } = self.draft;
         let expression = |number: u32| expressions.get(number as usize).cloned();
         let given = ids.iter().zip(&nodes).zip(&self.given).filter(|(_, given)| **given);
         let nodes = given

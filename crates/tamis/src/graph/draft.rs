@@ -24,7 +24,7 @@ pub(super) struct DraftEdge {
 
 /// Nodes and edges in the order in which they were added.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct GraphDraft {
     pub ids: Vec<Id>,
     /// The number of each node's expression, or [`NONE`].
     pub nodes: Vec<u32>,
@@ -34,7 +34,7 @@ pub(super) struct Draft {
     known: HashMap<Expression, u32, ahash::RandomState>,
 }
 
-impl Draft {
+impl GraphDraft {
     /// The number of an expression, given to it now if it has none.
     pub fn expression(&mut self, expression: Option<&Expression>) -> u32 {
         let Some(expression) = expression else { return NONE };

@@ -26,25 +26,25 @@ pub enum Route {
 #[derive(Debug, Clone)]
 pub struct Refusal {
     /// The node, or the edge.
-    pub place: Place,
+    pub place: GraphElement,
     /// Why it refuses.
     pub explanation: Explanation,
 }
 
 /// Something that can refuse an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum GraphElement {
     /// A node.
     Node(Id),
     /// An edge, from the first node to the second.
     Edge(Id, Id),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for GraphElement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Node(id) => write!(f, "node {id}"),
-            Place::Edge(source, target) => write!(f, "edge {source} -> {target}"),
+            GraphElement::Node(id) => write!(f, "node {id}"),
+            GraphElement::Edge(source, target) => write!(f, "edge {source} -> {target}"),
         }
     }
 }
@@ -105,14 +105,14 @@ impl GraphSnapshot {
         named.map(|node| Ok(self.id(node).ok_or_else(damaged)?.to_id())).collect()
     }
 
-    fn place(&self, node: u32, parent: u32) -> Result<Place> {
+    fn place(&self, node: u32, parent: u32) -> Result<GraphElement> {
         let id = |node: u32| self.id(node).map(|id| id.to_id()).ok_or_else(damaged);
         if self.is_named(node) {
-            return id(node).map(Place::Node);
+            return id(node).map(GraphElement::Node);
         }
         let mut target = NONE;
         self.each_child(node, |child| target = child);
-        Ok(Place::Edge(id(parent)?, id(target)?))
+        Ok(GraphElement::Edge(id(parent)?, id(target)?))
     }
 
     /// The nodes that were reached and refuse, and from which a path leads to the target that passes

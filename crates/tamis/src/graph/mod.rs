@@ -55,7 +55,7 @@ pub use arrow::ArrowSources;
 pub use batch::Batch;
 pub use change::Change;
 pub use evaluate::{Search, Strategy};
-pub use explain::{Place, Refusal, Route};
+pub use explain::{GraphElement, Refusal, Route};
 pub use snapshot::{GraphEdge, GraphSnapshot, GraphStats, NodeNumber};
 pub use top::{Delivery, Ranking};
 pub use working::{Counts, Working};

@@ -227,7 +227,7 @@ struct Compiler {
 }
 
 /// A connective whose operands are being written, the last one first.
-struct Open<'a> {
+struct OpenConnective<'a> {
     operands: &'a [u32],
     all: bool,
     on_true: u32,
@@ -287,7 +287,7 @@ impl Compiler {
         on_false: u32,
         written: &mut Vec<Step>,
     ) -> u32 {
-        let mut open: Vec<Open<'a>> = Vec::new();
+        let mut open: Vec<OpenConnective<'a>> = Vec::new();
         let mut next = Some((root, on_true, on_false));
         loop {
             let begin = match next.take() {
@@ -306,11 +306,11 @@ impl Compiler {
                             Some(written.len() as u32 - 1)
                         }
                         (None, NormalNode::And(operands)) => {
-                            open.push(Open { operands, all: true, on_true, on_false });
+                            open.push(OpenConnective { operands, all: true, on_true, on_false });
                             None
                         }
                         (None, NormalNode::Or(operands)) => {
-                            open.push(Open { operands, all: false, on_true, on_false });
+                            open.push(OpenConnective { operands, all: false, on_true, on_false });
                             None
                         }
                         (None, other) => unreachable!("{other:?} stands only alone"),

@@ -9,7 +9,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::draft::{Draft, NONE};
+use super::draft::{GraphDraft, NONE};
 use super::order::{Order, Rows, order};
 use super::programs::Programs;
 use crate::column::Column;
@@ -66,7 +66,7 @@ pub(super) struct Segment {
 impl Segment {
     /// A graph of nothing.
     pub fn empty(attributes: &Attributes, missing: Missing) -> Segment {
-        match Segment::new(&Draft::default(), attributes, missing, &AtomicBool::new(false)) {
+        match Segment::new(&GraphDraft::default(), attributes, missing, &AtomicBool::new(false)) {
             Ok(segment) => segment,
             Err(error) => unreachable!("there is nothing to compile: {error}"),
         }
@@ -74,7 +74,7 @@ impl Segment {
 
     /// Compiles a draft; fails with [`Error::Cancelled`] once `stop` is set, unless it is nearly done.
     pub fn new(
-        draft: &Draft,
+        draft: &GraphDraft,
         attributes: &Attributes,
         missing: Missing,
         stop: &AtomicBool,
@@ -84,7 +84,7 @@ impl Segment {
 
     /// Compiles a draft whose nodes `order` numbers.
     pub fn in_order(
-        draft: &Draft,
+        draft: &GraphDraft,
         attributes: &Attributes,
         missing: Missing,
         stop: &AtomicBool,
@@ -356,7 +356,7 @@ struct Split {
 }
 
 impl Split {
-    fn new(draft: &Draft) -> Split {
+    fn new(draft: &GraphDraft) -> Split {
         let mut expressions = draft.nodes.clone();
         expressions.extend(draft.edges.iter().map(|edge| edge.expression).filter(|&found| found != NONE));
         let count = expressions.len();

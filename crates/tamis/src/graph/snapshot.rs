@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::draft::{Draft, DraftEdge, NONE};
+use super::draft::{DraftEdge, GraphDraft, NONE};
 use super::segment::Segment;
 use super::tail::{Condition, Ground, Patch, Tail};
 use super::working::{Pool, Working};
@@ -267,14 +267,14 @@ impl GraphSnapshot {
     }
 
     /// The graph as it is now, to be compiled again.
-    pub(super) fn draft(&self) -> Result<Draft> {
-        let mut draft = Draft::default();
+    pub(super) fn draft(&self) -> Result<GraphDraft> {
+        let mut draft = GraphDraft::default();
         let expressions = (0..self.segment.expression_count() as u32)
             .map(|number| self.segment.expression(number).ok_or_else(damaged))
             .collect::<Result<Vec<_>>>()?;
         // Expressions are numbered anew: some may be used no more.
         let mut numbers = vec![NONE; expressions.len()];
-        let mut number = |draft: &mut Draft, node: u32| match self.constraint(node) {
+        let mut number = |draft: &mut GraphDraft, node: u32| match self.constraint(node) {
             Constraint::Removed | Constraint::None => NONE,
             Constraint::Newer(condition) => draft.expression(Some(&condition.expression)),
             Constraint::Compiled(old) => {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::cursor::ListCursor;
-use super::draft::{Draft, DraftEdge, NONE};
+use super::draft::{DraftEdge, GraphDraft, NONE};
 use super::evaluate::{Run, Strategy};
 use super::order::Order;
 use super::segment::Segment;
@@ -20,7 +20,7 @@ use crate::truth::Missing;
 /// A graph whose nodes keep their numbers. Valid nodes ask for label 'A', which the event has, all
 /// others for 'X'. `firsts` has the first node of every component.
 fn graph(nodes: u32, edges: &[(u32, u32)], valid: &[u32], firsts: &[u32]) -> GraphSnapshot {
-    let mut draft = Draft::default();
+    let mut draft = GraphDraft::default();
     for node in 0..nodes {
         let label = if valid.contains(&node) { "label = 'A'" } else { "label = 'X'" };
         let expression = draft.expression(Some(&parse(label, &Limits::none()).unwrap()));

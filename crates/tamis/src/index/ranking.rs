@@ -20,7 +20,7 @@ use crate::matcher::{Counters, Pruning, Slot};
 use crate::rank::{EventWeights, ScoreScratch, Scores, Top};
 
 /// A segment and a slot in it.
-type Place = (usize, Slot);
+type SegmentSlot = (usize, Slot);
 
 impl Snapshot {
     /// The `most` subscriptions that the event matches best, with their scores, best first; of equal
@@ -66,7 +66,7 @@ impl Snapshot {
         weights: &EventWeights,
         selection: Option<&Selection>,
         scratch: &mut MatchScratch,
-        top: &mut Top<Place>,
+        top: &mut Top<SegmentSlot>,
     ) -> Result<()> {
         let segment = &*self.segments[position];
         let (scores, coarse) = segment.scores()?;
@@ -156,7 +156,7 @@ struct Ranking<'a> {
     scoring: &'a mut ScoreScratch,
     /// A subscription may be found by several of its conjunctions.
     visited: &'a mut HashSet<Slot, ahash::RandomState>,
-    top: &'a mut Top<Place>,
+    top: &'a mut Top<SegmentSlot>,
 }
 
 impl Ranking<'_> {

@@ -6,19 +6,19 @@
 use super::subscription::Subscription;
 use super::validity::{Validities, Validity};
 use crate::column::Column;
+use crate::compressed_strings::{CompressedStrings, CompressedStringsBuilder};
 use crate::error::Result;
 use crate::id::{Id, IdRef};
 use crate::ids::{Ids, IdsBuilder};
 use crate::matcher::Slot;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::{Strings, StringsBuilder};
-use crate::texts::{Texts, TextsBuilder};
 
 /// The subscriptions of a segment, by their slots.
 #[derive(Debug)]
 pub(super) struct Records {
     ids: Ids,
-    texts: Texts,
+    texts: CompressedStrings,
     /// How many ids are strings, and how many integers.
     kinds: Column<u64>,
     /// Empty where no subscription has metadata.
@@ -35,7 +35,7 @@ pub(super) struct Records {
 #[derive(Debug, Default)]
 pub(super) struct RecordsBuilder {
     ids: IdsBuilder,
-    texts: TextsBuilder,
+    texts: CompressedStringsBuilder,
     metadata: StringsBuilder,
     has_metadata: bool,
     boosts: Vec<f64>,
@@ -171,7 +171,7 @@ impl Records {
         let mut records = Records {
             kinds: reader.next()?,
             ids: Ids::read(reader)?,
-            texts: Texts::read(reader)?,
+            texts: CompressedStrings::read(reader)?,
             metadata: Strings::read(reader)?,
             boosts: reader.next()?,
             priorities: reader.next()?,

@@ -39,8 +39,8 @@ pub(super) struct Predicates<'s> {
     pub near: Near<'s>,
 }
 
-/// A predicate of a subscription, and its position.
-struct Place<'a> {
+/// A predicate of a subscription, and where it stands.
+struct PredicateSite<'a> {
     id: &'a Id,
     expression: &'a Expression,
     node: usize,
@@ -48,7 +48,7 @@ struct Place<'a> {
     prefix: &'a str,
 }
 
-impl Place<'_> {
+impl PredicateSite<'_> {
     fn position(&self) -> Option<usize> {
         self.expression.place_of(self.node)
     }
@@ -63,12 +63,12 @@ impl<'s> Predicates<'s> {
         let Subscription { id, expression, .. } = subscription;
         for (node, found) in expression.nodes().iter().enumerate() {
             if let Node::Predicate(predicate) = found {
-                self.predicate(predicate, &Place { id, expression, node, prefix: "" }, report);
+                self.predicate(predicate, &PredicateSite { id, expression, node, prefix: "" }, report);
             }
         }
     }
 
-    fn predicate(&mut self, predicate: &Arc<Predicate>, place: &Place<'_>, report: &mut Report) {
+    fn predicate(&mut self, predicate: &Arc<Predicate>, place: &PredicateSite<'_>, report: &mut Report) {
         if predicate.as_xpath().is_some() {
             return;
         }
@@ -79,7 +79,7 @@ impl<'s> Predicates<'s> {
             // Lists in lists nest only so deep.
             if let Some(Ok(inner)) = predicate.inner() {
                 for predicate in inner.predicates() {
-                    self.predicate(predicate, &Place { prefix: &prefix, ..*place }, report);
+                    self.predicate(predicate, &PredicateSite { prefix: &prefix, ..*place }, report);
                 }
             }
             return;
@@ -100,7 +100,7 @@ impl<'s> Predicates<'s> {
     }
 
     /// Reports a name that no event has, or that looks like something else.
-    fn name(&mut self, name: &Arc<str>, place: &Place<'_>, report: &mut Report) {
+    fn name(&mut self, name: &Arc<str>, place: &PredicateSite<'_>, report: &mut Report) {
         if is_hidden(name) {
             return;
         }
@@ -139,7 +139,7 @@ impl<'s> Predicates<'s> {
     }
 
     /// Reports an ordering of texts that look like something else.
-    fn text_order(&self, predicate: &Predicate, place: &Place<'_>, report: &mut Report) {
+    fn text_order(&self, predicate: &Predicate, place: &PredicateSite<'_>, report: &mut Report) {
         let operands: &[&Value] = match predicate.test() {
             Test::Less(value) | Test::AtMost(value) | Test::Greater(value) | Test::AtLeast(value) => &[value],
             Test::Between(low, high) => &[low, high],
@@ -177,7 +177,7 @@ impl<'s> Predicates<'s> {
     }
 
     /// Reports operands of a type that the attribute never has.
-    fn types(&self, predicate: &Arc<Predicate>, place: &Place<'_>, report: &mut Report) {
+    fn types(&self, predicate: &Arc<Predicate>, place: &PredicateSite<'_>, report: &mut Report) {
         let term = predicate.term();
         let name = term.name();
         self.term(&term, place, report);
@@ -218,7 +218,7 @@ impl<'s> Predicates<'s> {
 
     /// Reports operands of a type that an attribute of elements never has. Elements are not kept, so all that is
     /// known are the types of their values, not of terms.
-    fn types_inside(&self, predicate: &Arc<Predicate>, place: &Place<'_>, report: &mut Report) {
+    fn types_inside(&self, predicate: &Arc<Predicate>, place: &PredicateSite<'_>, report: &mut Report) {
         let name = predicate.term().name();
         let path = match &*name {
             IT => place.prefix.trim_end_matches('.').to_owned(),
@@ -246,7 +246,7 @@ impl<'s> Predicates<'s> {
     }
 
     /// Reports a term that no event gives a value, though all events have what it is computed from.
-    fn term(&self, term: &Term, place: &Place<'_>, report: &mut Report) {
+    fn term(&self, term: &Term, place: &PredicateSite<'_>, report: &mut Report) {
         let name = term.name();
         if !is_hidden(&name) || self.seen(&name).has_values() || self.sample.is_empty() {
             return;
@@ -276,7 +276,7 @@ impl<'s> Predicates<'s> {
         left: &Term,
         comparison: Comparison,
         right: &Term,
-        place: &Place<'_>,
+        place: &PredicateSite<'_>,
         report: &mut Report,
     ) {
         let (first, second) = (self.seen(&left.name()), self.seen(&right.name()));
@@ -363,7 +363,7 @@ fn word(family: Family) -> &'static str {
 }
 
 /// Reports a network in quotes, which no address is in.
-fn text_network(predicate: &Predicate, place: &Place<'_>, report: &mut Report) {
+fn text_network(predicate: &Predicate, place: &PredicateSite<'_>, report: &mut Report) {
     let operands = match predicate.test() {
         Test::Equal(value) => std::slice::from_ref(value),
         Test::In(values) => values,

@@ -13,15 +13,15 @@ use super::super::random::Random;
 pub struct Choices {
     random: Random,
     /// The first is the first choice; nothing leads back to it.
-    nodes: Vec<Node>,
+    nodes: Vec<MetChoice>,
     /// What was chosen so far.
-    path: Vec<Turn>,
+    path: Vec<Taken>,
     used_up: bool,
 }
 
 /// A choice that was met before.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct MetChoice {
     /// Which part of either side is left, of 1.
     left: [f64; 2],
     /// The choice that follows on either side, or 0 where none was met.
@@ -29,7 +29,7 @@ struct Node {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Turn {
+struct Taken {
     node: u32,
     side: usize,
     odds: [f64; 2],
@@ -56,7 +56,7 @@ impl Choices {
                 usize::from(part * (yes + no) >= yes)
             }
         };
-        self.path.push(Turn { node, side, odds });
+        self.path.push(Taken { node, side, odds });
         side == 0
     }
 
@@ -74,14 +74,14 @@ impl Choices {
             None if new == 0 => {}
             None => return 0,
         }
-        self.nodes.push(Node { left: [1.0; 2], next: [0; 2] });
+        self.nodes.push(MetChoice { left: [1.0; 2], next: [0; 2] });
         new
     }
 
     /// Ends what was chosen, which will not be chosen again; the next choice is the first.
     pub fn end(&mut self) {
         let mut left = 0.0;
-        for Turn { node, side, odds } in self.path.drain(..).rev() {
+        for Taken { node, side, odds } in self.path.drain(..).rev() {
             let node = &mut self.nodes[node as usize];
             node.left[side] = left;
             // However little is left: it is nothing only where both sides are used up.

@@ -9,7 +9,7 @@ use super::super::text::write_number;
 use super::Xml;
 use super::schema::{Kind, Particle};
 
-struct Writer<'w> {
+struct DocumentWriter<'w> {
     workload: &'w Xml,
     random: Random,
     left: u32,
@@ -21,13 +21,13 @@ impl Xml {
     pub fn write_document(&self, number: u64, text: &mut String) -> usize {
         let random = Random::new(self.parameters.seed, kind::EVENT, number);
         let left = self.parameters.elements.saturating_sub(1);
-        let mut writer = Writer { workload: self, random, left, elements: 0 };
+        let mut writer = DocumentWriter { workload: self, random, left, elements: 0 };
         writer.element(self.schema.root, 1, text);
         writer.elements
     }
 }
 
-impl Writer<'_> {
+impl DocumentWriter<'_> {
     fn element(&mut self, number: u32, level: u32, text: &mut String) {
         let workload = self.workload;
         let element = &workload.schema.elements[number as usize];

@@ -18,7 +18,7 @@ pub struct Places<'a> {
     depth: u32,
     wildcard: f64,
     descendant: f64,
-    places: Vec<Place>,
+    places: Vec<WalkState>,
     /// The place above the root.
     start: u32,
     /// By children: the place at an element that has them.
@@ -31,7 +31,7 @@ pub struct Places<'a> {
 
 /// Where a walk may be.
 #[derive(Debug)]
-struct Place {
+struct WalkState {
     /// The probability of an element with children.
     fertile: f64,
     /// The probability that `//` stands before the next name.
@@ -114,7 +114,7 @@ impl<'a> Places<'a> {
         }
         let fertile = if children.is_empty() { 0.0 } else { 1.0 };
         let likely = vec![1.0 / children.len().max(1) as f64; children.len()];
-        let place = self.add(Place::new(fertile, self.descendant, children.into(), likely.into()));
+        let place = self.add(WalkState::new(fertile, self.descendant, children.into(), likely.into()));
         self.by_children.insert(children, place);
         place
     }
@@ -140,19 +140,19 @@ impl<'a> Places<'a> {
         let likely = next.iter().map(|&child| std::mem::take(&mut self.likely[child as usize]) / fertile);
         let likely = likely.collect();
         let descendant = place.descendant + (1.0 - place.descendant) * self.descendant;
-        let beyond = self.add(Place::new(fertile, descendant, next.into(), likely));
+        let beyond = self.add(WalkState::new(fertile, descendant, next.into(), likely));
         self.places[at as usize].beyond = Some(beyond);
         beyond
     }
 
-    fn add(&mut self, place: Place) -> u32 {
+    fn add(&mut self, place: WalkState) -> u32 {
         self.places.push(place);
         self.places.len() as u32 - 1
     }
 }
 
-impl Place {
-    fn new(fertile: f64, descendant: f64, next: Box<[u32]>, likely: Box<[f64]>) -> Place {
+impl WalkState {
+    fn new(fertile: f64, descendant: f64, next: Box<[u32]>, likely: Box<[f64]>) -> WalkState {
         let mut sums = vec![0.0; next.len()];
         sums.extend(&likely);
         let mut odds = vec![[0.0; 2]; next.len()];
@@ -161,6 +161,6 @@ impl Place {
             sums[node] = one + other;
             odds[node] = [one / sums[node], other / sums[node]];
         }
-        Place { fertile, descendant, next, likely, odds: odds.into(), beyond: None }
+        WalkState { fertile, descendant, next, likely, odds: odds.into(), beyond: None }
     }
 }

@@ -10,7 +10,7 @@ use encoding_rs::{
     X_USER_DEFINED,
 };
 
-use super::Place;
+use super::TextPosition;
 use crate::error::{Error, Result};
 use crate::xml::characters::is_allowed;
 
@@ -56,7 +56,7 @@ fn labelled<'b>(bytes: &'b [u8], label: &str) -> Result<Cow<'b, str>> {
             None => utf8(bytes),
             Some(at) => {
                 let text = String::from_utf8_lossy(&bytes[..at]);
-                Err(Place::end(&text).error("a byte that is not ASCII, as the declaration promised"))
+                Err(TextPosition::end(&text).error("a byte that is not ASCII, as the declaration promised"))
             }
         };
     }
@@ -76,7 +76,7 @@ fn labelled<'b>(bytes: &'b [u8], label: &str) -> Result<Cow<'b, str>> {
     let mut text = String::with_capacity(decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(0));
     match decoder.decode_to_string_without_replacement(bytes, &mut text, true).0 {
         DecoderResult::InputEmpty => Ok(Cow::Owned(text)),
-        _ => Err(Place::end(&text).error(&format!("bytes that are not {}", encoding.name()))),
+        _ => Err(TextPosition::end(&text).error(&format!("bytes that are not {}", encoding.name()))),
     }
 }
 
@@ -92,7 +92,7 @@ fn iso8859<'b>(bytes: &[u8], windows: &'static Encoding) -> Result<Cow<'b, str>>
     for &byte in bytes {
         let c = if byte < 0x80 { char::from(byte) } else { table[usize::from(byte - 0x80)] };
         if c == char::REPLACEMENT_CHARACTER {
-            return Err(Place::end(&text).error("a byte that its encoding does not define"));
+            return Err(TextPosition::end(&text).error("a byte that its encoding does not define"));
         }
         text.push(c);
     }
@@ -119,7 +119,7 @@ pub fn normalise(text: Cow<'_, str>) -> Result<Cow<'_, str>> {
     let suspicious = bytes.iter().fold(false, |found, &byte| found | control(byte) | (byte == 0xEF));
     if suspicious && let Some((at, c)) = text.char_indices().find(|(_, c)| !is_allowed(*c)) {
         let message = format!("the character U+{:04X}, which XML does not allow", u32::from(c));
-        return Err(Place { text: &text, offset: at }.error(&message));
+        return Err(TextPosition { text: &text, offset: at }.error(&message));
     }
     if memchr::memchr(b'\r', bytes).is_none() {
         return Ok(text);
@@ -139,7 +139,7 @@ pub fn normalise(text: Cow<'_, str>) -> Result<Cow<'_, str>> {
 fn utf8(bytes: &[u8]) -> Result<Cow<'_, str>> {
     std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
         let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        Place::end(&valid).error("bytes that are not UTF-8")
+        TextPosition::end(&valid).error("bytes that are not UTF-8")
     })
 }
 
@@ -149,11 +149,11 @@ fn utf16(bytes: &[u8], read: fn([u8; 2]) -> u16) -> Result<Cow<'_, str>> {
     for unit in char::decode_utf16(pairs.iter().map(|pair| read(*pair))) {
         match unit {
             Ok(c) => text.push(c),
-            Err(_) => return Err(Place::end(&text).error("a surrogate without its other half")),
+            Err(_) => return Err(TextPosition::end(&text).error("a surrogate without its other half")),
         }
     }
     if !odd.is_empty() {
-        return Err(Place::end(&text).error("half a UTF-16 character"));
+        return Err(TextPosition::end(&text).error("half a UTF-16 character"));
     }
     let is_utf16 = |label: &&str| matches!(Encoding::for_label(label.as_bytes()), Some(found) if found == UTF_16LE || found == UTF_16BE);
     match declared(text.as_bytes()) {

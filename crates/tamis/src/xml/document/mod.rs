@@ -37,7 +37,7 @@ pub enum NodeKind {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Node {
+pub struct DocumentNode {
     pub kind: NodeKind,
     /// The name as written.
     pub name: NameId,
@@ -62,7 +62,7 @@ const LARGE: usize = 16 << 20;
 /// A document that has been read.
 #[derive(Debug, Default)]
 pub struct Document {
-    nodes: Vec<Node>,
+    nodes: Vec<DocumentNode>,
     text: String,
     values: String,
     names: Names,
@@ -133,14 +133,14 @@ impl Document {
     /// Whether it is worthwhile to free its memory.
     pub(super) fn is_large(&self) -> bool {
         let texts = self.text.capacity() + self.values.capacity() + self.names.bytes;
-        self.nodes.capacity() * size_of::<Node>() + texts > LARGE
+        self.nodes.capacity() * size_of::<DocumentNode>() + texts > LARGE
     }
 
-    pub(super) fn nodes(&self) -> &[Node] {
+    pub(super) fn nodes(&self) -> &[DocumentNode] {
         &self.nodes
     }
 
-    pub(super) fn node(&self, index: NodeIndex) -> &Node {
+    pub(super) fn node(&self, index: NodeIndex) -> &DocumentNode {
         &self.nodes[index as usize]
     }
 
@@ -208,14 +208,14 @@ impl Iterator for Children<'_> {
 }
 
 /// A place in a text, for messages.
-struct Place<'t> {
+struct TextPosition<'t> {
     text: &'t str,
     offset: usize,
 }
 
-impl<'t> Place<'t> {
+impl<'t> TextPosition<'t> {
     fn end(text: &'t str) -> Self {
-        Place { text, offset: text.len() }
+        TextPosition { text, offset: text.len() }
     }
 
     fn error(&self, message: &str) -> Error {

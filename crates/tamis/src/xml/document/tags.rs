@@ -7,7 +7,7 @@ use super::dtd::{AttributeList, AttributeType, Dtd, Fault, append_value};
 use super::names::{
     NO_NAMESPACE, NO_PREFIX, NamespaceId, PrefixId, XML_NAMESPACE, XML_PREFIX, XMLNS_NAMESPACE,
 };
-use super::read::{Open, Session};
+use super::read::{OpenElement, Session};
 use super::{NodeIndex, NodeKind};
 use crate::error::Result;
 use crate::error::check_limit as check;
@@ -59,7 +59,7 @@ impl Session<'_> {
         let name = self.name(written, true, start + 1)?;
         let text = self.document.text.len() as u32;
         let element = self.document.push(NodeKind::Element, name, (text, text));
-        self.document.reading.open.push(Open { node: element, bound, last: 0 });
+        self.document.reading.open.push(OpenElement { node: element, bound, last: 0 });
         for attribute in attributes.iter() {
             if declares && is_declaration(attribute.name) {
                 continue;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::xml::document::{Document, Names, Node, NodeIndex, NodeKind};
+use crate::xml::document::{Document, DocumentNode, Names, NodeIndex, NodeKind};
 use crate::xml::meter::{Meter, Metered};
 use crate::xml::xpath::{Axis, Test};
 
@@ -40,7 +40,7 @@ impl<'t> Resolved<'t> {
         }
     }
 
-    pub fn accepts(&self, node: &Node, names: &Names) -> bool {
+    pub fn accepts(&self, node: &DocumentNode, names: &Names) -> bool {
         match *self {
             Resolved::Nothing => false,
             Resolved::Name(kind, name) => node.kind == kind && node.expanded == name,
@@ -210,7 +210,7 @@ pub fn from_set(
 }
 
 /// The nodes from `first` on that are no attributes.
-fn content(nodes: &[Node], first: NodeIndex) -> impl DoubleEndedIterator<Item = NodeIndex> {
+fn content(nodes: &[DocumentNode], first: NodeIndex) -> impl DoubleEndedIterator<Item = NodeIndex> {
     (first..nodes.len() as NodeIndex).filter(|&index| nodes[index as usize].kind != NodeKind::Attribute)
 }
 

@@ -87,7 +87,7 @@ struct Shared {
 pub struct SegmentScratch {
     walk: WalkScratch,
     memo: Memo,
-    open: Vec<Open>,
+    open: Vec<ElementFrame>,
     answers: Answers,
     active: Vec<Active>,
     /// The labels of the open elements.
@@ -108,8 +108,9 @@ impl SegmentScratch {
     }
 }
 
+/// An element that is not yet closed, and what was known around it.
 #[derive(Debug)]
-struct Open {
+struct ElementFrame {
     end: NodeIndex,
     set: SetId,
     path: LabelPath,
@@ -338,7 +339,7 @@ impl Segment {
             let mut cost = 1 + memo.take_stepped();
             let path = if *waits { memo.label_path(path, label) } else { ROOT };
             let depth = open.len();
-            open.push(Open { end: node.end, set, path, active: active.len() });
+            open.push(ElementFrame { end: node.end, set, path, active: active.len() });
             chain.push(label);
             let state = memo.set(set);
             if state.seen != answers.document {

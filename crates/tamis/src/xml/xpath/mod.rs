@@ -24,7 +24,7 @@ pub struct XPath {
     text: Arc<str>,
     namespaces: Arc<[(Arc<str>, Arc<str>)]>,
     variables: Arc<[(Arc<str>, Variable)]>,
-    nodes: Arc<[Node]>,
+    nodes: Arc<[XPathNode]>,
     root: NodeId,
 }
 
@@ -84,7 +84,7 @@ impl XPath {
         self.root
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &Node {
+    pub(super) fn node(&self, id: NodeId) -> &XPathNode {
         &self.nodes[id as usize]
     }
 }
@@ -134,7 +134,7 @@ impl Type {
 
 /// One node of an expression.
 #[derive(Debug, Clone)]
-pub struct Node {
+pub struct XPathNode {
     pub kind: Kind,
     pub result: Type,
     /// Whether the value depends on the position or the size of the context.

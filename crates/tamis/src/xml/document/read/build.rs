@@ -1,6 +1,6 @@
 //! How do nodes become a document?
 
-use super::{Document, Node, NodeIndex, NodeKind};
+use super::{Document, DocumentNode, NodeIndex, NodeKind};
 
 impl Document {
     pub(in crate::xml::document) fn push(
@@ -22,7 +22,7 @@ impl Document {
         if let Some(lines) = &mut self.lines {
             lines.push(self.reading.line);
         }
-        self.nodes.push(Node {
+        self.nodes.push(DocumentNode {
             kind,
             name,
             expanded,

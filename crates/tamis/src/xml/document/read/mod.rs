@@ -16,7 +16,7 @@ use quick_xml::events::Event;
 
 use super::dtd::{Dtd, ENTITY_DEPTH, Fault, character, predefined, resolve, too_deep};
 use super::names::{NO_NAMESPACE, NamespaceId, PrefixId};
-use super::{Document, Node, NodeIndex, NodeKind, Place};
+use super::{Document, DocumentNode, NodeIndex, NodeKind, TextPosition};
 use crate::error::check_limit as check;
 use crate::error::{Error, Result};
 use crate::xml::Limits;
@@ -34,7 +34,7 @@ pub fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
 /// Working memory of the reader, kept from document to document.
 #[derive(Debug, Default)]
 pub struct Reading {
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<OpenElement>,
     /// The last child of the document so far, or 0.
     last: NodeIndex,
     /// For every prefix, its namespaces, innermost last.
@@ -47,8 +47,9 @@ pub struct Reading {
     counted: usize,
 }
 
+/// An element whose end tag was not read yet.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenElement {
     pub node: NodeIndex,
     /// How many prefixes were bound outside.
     pub bound: usize,
@@ -227,7 +228,7 @@ impl<'s> Session<'s> {
     }
 
     pub(super) fn fail<T>(&self, offset: usize, message: &str) -> Result<T> {
-        Err(Place { text: self.text, offset }.error(message))
+        Err(TextPosition { text: self.text, offset }.error(message))
     }
 
     pub(super) fn fault<T>(&self, offset: usize, fault: Fault) -> Result<T> {

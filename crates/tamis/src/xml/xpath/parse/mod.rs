@@ -10,7 +10,7 @@ mod tests;
 use std::sync::Arc;
 
 use super::lex::{Spanned, Token, lex};
-use super::{Comparison, Function, Kind, Node, NodeId, Operation, Type, Variable, XPath};
+use super::{Comparison, Function, Kind, NodeId, Operation, Type, Variable, XPath, XPathNode};
 use crate::error::check_limit as check;
 use crate::error::{Error, Result};
 use crate::xml::Limits;
@@ -62,7 +62,7 @@ struct Parser<'t> {
     at: usize,
     namespaces: &'t [(Arc<str>, Arc<str>)],
     variables: &'t [(Arc<str>, Variable)],
-    nodes: Vec<Node>,
+    nodes: Vec<XPathNode>,
     /// Of every node, how deep it reaches.
     depths: Vec<usize>,
 }
@@ -117,7 +117,8 @@ impl<'t> Parser<'t> {
         children: &[NodeId],
         positional: bool,
     ) -> Result<NodeId> {
-        let any = |test: fn(&Node) -> bool| children.iter().any(|child| test(&self.nodes[*child as usize]));
+        let any =
+            |test: fn(&XPathNode) -> bool| children.iter().any(|child| test(&self.nodes[*child as usize]));
         let positional = positional || any(|child| child.positional);
         let contextual = any(|child| child.contextual);
         let depth = 1 + children.iter().map(|child| self.depths[*child as usize]).max().unwrap_or(0);
@@ -125,7 +126,7 @@ impl<'t> Parser<'t> {
             return Err(self.too_deep(first));
         }
         let range = (self.tokens[first].1.start as u32, self.tokens[self.at - 1].1.end as u32);
-        self.nodes.push(Node { kind, result, positional, contextual, range });
+        self.nodes.push(XPathNode { kind, result, positional, contextual, range });
         self.depths.push(depth);
         Ok(self.nodes.len() as NodeId - 1)
     }

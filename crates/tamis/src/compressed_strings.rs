@@ -21,7 +21,7 @@ const MOST_RATIO: usize = 255;
 
 /// Texts by their position.
 #[derive(Debug)]
-pub(crate) struct Texts {
+pub(crate) struct CompressedStrings {
     /// Where each text ends in its block.
     ends: Column<u32>,
     /// The position of the first text of each block.
@@ -35,7 +35,7 @@ pub(crate) struct Texts {
 
 /// Texts on their way into blocks.
 #[derive(Debug, Default)]
-pub(crate) struct TextsBuilder {
+pub(crate) struct CompressedStringsBuilder {
     ends: Vec<u32>,
     firsts: Vec<u32>,
     blocks: Vec<u64>,
@@ -44,7 +44,7 @@ pub(crate) struct TextsBuilder {
     open: Vec<u8>,
 }
 
-impl TextsBuilder {
+impl CompressedStringsBuilder {
     pub fn push(&mut self, text: &str) {
         self.begin();
         self.open.extend_from_slice(text.as_bytes());
@@ -89,11 +89,11 @@ impl TextsBuilder {
         self.open.clear();
     }
 
-    pub fn finish(mut self) -> Texts {
+    pub fn finish(mut self) -> CompressedStrings {
         if self.firsts.len() > self.blocks.len() {
             self.close();
         }
-        Texts::new(self.ends.into(), self.firsts.into(), self.blocks.into(), self.bytes.into())
+        CompressedStrings::new(self.ends.into(), self.firsts.into(), self.blocks.into(), self.bytes.into())
     }
 }
 
@@ -102,10 +102,15 @@ thread_local! {
     static LAST: RefCell<(u64, usize, Vec<u8>)> = const { RefCell::new((0, 0, Vec::new())) };
 }
 
-impl Texts {
-    fn new(ends: Column<u32>, firsts: Column<u32>, blocks: Column<u64>, bytes: Column<u8>) -> Texts {
+impl CompressedStrings {
+    fn new(
+        ends: Column<u32>,
+        firsts: Column<u32>,
+        blocks: Column<u64>,
+        bytes: Column<u8>,
+    ) -> CompressedStrings {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Texts { ends, firsts, blocks, bytes, identity: NEXT.fetch_add(1, Ordering::Relaxed) }
+        CompressedStrings { ends, firsts, blocks, bytes, identity: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
     pub fn len(&self) -> usize {
@@ -160,8 +165,8 @@ impl Texts {
         sections.push(&self.bytes);
     }
 
-    pub fn read(reader: &mut SectionReader) -> Result<Texts> {
-        let texts = Texts::new(reader.next()?, reader.next()?, reader.next()?, reader.next()?);
+    pub fn read(reader: &mut SectionReader) -> Result<CompressedStrings> {
+        let texts = CompressedStrings::new(reader.next()?, reader.next()?, reader.next()?, reader.next()?);
         let whole =
             texts.firsts.len() == texts.blocks.len() && texts.firsts.is_empty() == texts.ends.is_empty();
         if whole { Ok(texts) } else { Err(reader.damaged("the texts are incomplete")) }
@@ -172,8 +177,8 @@ impl Texts {
 mod tests {
     use super::*;
 
-    fn texts(all: &[String]) -> Texts {
-        let mut builder = TextsBuilder::default();
+    fn texts(all: &[String]) -> CompressedStrings {
+        let mut builder = CompressedStringsBuilder::default();
         all.iter().for_each(|text| builder.push(text));
         builder.finish()
     }
@@ -211,7 +216,7 @@ mod tests {
             let mut bytes = whole.bytes.to_vec();
             bytes[position] ^= 0x5a;
             let ends: Vec<u32> = whole.ends.iter().map(|end| end ^ (position as u32 & 0x300_0001)).collect();
-            let damaged = Texts::new(
+            let damaged = CompressedStrings::new(
                 ends.into(),
                 whole.firsts.to_vec().into(),
                 whole.blocks.to_vec().into(),

@@ -14,7 +14,7 @@ const NO_KEY: u32 = u32::MAX;
 
 /// The ranges on one attribute whose operands are of one family.
 #[derive(Debug)]
-pub(super) struct Ladder {
+pub(super) struct DyadicRanges {
     /// The ends of the ranges, ascending. Steps are before, at and between them.
     ends: Vec<Value>,
     /// By node, the root at 1 and the children of `n` at `2n` and `2n + 1`: its key.
@@ -39,9 +39,9 @@ pub(super) fn family(test: &Test) -> Family {
     }
 }
 
-impl Ladder {
-    /// A ladder for ranges over one family.
-    pub fn new<'a>(ranges: impl Iterator<Item = &'a Test>) -> Ladder {
+impl DyadicRanges {
+    /// The dyadic ranges of ranges over one family.
+    pub fn new<'a>(ranges: impl Iterator<Item = &'a Test>) -> DyadicRanges {
         let mut ends: Vec<Value> = Vec::new();
         for test in ranges {
             match test {
@@ -55,7 +55,7 @@ impl Ladder {
         ends.sort_unstable();
         ends.dedup();
         let width = (2 * ends.len() + 1).next_power_of_two();
-        Ladder { ends, keys: vec![NO_KEY; 2 * width], width }
+        DyadicRanges { ends, keys: vec![NO_KEY; 2 * width], width }
     }
 
     /// Calls `found` with the keys of a range, which are made by `make` where they are new.
@@ -136,7 +136,7 @@ mod tests {
             tests.extend([one(Test::Less), one(Test::AtMost), one(Test::Greater), one(Test::AtLeast)]);
             tests.extend(ends.map(|high| Test::Between(low.clone(), Value::Integer(high))));
         }
-        let mut ladder = Ladder::new(tests.iter());
+        let mut ranges = DyadicRanges::new(tests.iter());
         let mut next = 0;
         let covers: Vec<Vec<u32>> = tests
             .iter()
@@ -146,18 +146,18 @@ mod tests {
                     next += 1;
                     next - 1
                 };
-                ladder.cover(test, make, |key| keys.push(key));
+                ranges.cover(test, make, |key| keys.push(key));
                 keys
             })
             .collect();
         let halves = (-8..32).map(|value| ValueRef::number(f64::from(value) / 2.0).unwrap());
         for value in halves.chain([ValueRef::String("5"), ValueRef::Boolean(true)]) {
             let mut found = HashSet::new();
-            ladder.find(value, |key| assert!(found.insert(key)));
+            ranges.find(value, |key| assert!(found.insert(key)));
             for (test, keys) in tests.iter().zip(&covers) {
                 let met = keys.iter().filter(|key| found.contains(key)).count();
                 assert_eq!(met, usize::from(Check::new(test).holds(value)), "{test:?} on {value:?}");
-                assert!(keys.len() <= 2 * ladder.width.ilog2() as usize);
+                assert!(keys.len() <= 2 * ranges.width.ilog2() as usize);
             }
         }
     }
