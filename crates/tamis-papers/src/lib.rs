@@ -29,6 +29,7 @@ mod atree;
 mod cnf;
 mod conjunction;
 mod dewey;
+mod fallback;
 mod forest;
 mod interval;
 mod kindex;

@@ -13,6 +13,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::fallback::Fallback;
 use crate::postings::{Kind, PostingScratch, Postings, PostingsBuilder, Role, Sense};
 use crate::scratch::Working;
 use tamis::Missing;
@@ -21,7 +22,7 @@ use tamis::expression::distribute::{Outer, distribute, is_in_form};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
 use tamis::matcher::extend::{Ranked, Stamped, Visit};
-use tamis::matcher::{Matcher, Scan, Scratch, Slot};
+use tamis::matcher::{Matcher, Scratch, Slot};
 use tamis::rank::{COARSE_SUM, EventWeights, is_coarse, with_slack};
 
 /// A negated predicate.
@@ -48,9 +49,8 @@ pub struct Cnf {
     /// Where the negated predicates of each slot begin.
     starts: Vec<u32>,
     negations: Vec<Negation>,
-    /// The slots of expressions that are evaluated, and a scan over them.
-    scanned: Vec<Slot>,
-    scan: Scan,
+    /// The expressions that are evaluated.
+    fallback: Fallback,
 }
 
 /// Working memory of a match, begun for every candidate.
@@ -88,13 +88,12 @@ impl Cnf {
         let mut builder = PostingsBuilder::new(attributes, missing);
         let mut native = true;
         let (mut clauses, mut starts, mut negations) = (Vec::new(), vec![0], Vec::new());
-        let (mut scanned, mut refused) = (Vec::new(), Vec::new());
+        let mut refused = Vec::new();
         for (slot, expression) in (0..).zip(expressions) {
             let form = normalise(&resolve(expression, attributes.time_zone()));
             match distribute(&form, Outer::And, normal_form) {
                 Err(_) => {
-                    scanned.push(slot);
-                    refused.push(expression);
+                    refused.push((slot, expression));
                     clauses.push(0);
                 }
                 Ok(parts) => {
@@ -123,23 +122,13 @@ impl Cnf {
             clauses,
             starts,
             negations,
-            scanned,
-            scan: Scan::new(refused, attributes, missing),
+            fallback: Fallback::new(&refused, attributes, missing),
         }
     }
 
     /// How many expressions are evaluated on every event, because their form would be too large.
     pub fn scanned(&self) -> usize {
-        self.scanned.len()
-    }
-
-    /// Appends the slots of the expressions that are evaluated and true, ascending.
-    fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
-        if !self.scanned.is_empty() {
-            let first = found.len();
-            self.scan.matches(event, scratch, found);
-            found[first..].iter_mut().for_each(|position| *position = self.scanned[*position as usize]);
-        }
+        self.fallback.len()
     }
 
     /// At least the score of the slot that was found last: the sum of the best entries of its clauses.
@@ -232,7 +221,7 @@ impl Matcher for Cnf {
 
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
         let first = found.len();
-        self.scan(event, scratch, found);
+        self.fallback.matches(event, scratch, found);
         let scratch = Working::of(scratch);
         self.postings.begin(event, &mut scratch.conjunction.postings);
         for rank in (0..self.postings.sizes()).rev() {
@@ -250,9 +239,8 @@ impl Matcher for Cnf {
     }
 
     fn bytes(&self) -> usize {
-        let words =
-            3 * self.clauses.len() + self.starts.len() + 2 * self.negations.len() + self.scanned.len();
-        self.postings.bytes() + 4 * words + self.scan.bytes()
+        let words = 3 * self.clauses.len() + self.starts.len() + 2 * self.negations.len();
+        self.postings.bytes() + 4 * words + self.fallback.bytes()
     }
 }
 
@@ -260,7 +248,7 @@ impl Ranked for Cnf {
     /// The second rule does not hold here: more clauses may score than need a key.
     fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
         let mut scanned = Vec::new();
-        self.scan(event, scratch, &mut scanned);
+        self.fallback.matches(event, scratch, &mut scanned);
         scanned.into_iter().for_each(|slot| visit.visit(slot));
         let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));
         let coarse = self.coarse && weights.is_coarse();

@@ -12,11 +12,12 @@ mod graph;
 pub(crate) use bits::Bits;
 
 use crate::conjunction::{ConjunctionBuilder, ConjunctionId, ConjunctionIndex};
+use crate::fallback::Fallback;
 use graph::Graph;
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::{Expression, normalise, resolve};
-use tamis::matcher::{Matcher, Scan, Scratch, Slot};
+use tamis::matcher::{Scratch, Slot};
 
 /// The most leaves of all trees together. Beyond it expressions are evaluated instead: the numbers that
 /// labels are made of have 32 bits, and none ever wraps.
@@ -67,9 +68,8 @@ pub(crate) struct Forest {
     pub expressions: u32,
     /// How many shared trees.
     pub shared: u32,
-    /// The slots of expressions that are evaluated, and a scan over them.
-    scanned: Vec<Slot>,
-    scan: Scan,
+    /// The expressions that are evaluated.
+    fallback: Fallback,
 }
 
 /// How a forest is built.
@@ -101,14 +101,13 @@ impl<'a> ForestBuilder<'a> {
         let mut conjunctions = ConjunctionBuilder::new(self.attributes, self.missing, true);
         let mut graph = Graph::default();
         let (mut slot, mut shared, mut leaves) = (0, 0, 0usize);
-        let (mut scanned, mut refused) = (Vec::new(), Vec::new());
+        let mut refused = Vec::new();
         for expression in expressions {
             let form = normalise(&resolve(expression, self.attributes.time_zone()));
             leaves += Graph::most_leaves(&form);
             if leaves > self.most_leaves {
                 leaves -= Graph::most_leaves(&form);
-                scanned.push(slot);
-                refused.push(expression);
+                refused.push((slot, expression));
             } else {
                 graph.add(slot, &form, &mut conjunctions);
                 if !self.common {
@@ -123,8 +122,7 @@ impl<'a> ForestBuilder<'a> {
             conjunctions: conjunctions.finish(|_| 1.0),
             expressions: slot,
             shared,
-            scanned,
-            scan: Scan::new(refused, self.attributes, self.missing),
+            fallback: Fallback::new(&refused, self.attributes, self.missing),
         }
     }
 }
@@ -145,16 +143,14 @@ impl Forest {
 
     /// Adds the expressions that are evaluated and true to those found from `first` on, which ascend.
     pub fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>, first: usize) {
-        if !self.scanned.is_empty() {
-            let before = found.len();
-            self.scan.matches(event, scratch, found);
-            found[before..].iter_mut().for_each(|position| *position = self.scanned[*position as usize]);
+        if self.fallback.len() > 0 {
+            self.fallback.matches(event, scratch, found);
             tamis::matcher::extend::ascending(found, first);
         }
     }
 
     pub fn bytes(&self) -> usize {
-        self.conjunctions.postings().bytes() + 4 * self.scanned.len() + self.scan.bytes()
+        self.conjunctions.postings().bytes() + self.fallback.bytes()
     }
 }
 

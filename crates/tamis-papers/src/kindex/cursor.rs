@@ -38,7 +38,7 @@ impl KIndex {
         if self.share {
             Matcher::matches(self, event, scratch, &mut known);
         } else {
-            self.scan(event, scratch, &mut known);
+            self.fallback.matches(event, scratch, &mut known);
             let postings = self.conjunctions.postings();
             postings.begin(event, &mut Working::of(scratch).conjunction.postings);
             pending.resize(postings.sizes(), Pending::Unknown);

@@ -12,6 +12,7 @@ mod tests;
 pub use cursor::KIndexCursor;
 
 use crate::conjunction::{ConjunctionBuilder, ConjunctionIndex};
+use crate::fallback::Fallback;
 use crate::scratch::Working;
 use tamis::Limits;
 use tamis::Missing;
@@ -20,7 +21,7 @@ use tamis::expression::distribute::{Outer, distribute, is_in_form};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
 use tamis::matcher::extend::{Cursor, Ranked, Visit};
-use tamis::matcher::{Matcher, Scan, Scratch, Slot};
+use tamis::matcher::{Matcher, Scratch, Slot};
 use tamis::rank::{EventWeights, is_coarse, with_slack};
 
 /// How a [`KIndex`] is built.
@@ -56,9 +57,8 @@ pub struct KIndex {
     native: bool,
     /// By slot: its first conjunction, where conjunctions are not shared.
     firsts: Vec<u32>,
-    /// The slots of expressions that are evaluated, and a scan over them.
-    scanned: Vec<Slot>,
-    scan: Scan,
+    /// The expressions that are evaluated.
+    fallback: Fallback,
 }
 
 impl KIndex {
@@ -82,14 +82,13 @@ impl KIndex {
     ) -> KIndex {
         let mut builder = ConjunctionBuilder::new(attributes, missing, options.share);
         let (mut pairs, mut firsts) = (Vec::new(), Vec::new());
-        let (mut scanned, mut refused) = (Vec::new(), Vec::new());
+        let mut refused = Vec::new();
         let (mut conjunctions, mut native) = (0, true);
         for (slot, expression) in (0..).zip(expressions) {
             firsts.push(conjunctions);
             let form = normalise(&resolve(expression, attributes.time_zone()));
             let Ok(parts) = distribute(&form, Outer::Or, options.normal_form) else {
-                scanned.push(slot);
-                refused.push(expression);
+                refused.push((slot, expression));
                 continue;
             };
             native &= is_in_form(&form, Outer::Or);
@@ -124,8 +123,7 @@ impl KIndex {
             slots: pairs.into_iter().map(|(_, slot)| slot).collect(),
             boosts: if boosts.iter().all(|boost| *boost == 1.0) { Vec::new() } else { boosts },
             firsts: if options.share { Vec::new() } else { firsts },
-            scanned,
-            scan: Scan::new(refused, attributes, missing),
+            fallback: Fallback::new(&refused, attributes, missing),
         }
     }
 
@@ -136,16 +134,7 @@ impl KIndex {
 
     /// How many expressions are evaluated on every event, because their form would be too large.
     pub fn scanned(&self) -> usize {
-        self.scanned.len()
-    }
-
-    /// Appends the slots of the expressions that are evaluated and true, ascending.
-    fn scan(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
-        if !self.scanned.is_empty() {
-            let first = found.len();
-            self.scan.matches(event, scratch, found);
-            found[first..].iter_mut().for_each(|position| *position = self.scanned[*position as usize]);
-        }
+        self.fallback.len()
     }
 
     /// How many distinct conjunctions there are.
@@ -161,7 +150,7 @@ impl Matcher for KIndex {
 
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
         let first = found.len();
-        self.scan(event, scratch, found);
+        self.fallback.matches(event, scratch, found);
         self.conjunctions.find(event, &mut Working::of(scratch).conjunction, |conjunction| {
             found.extend_from_slice(self.slots_of(conjunction));
         });
@@ -177,15 +166,15 @@ impl Matcher for KIndex {
     }
 
     fn bytes(&self) -> usize {
-        let words = self.starts.len() + self.slots.len() + self.firsts.len() + self.scanned.len();
-        self.conjunctions.postings().bytes() + 4 * words + self.scan.bytes()
+        let words = self.starts.len() + self.slots.len() + self.firsts.len();
+        self.conjunctions.postings().bytes() + 4 * words + self.fallback.bytes()
     }
 }
 
 impl Ranked for KIndex {
     fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
         let mut scanned = Vec::new();
-        self.scan(event, scratch, &mut scanned);
+        self.fallback.matches(event, scratch, &mut scanned);
         scanned.into_iter().for_each(|slot| visit.visit(slot));
         let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));
         let coarse = self.coarse && weights.is_coarse();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{Best, decode, read};
-use tamis::matcher::Counters;
+use tamis::matcher::{Counters, Scan};
 use tamis::rank::Scores;
 
 /// Figure 1.

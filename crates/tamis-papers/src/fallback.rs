@@ -1,0 +1,42 @@
+//! What becomes of expressions that a matcher cannot take, such as those whose normal form would explode?
+
+use tamis::event::{Attributes, Event};
+use tamis::matcher::{Matcher, Scan, Scratch, Slot};
+use tamis::{Expression, Missing};
+
+/// Expressions that are evaluated on every event.
+#[derive(Debug)]
+pub(crate) struct Fallback {
+    /// Their slots, ascending.
+    slots: Vec<Slot>,
+    scan: Scan,
+}
+
+impl Fallback {
+    /// The slots must ascend.
+    pub fn new(refused: &[(Slot, &Expression)], attributes: &Attributes, missing: Missing) -> Fallback {
+        let expressions = refused.iter().map(|(_, expression)| *expression);
+        Fallback {
+            slots: refused.iter().map(|(slot, _)| *slot).collect(),
+            scan: Scan::new(expressions, attributes, missing),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Appends the slots of those that are true, ascending.
+    pub fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        if !self.slots.is_empty() {
+            let first = found.len();
+            self.scan.matches(event, scratch, found);
+            found[first..].iter_mut().for_each(|position| *position = self.slots[*position as usize]);
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        4 * self.slots.len() + self.scan.bytes()
+    }
+}
