@@ -6,7 +6,7 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use tamis::Limits;
 use tamis::event::{ArrowEvents, OnError};
-use tamis::index::{ArrowMatches, ArrowQuestion, Batching, Counts};
+use tamis::index::{ArrowMatches, ArrowQuestion, ArrowRows, Batching, Counts};
 use tamis::matcher::Evaluation;
 
 use crate::batch::{Ask, Asked};
@@ -50,12 +50,13 @@ pub fn match_batch<'py>(
             }
         });
         let events = events.map_err(|error| error::raise(py, &error))?;
-        let matched = interruptible(py, |stop| match question {
-            Some(question) => snapshot.match_arrow(&events, first, question, limits, batching, stop),
-            None => {
-                let refused = snapshot.count_arrow(&events, first, limits, batching, stop, &mut counts)?;
-                Ok(ArrowMatches { schema: Schema::empty().into(), batches: Vec::new(), refused })
-            }
+        let matched = interruptible(py, |stop| {
+            let rows = ArrowRows { events: &events, first, limits, stop };
+            let Some(question) = question else {
+                let refused = snapshot.count_arrow(rows, batching, &mut counts)?;
+                return Ok(ArrowMatches { schema: Schema::empty().into(), batches: Vec::new(), refused });
+            };
+            snapshot.match_arrow(rows, question, batching)
         })?;
         matched.map_err(|error| error::raise(py, &error))
     };

@@ -4,6 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tamis::event::{ArrowEvents, OnError};
 use tamis::graph::{ArrowSources, Strategy};
+use tamis::index::ArrowRows;
 
 use super::{Graph, find};
 use crate::arrow;
@@ -43,7 +44,8 @@ impl Graph {
                 .and_then(|starts| Ok((starts, events?.at(now))))
                 .map_err(|error| error::raise(py, &error))?;
             let search = |stop: &_| {
-                snapshot.match_arrow(&events, first, &starts, strategy, sinks_only, limits, on_error, stop)
+                let rows = ArrowRows { events: &events, first, limits, stop };
+                snapshot.match_arrow(rows, &starts, strategy, sinks_only, on_error)
             };
             interruptible(py, search)?.map_err(|error| error::raise(py, &error))
         })

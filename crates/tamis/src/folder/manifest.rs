@@ -12,6 +12,8 @@ use jiter::JsonValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
+use crate::truth::Missing;
+use crate::value::TimeZone;
 
 /// What a folder holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +80,14 @@ pub(crate) struct Entry {
     pub removed: Vec<u32>,
     /// The shard it belongs to, where there are shards.
     pub shard: Option<u32>,
+}
+
+/// What a manifest calls an answer on attributes without a value.
+pub(crate) fn missing_name(missing: Missing) -> &'static str {
+    match missing {
+        Missing::Unknown => "unknown",
+        Missing::False => "false",
+    }
 }
 
 /// The name of a file, which says what its content is.
@@ -251,6 +261,18 @@ impl Manifest {
     /// A setting.
     pub(crate) fn setting(&self, key: &str) -> Result<&str> {
         self.text(&self.members, key)
+    }
+
+    /// What predicates answer on attributes without a value.
+    pub(crate) fn missing(&self) -> Result<Missing> {
+        let name = self.setting("missing")?;
+        let known = [Missing::Unknown, Missing::False].into_iter().find(|known| missing_name(*known) == name);
+        known.ok_or_else(|| self.damaged(&format!("`missing` is {name:?}")))
+    }
+
+    /// The zone of times that are written without an offset.
+    pub(crate) fn time_zone(&self) -> Result<TimeZone> {
+        TimeZone::named(self.setting("time_zone")?).map_err(|error| self.damaged(&error.to_string()))
     }
 
     /// A member as it is.

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::sections::Sections;
-use manifest::{Manifest, ManifestKind, file_name};
+use manifest::{Entry, Manifest, ManifestKind, file_name};
 
 /// What the names of files begin with that are being written.
 const TEMPORARY: &str = ".tamis-";
@@ -54,7 +54,15 @@ impl Folder {
         &self.path
     }
 
-    /// Fails if the folder holds versions, whose files a save would remove.
+    /// What a manifest says of a file that was written before, if it lies in this folder.
+    pub fn entry(&self, file: Option<&(PathBuf, String)>) -> Option<Entry> {
+        let (path, checksum) = file?;
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        let is_here = path.parent() == Some(&self.path) && files::open(path).is_ok();
+        is_here.then(|| Entry { file: name, checksum: checksum.clone(), ..Entry::default() })
+    }
+
+    /// Fails where the folder holds versions, whose files a save would remove.
     pub fn refuse_versions(&self, kind: ManifestKind) -> Result<()> {
         match latest_version(&self.path, kind) {
             None => Ok(()),

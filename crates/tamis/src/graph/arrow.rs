@@ -1,18 +1,17 @@
 //! Which nodes do the events of an Arrow batch reach?
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use arrow_array::builder::{Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::{GraphSnapshot, NodeNumber, Strategy, Working};
 use crate::error::{Error, Result};
-use crate::event::{ArrowEvents, Event, Item, Items, OnError, RefusedEvents};
+use crate::event::{Event, Item, Items, OnError, RefusedEvents};
 use crate::id::IdRef;
-use crate::index::ArrowMatches;
-use crate::limits::Limits;
+use crate::index::arrow_ids::{FULL, Ids, wrong};
+use crate::index::{ArrowMatches, ArrowRows};
 use crate::value::ValueRef;
 
 /// Where the events of a batch start: all at one node, or each at that which a column names.
@@ -61,30 +60,23 @@ impl ArrowSources {
 impl GraphSnapshot {
     /// The pairs of rows and ids of nodes that are reached, in the order of the rows and, for each, in
     /// that in which nodes are found: the columns `event` and `node`.
-    ///
-    /// `first` is the number of the batch's first row; `stop` is polled before every row whether to give
-    /// up, which ends in what was found so far.
-    #[expect(clippy::too_many_arguments, reason = "those of a search, and those of a batch")]
     pub fn match_arrow(
         &self,
-        events: &ArrowEvents,
-        first: u64,
+        rows: ArrowRows<'_>,
         sources: &ArrowSources,
         strategy: Strategy,
         sinks_only: bool,
-        limits: &Limits,
         on_error: OnError,
-        stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
         let mut found = Found::new(self.ids().next().transpose()?);
         let mut refused = RefusedEvents::new(on_error);
         let (mut event, mut working) = (Event::default(), Working::default());
-        for row in 0..events.len() {
-            if stop.load(Ordering::Relaxed) {
+        for row in 0..rows.events.len() {
+            if rows.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let number = first + row as u64;
-            let read = events.decode(row, &mut event, self.attributes(), limits);
+            let number = rows.first + row as u64;
+            let read = rows.events.decode(row, &mut event, self.attributes(), rows.limits);
             let start = match read.and_then(|()| sources.get(self, row)) {
                 Ok(start) => start,
                 Err(error) => {
@@ -105,9 +97,6 @@ impl GraphSnapshot {
     }
 }
 
-/// Bytes of ids after which a batch is complete: its offsets are 32-bit numbers.
-const FULL: usize = 1 << 30;
-
 struct Found {
     schema: Arc<Schema>,
     complete: Vec<RecordBatch>,
@@ -116,56 +105,37 @@ struct Found {
     bytes: usize,
 }
 
-enum Ids {
-    Strings(StringBuilder),
-    Integers(Int64Builder),
-}
-
 impl Found {
     /// Nothing yet; an Arrow column holds ids of one kind, which is that of the graph's first node.
     fn new(first: Option<IdRef<'_>>) -> Found {
-        let (kind, ids) = match first {
-            Some(IdRef::String(_)) => (DataType::Utf8, Ids::Strings(StringBuilder::new())),
-            _ => (DataType::Int64, Ids::Integers(Int64Builder::new())),
-        };
+        let strings = matches!(first, Some(IdRef::String(_)));
+        let (kind, ids) = (if strings { DataType::Utf8 } else { DataType::Int64 }, Ids::new(strings));
         let fields = vec![Field::new("event", DataType::UInt64, false), Field::new("node", kind, false)];
         let schema = Arc::new(Schema::new(fields));
         Found { schema, complete: Vec::new(), rows: Vec::new(), ids, bytes: 0 }
     }
 
     fn push(&mut self, row: u64, id: IdRef<'_>) -> Result<()> {
-        match (&mut self.ids, id) {
-            (Ids::Integers(builder), IdRef::Integer(number)) => builder.append_value(number),
-            (Ids::Strings(_), IdRef::String(text)) => {
-                if self.bytes > 0 && self.bytes + text.len() > FULL {
-                    self.complete()?;
-                }
-                self.bytes += text.len();
-                if let Ids::Strings(builder) = &mut self.ids {
-                    builder.append_value(text);
-                }
+        if let IdRef::String(text) = id {
+            if self.bytes > 0 && self.bytes + text.len() > FULL {
+                self.complete()?;
             }
-            _ => {
-                return Err(Error::Graph(
-                    "the graph has ids that are strings and ids that are integers, and an Arrow column \
-                     holds one kind; give all ids one type"
-                        .into(),
-                ));
-            }
+            self.bytes += text.len();
         }
+        self.ids.push(id).map_err(|_| {
+            let message = "the graph has ids that are strings and ids that are integers, and an Arrow column \
+                           holds one kind; give all ids one type";
+            Error::Graph(message.into())
+        })?;
         self.rows.push(row);
         Ok(())
     }
 
     fn complete(&mut self) -> Result<()> {
         self.bytes = 0;
-        let ids: ArrayRef = match &mut self.ids {
-            Ids::Strings(builder) => Arc::new(builder.finish()),
-            Ids::Integers(builder) => Arc::new(builder.finish()),
-        };
         let rows = Arc::new(UInt64Array::from(std::mem::take(&mut self.rows)));
-        let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![rows, ids]);
-        self.complete.push(batch.map_err(|error| Error::event(error.to_string()))?);
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), vec![rows, self.ids.take()?]);
+        self.complete.push(batch.map_err(wrong)?);
         Ok(())
     }
 

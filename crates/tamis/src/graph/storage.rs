@@ -15,8 +15,6 @@ use crate::folder::manifest::{self, Entry, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::limits::Limits;
 use crate::sections::{OpenOptions, SectionReader, Sections};
-use crate::truth::Missing;
-use crate::value::TimeZone;
 
 /// What the name of the file begins with.
 const SEGMENT: &str = "graph";
@@ -41,7 +39,7 @@ impl Graph {
         let mut sections = Sections::default();
         snapshot.segment.write(&mut sections);
         let (file, checksum) = folder.write_sections(SEGMENT, snapshot.len(), &sections)?;
-        let missing = if self.missing() == Missing::False { "false" } else { "unknown" };
+        let missing = manifest::missing_name(self.missing());
         let entry = [Entry { file: file.clone(), checksum, compiled: true, ..Entry::default() }];
         let settings = [("missing", missing), ("time_zone", snapshot.attributes.time_zone().name())];
         let text = manifest::write(ManifestKind::Graph, &settings, &[], &[("segments", &entry)]);
@@ -51,17 +49,11 @@ impl Graph {
     /// Opens a saved graph. The path is a folder, or its manifest.
     pub fn open(path: &Path, limits: Limits, options: OpenOptions) -> Result<Graph> {
         open_manifest(path, ManifestKind::Graph, |folder, manifest| {
-            let missing = match manifest.setting("missing")? {
-                "unknown" => Missing::Unknown,
-                "false" => Missing::False,
-                other => return Err(manifest.damaged(&format!("`missing` is {other:?}"))),
-            };
+            let missing = manifest.missing()?;
             let entries = manifest.entries("segments")?;
             let entry = entries.first().ok_or_else(|| manifest.damaged("it names no file"))?;
             let mut reader = SectionReader::open(&folder.join(&entry.file), &entry.checksum, options)?;
-            let zone = TimeZone::named(manifest.setting("time_zone")?);
-            let zone = zone.map_err(|error| manifest.damaged(&error.to_string()))?;
-            let attributes = Arc::new(Attributes::new(missing, &limits, zone));
+            let attributes = Arc::new(Attributes::new(missing, &limits, manifest.time_zone()?));
             let segment = Segment::read(&mut reader, &attributes, missing, options.verify)?;
             let origin = (!options.verify).then(|| reader.origin().clone());
             Ok(Graph::from_segment(segment, attributes, missing, limits.clone(), origin))

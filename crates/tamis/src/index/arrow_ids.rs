@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::id::IdRef;
 
 /// Bytes of ids or metadata after which a batch is complete: its offsets are 32-bit numbers.
-pub(super) const FULL: usize = 1 << 30;
+pub(crate) const FULL: usize = 1 << 30;
 
 /// Ids on their way into a column.
-pub(super) enum Ids {
+pub(crate) enum Ids {
     /// Their bytes, and where each of them ends.
     Strings(Vec<u8>, Vec<i32>),
     Integers(Vec<i64>),
@@ -56,6 +56,6 @@ impl Ids {
 }
 
 /// The error for a batch that Arrow refuses.
-pub(super) fn wrong(error: arrow_schema::ArrowError) -> Error {
+pub(crate) fn wrong(error: arrow_schema::ArrowError) -> Error {
     Error::event(error.to_string())
 }

@@ -32,6 +32,19 @@ type Answered<T> = (usize, Result<(T, RefusedEvents)>);
 /// Whether to give up.
 type Stopped<'a> = &'a (dyn Fn() -> bool + 'a);
 
+/// The rows of a batch.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrowRows<'a> {
+    /// The events.
+    pub events: &'a ArrowEvents,
+    /// The number of the first row.
+    pub first: u64,
+    /// The bounds on events.
+    pub limits: &'a Limits,
+    /// Asked now and then whether to give up, which ends in what was found so far.
+    pub stop: &'a AtomicBool,
+}
+
 /// How a batch is matched.
 #[derive(Debug, Clone, Copy)]
 pub struct Batching<'a> {
@@ -73,17 +86,11 @@ pub struct ArrowMatches {
 
 impl Snapshot {
     /// The pairs of rows and ids that match, in the order of the rows.
-    ///
-    /// `first` is the number of the batch's first row; `stop` is polled from time to time whether to give
-    /// up, which ends in what was found so far.
     pub fn match_arrow(
         &self,
-        events: &ArrowEvents,
-        first: u64,
+        rows: ArrowRows<'_>,
         question: ArrowQuestion<'_>,
-        limits: &Limits,
         batching: Batching<'_>,
-        stop: &AtomicBool,
     ) -> Result<ArrowMatches> {
         let strings = self.has_string_ids()?;
         let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
@@ -108,21 +115,18 @@ impl Snapshot {
                       scratch: &mut MatchScratch,
                       stopped: Stopped<'_>| {
             let mut found = Found::new(strings, question, &schema);
-            self.answer_rows(rows, events, question, selection, scratch, stopped, &mut found)?;
+            self.answer_rows(rows, events, selection, scratch, stopped, &mut found)?;
             found.finish()
         };
-        let (batches, _, refused) = self.each_block(events, first, limits, batching, stop, || (), answer)?;
+        let (batches, _, refused) = self.each_block(rows, batching, || (), answer)?;
         Ok(ArrowMatches { schema, batches: batches.into_iter().flatten().collect(), refused })
     }
 
     /// Counts, for every subscription, the rows that match it.
     pub fn count_arrow(
         &self,
-        events: &ArrowEvents,
-        first: u64,
-        limits: &Limits,
+        rows: ArrowRows<'_>,
         batching: Batching<'_>,
-        stop: &AtomicBool,
         counts: &mut Counts,
     ) -> Result<RefusedEvents> {
         let count = |counts: &mut Counts,
@@ -132,30 +136,25 @@ impl Snapshot {
                      stopped: Stopped<'_>| {
             self.count_many(events, batching.selection, counts, scratch, stopped)
         };
-        let (_, parts, refused) =
-            self.each_block(events, first, limits, batching, stop, Counts::default, count)?;
+        let (_, parts, refused) = self.each_block(rows, batching, Counts::default, count)?;
         parts.into_iter().for_each(|part| counts.add(part));
         Ok(refused)
     }
 
     /// Reads the rows block by block, on as many threads as are wanted, and gives each block to `answer`, with what
     /// its thread keeps from block to block.
-    #[expect(clippy::too_many_arguments, reason = "those of its two callers")]
     fn each_block<T: Send, K: Send>(
         &self,
-        events: &ArrowEvents,
-        first: u64,
-        limits: &Limits,
+        batch: ArrowRows<'_>,
         batching: Batching<'_>,
-        stop: &AtomicBool,
         keep: impl Fn() -> K + Sync,
         answer: impl Fn(&mut K, &[u64], &[Event], &mut MatchScratch, Stopped<'_>) -> Result<T> + Sync,
     ) -> Result<(Vec<T>, Vec<K>, RefusedEvents)> {
-        let blocks = events.len().div_ceil(BLOCK);
+        let blocks = batch.events.len().div_ceil(BLOCK);
         let next = AtomicUsize::new(0);
         let done: Mutex<(Vec<Answered<T>>, Vec<K>)> = Mutex::new((Vec::new(), Vec::new()));
         let failed = AtomicBool::new(false);
-        let stopped = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
+        let stopped = || batch.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
         let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
             let (mut decoded, mut scratch, mut kept) = (Vec::new(), MatchScratch::default(), keep());
@@ -166,9 +165,9 @@ impl Snapshot {
                     lock().1.push(kept);
                     return;
                 }
-                let rows = block * BLOCK..events.len().min((block + 1) * BLOCK);
+                let rows = block * BLOCK..batch.events.len().min((block + 1) * BLOCK);
                 let mut refused = RefusedEvents::new(batching.on_error);
-                let read = self.read_rows(events, rows, first, &mut decoded, limits, &mut refused);
+                let read = self.read_rows(batch, rows, &mut decoded, &mut refused);
                 let answered = read.and_then(|numbers| {
                     let decoded = &decoded[..numbers.len()];
                     Ok((answer(&mut kept, &numbers, decoded, &mut scratch, &stopped)?, refused))
@@ -200,23 +199,21 @@ impl Snapshot {
     /// read, which are then the first ones of `decoded`.
     fn read_rows(
         &self,
-        events: &ArrowEvents,
+        batch: ArrowRows<'_>,
         rows: Range<usize>,
-        first: u64,
         decoded: &mut Vec<Event>,
-        limits: &Limits,
         refused: &mut RefusedEvents,
     ) -> Result<Vec<u64>> {
         decoded.resize_with(decoded.len().max(rows.len()), Event::default);
         let mut numbers = Vec::with_capacity(rows.len());
         for row in rows {
             let event = &mut decoded[numbers.len()];
-            let read = events.decode(row, event, self.attributes(), limits);
-            let read = read.and_then(|()| match events.document(row)? {
+            let read = batch.events.decode(row, event, self.attributes(), batch.limits);
+            let read = read.and_then(|()| match batch.events.document(row)? {
                 Some(document) => self.read_document(document, event),
                 None => Ok(()),
             });
-            let number = first + row as u64;
+            let number = batch.first + row as u64;
             match read {
                 Ok(()) => numbers.push(number),
                 Err(error) => refused.note(number, error)?,
@@ -226,24 +223,22 @@ impl Snapshot {
     }
 
     /// Writes down what events match, which have these numbers.
-    #[expect(clippy::too_many_arguments, reason = "what a block is answered with")]
     fn answer_rows(
         &self,
         numbers: &[u64],
         events: &[Event],
-        question: ArrowQuestion<'_>,
         selection: Option<&Selection>,
         scratch: &mut MatchScratch,
         stopped: &dyn Fn() -> bool,
         found: &mut Found<'_>,
     ) -> Result<()> {
-        if let ArrowQuestion::All { .. } = question {
+        if let ArrowQuestion::All { .. } = found.question {
             return self.matching_many(events, selection, scratch, stopped, |event, position, slots| {
                 found.push(numbers[event], &self.segments[position], slots)
             });
         }
         for (event, &number) in events.iter().zip(numbers).take_while(|_| !stopped()) {
-            match question {
+            match found.question {
                 ArrowQuestion::All { .. } => {}
                 ArrowQuestion::Top(most, weights) => {
                     let ranked = self.top_selected(event, most, weights, selection, scratch)?;

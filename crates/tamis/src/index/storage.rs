@@ -19,13 +19,10 @@ use super::{Index, Limits};
 use crate::error::{Error, Result};
 use crate::event::Attributes;
 use crate::expression::write_string;
-use crate::files;
 use crate::folder::manifest::{self, Entry, Manifest, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::matcher::Slot;
 use crate::sections::{OpenOptions, Sections};
-use crate::truth::Missing;
-use crate::value::TimeZone;
 
 /// What the names of segment files begin with.
 const SEGMENT: &str = "segment";
@@ -47,7 +44,7 @@ impl Index {
         for segment in &snapshot.segments {
             entries.push(save_segment(segment, &folder, snapshot.version)?);
         }
-        let missing = if self.missing() == Missing::False { "false" } else { "unknown" };
+        let missing = manifest::missing_name(self.missing());
         let lists: [(&str, &[Entry]); 2] = [("segments", &entries), ("xpaths", xpaths.as_slice())];
         let named = hierarchies::write(&snapshot.attributes.named_hierarchies());
         let settings = [("missing", missing), ("time_zone", snapshot.attributes.time_zone().name())];
@@ -95,11 +92,7 @@ impl Index {
         algorithm: Algorithm,
         options: OpenOptions,
     ) -> Result<Index> {
-        let missing = match manifest.setting("missing")? {
-            "unknown" => Missing::Unknown,
-            "false" => Missing::False,
-            other => return Err(manifest.damaged(&format!("`missing` is {other:?}"))),
-        };
+        let missing = manifest.missing()?;
         if let Some(shard) = shard {
             let shards = manifest.number("shards")?;
             let shards = shards.ok_or_else(|| Error::storage(folder, "the index has no shards"))?;
@@ -111,8 +104,7 @@ impl Index {
             }
         }
         let of_shard = |entry: &Entry| shard.is_none() || entry.shard == shard;
-        let zone = TimeZone::named(manifest.setting("time_zone")?);
-        let zone = zone.map_err(|error| manifest.damaged(&error.to_string()))?;
+        let zone = manifest.time_zone()?;
         let columns = manifest.json("metadata_columns").and_then(read_names);
         let columns = columns.ok_or_else(|| manifest.damaged("it has no metadata_columns"))?;
         let declared = Declared::new(&columns, &zone, &limits);
@@ -176,12 +168,8 @@ fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<Entr
     let removed = (0..segment.len() as Slot).filter(|&slot| !segment.is_live(slot, version)).collect();
     let mut sections = Sections::default();
     let compiled = segment.write(&mut sections);
-    if let Some((path, checksum)) = segment.file()
-        && path.parent() == Some(folder.path())
-        && files::open(path).is_ok()
-    {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        return Ok(Entry { file, checksum: checksum.clone(), compiled, removed, shard: None });
+    if let Some(entry) = folder.entry(segment.file()) {
+        return Ok(Entry { compiled, removed, ..entry });
     }
     // A copy would give what is damaged a checksum of its own.
     segment.verify()?;

@@ -15,7 +15,6 @@ use super::snapshot::{FilterSubscription, Part};
 use super::xpath::{Variable, XPath};
 use crate::column::Column;
 use crate::error::Result;
-use crate::files;
 use crate::folder::manifest::{self, Entry, ManifestKind};
 use crate::folder::{Folder, open_manifest};
 use crate::id::IdRef;
@@ -60,12 +59,8 @@ impl Filter {
 }
 
 fn save_part(part: &Part, folder: &Folder) -> Result<Entry> {
-    if let Some((path, checksum)) = part.file()
-        && path.parent() == Some(folder.path())
-        && files::open(path).is_ok()
-    {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        return Ok(Entry { file, checksum: checksum.clone(), ..Entry::default() });
+    if let Some(entry) = folder.entry(part.file()) {
+        return Ok(entry);
     }
     let subscriptions = &part.subscriptions;
     let ids: Strings = subscriptions.iter().map(|subscription| subscription.id().as_ref().encode()).collect();
