@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Index;
 use super::algorithm::Algorithm;
@@ -178,6 +179,10 @@ impl ElementIndex for Elements {
     fn settle(&self) {
         self.index.settle();
     }
+
+    fn settle_within(&self, patience: Duration) -> bool {
+        self.index.settle_within(patience)
+    }
 }
 
 thread_local! {
@@ -273,6 +278,17 @@ mod tests {
             assert_eq!(find(&one), [6].map(Id::from));
             assert_eq!(find(&other), []);
         }
+    }
+
+    #[test]
+    fn settling_merges_what_is_asked_of_elements() {
+        let index = Index::new(Missing::Unknown, Limits::default());
+        for number in 0..1000i64 {
+            let text = format!("any(items, a = {number})");
+            index.add(number.into(), parse(&text, index.limits()).unwrap(), None).unwrap();
+        }
+        while !index.settle_within(Duration::from_millis(10)) {}
+        assert!(index.snapshot().attributes().settle_elements_within(Duration::ZERO));
     }
 
     #[test]

@@ -260,6 +260,7 @@ impl Index {
     /// Waits until nothing is left to merge, but not much longer than this; whether nothing is.
     pub fn settle_within(&self, patience: Duration) -> bool {
         self.shared.settle_within((), patience)
+            && self.shared.versions.current().attributes.settle_elements_within(patience)
     }
 
     /// Waits until nothing is left to merge, merging here if no thread does.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Attributes;
 use crate::error::Result;
@@ -24,6 +25,8 @@ pub(crate) trait ElementIndex: Send + Sync + fmt::Debug {
     fn snapshot(&self) -> Arc<dyn ElementSnapshot>;
     /// Waits until nothing is left to merge.
     fn settle(&self);
+    /// As [`ElementIndex::settle`], but not much longer than this; whether nothing is left.
+    fn settle_within(&self, patience: Duration) -> bool;
 }
 
 /// The expressions that are asked of the elements of a list, at one moment.

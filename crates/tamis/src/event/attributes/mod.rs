@@ -16,6 +16,7 @@ mod table;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arc_swap::{ArcSwapOption, Guard};
 
@@ -200,6 +201,11 @@ impl Attributes {
     /// Waits until nothing is left to merge of what is asked of elements.
     pub(crate) fn settle_elements(&self) {
         self.table.all_elements().iter().for_each(|index| index.settle());
+    }
+
+    /// As [`Attributes::settle_elements`], but not much longer than this; whether nothing is left.
+    pub(crate) fn settle_elements_within(&self, patience: Duration) -> bool {
+        self.table.all_elements().iter().all(|index| index.settle_within(patience))
     }
 
     /// Whether the elements of a list are asked about one by one.
