@@ -10,14 +10,14 @@
 //! # Ok::<(), tamis::Error>(())
 //! ```
 //!
-//! They build on [`tamis::matcher::extend`] alone. [`ATree`] evaluates what expressions share once, and
-//! only what the true predicates lead to; [`KIndex`] and [`Cnf`] intersect the posting lists of an event's
-//! keys; [`Dewey`] and [`Interval`] find true conjunctions so, and evaluate expressions from their labels.
+//! They use only [`tamis::matcher::extend`]. [`ATree`] evaluates only expressions that true predicates lead to,
+//! and shared subexpressions once. [`KIndex`] and [`Cnf`] intersect the posting lists of an event's
+//! keys. [`Dewey`] and [`Interval`] find true conjunctions in the same way, and evaluate expressions from their labels.
 //!
 //! | module | the question it answers |
 //! |---|---|
 //! | `predicates` | which of many predicates does an event make true? |
-//! | `postings` | which posting lists do an event's keys have, and which ids stand in enough of them? |
+//! | `postings` | which posting lists do an event's keys have, and which ids are in enough of them? |
 //! | `conjunction` | which of many conjunctions does an event satisfy? over `postings` |
 //! | `kindex`, `cnf` | expressions in disjunctive form, over `conjunction`; in conjunctive form, over `postings` |
 //! | `forest` | what trees do expressions become over their conjunctions? |

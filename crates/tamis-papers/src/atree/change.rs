@@ -1,8 +1,8 @@
-//! How does an expression come and go?
+//! How is an expression added and removed?
 //!
-//! Insertion (Ji & Jacobsen 2021, Alg. 4) walks the normal form from the predicates up and makes the
-//! nodes that are not there. Deletion (Alg. 5) takes back the uses from the root down; a node that is
-//! used by nothing leaves, and the nodes that were evaluated from it take its children.
+//! Insertion (Ji & Jacobsen 2021, Alg. 4) walks the normal form from the predicates up and creates the
+//! missing nodes. Deletion (Alg. 5) decrements use counts from the root down; an unused node is
+//! removed, and the nodes that were evaluated from it take over its children.
 
 use super::frequency::Frequency;
 use super::graph::{ATreeNode, Kind, NodeId, Wake};

@@ -1,7 +1,7 @@
 //! How often is something true on the events seen so far?
 //!
-//! Matches count while they run, without a lock: a count that two threads write at once may be lost,
-//! which an estimate can bear. Older events weigh less, so that estimates follow a drift.
+//! Matches count without a lock: if two threads write a count at once, one may be lost, which does not
+//! matter for an estimate. Older events have less weight, so estimates follow a drift.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

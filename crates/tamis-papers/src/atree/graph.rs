@@ -1,9 +1,9 @@
-//! Which nodes are there, and how do they hang together?
+//! Which nodes are there, and how are they connected?
 //!
-//! Nodes are numbered; an edge is written down at both of its ends, each with the place of the other,
-//! so that an edge is added, removed or reordered in constant time however many parents a node has.
-//! The parents to be told when a node is true come first in its list (its *triggers*): all of them
-//! but the `and`s that wait for another child (Ji & Jacobsen 2021, section 5.2.2).
+//! Nodes are numbered. An edge is stored at both of its ends, each with the position of the other,
+//! so an edge is added, removed or reordered in constant time however many parents a node has.
+//! The parents to notify when a node is true (its *triggers*) come first in its list: all of them
+//! except `and`s that wait for another child (Ji & Jacobsen 2021, section 5.2.2).
 
 use super::frequency::Frequency;
 use crate::predicates::PredicateId;

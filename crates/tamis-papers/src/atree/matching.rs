@@ -1,9 +1,9 @@
 //! Which expressions does an event satisfy?
 //!
-//! Level by level from the predicates that hold (Ji & Jacobsen 2021, Alg. 6): a node that is true
-//! tells its triggers; an `or` that is told is true; an `and` that is told asks its other children,
-//! which are all on lower levels and have their truth by then. Truths carry the number of the event
-//! (the paper's event signature, 5.2.2), so that nothing is cleared between events.
+//! Matching goes level by level, starting at the true predicates (Ji & Jacobsen 2021, Alg. 6). A true node
+//! notifies its triggers. A notified `or` is true; a notified `and` checks its other children,
+//! which are all on lower levels and already evaluated. Truths carry the number of the event
+//! (the paper's event signature, 5.2.2), so nothing is cleared between events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! A graph in which expressions share their parts, changed and matched at any time.
+//! A graph in which expressions share subexpressions, and which can change at any time.
 //!
 //! The A-Tree of Ji & Jacobsen (SIGMOD 2021) over normal forms, that is with the zero suppression
 //! filter of section 5.2.1 applied: every distinct predicate and every distinct subexpression of all
@@ -6,16 +6,16 @@
 //!
 //! | file | the question it answers |
 //! |---|---|
-//! | `graph` | which nodes are there, and how do they hang together? |
-//! | `change` | how does an expression come and go? (Alg. 4, 5) |
+//! | `graph` | which nodes are there, and how are they connected? |
+//! | `change` | how is an expression added and removed? (Alg. 4, 5) |
 //! | `organise` | from which nodes is a new node evaluated, and which from it? (Alg. 2, 3) |
 //! | `access` | which child does an `and` wait for? (5.2.2) |
 //! | `frequency` | how often is a node true? |
 //! | `matching` | which expressions does an event satisfy? (Alg. 6) |
 //! | `unfiltered` | what does the zero suppression filter spare a match? (5.2.1) |
-//! | `validate` | is all of it as it should be? |
+//! | `validate` | is the tree consistent? |
 //!
-//! Departures from the paper, beside those noted at the algorithms:
+//! Departures from the paper, besides those noted at the algorithms:
 //! - Identity is the operator and the set of operands, compared in full; the paper's arithmetic
 //!   numbers collide.
 //! - A node has *members*, what it means, and *children*, what it is evaluated from. Use counts follow

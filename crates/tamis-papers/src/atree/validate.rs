@@ -1,4 +1,4 @@
-//! Is all of it as it should be?
+//! Is the tree consistent?
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,8 +2,8 @@
 //!
 //! The Conjunction algorithm of Whang et al. 2009 (section 3, Alg. 1), shared by the matchers whose
 //! expressions are made of conjunctions. The size of a conjunction is the number of its *distinct*
-//! predicates that need a key of the event. An id that stands in enough lists is a candidate; it is
-//! satisfied when its entries name all its predicates and none that is negated. Counting entries
+//! predicates that need a key of the event. An id that is in enough lists is a candidate; it is
+//! satisfied if its entries name all its predicates and none that is negated. Counting entries
 //! instead would be wrong: two values of a list may satisfy one predicate, and one value two.
 
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 //! Which trees of `and` and `or` over conjunctions are the expressions?
 //!
-//! What `dewey` and `interval` label (Fontoura et al. 2010, section 2): the leaves of a tree are
-//! conjunctions, found by the index that `kindex` uses, or other trees. A tree of its own is made of what an
-//! expression uses in several places, as `xor` does, so that trees stay linear in the expressions; and, where
-//! asked for, of what several expressions have in common, so that it is evaluated once (the future work of
-//! section 7). Trees are shown to whoever labels them, and not kept.
+//! `dewey` and `interval` label these trees (Fontoura et al. 2010, section 2). The leaves of a tree are
+//! conjunctions, found by the index that `kindex` uses, or other trees. A part that an
+//! expression uses in several places, as `xor` does, becomes a separate tree, so trees stay linear in the expressions. If
+//! requested, so does a part that several expressions share, so it is evaluated once (the future work of
+//! section 7). Trees are passed to the labelling code and not kept.
 
 mod bits;
 mod graph;

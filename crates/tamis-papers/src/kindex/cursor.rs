@@ -1,7 +1,7 @@
 //! Which is the next expression, from a slot on, that an event satisfies?
 //!
-//! `getNextEntity` of Broder et al. 2011 over a K-index: whoever evaluates a graph asks for the next
-//! valid node of at least a number, and leaves out runs of nodes that cannot be reached.
+//! `getNextEntity` of Broder et al. 2011 over a K-index: the evaluation of a graph requests the next
+//! valid node with at least a given number, and skips ranges of nodes that cannot be reached.
 
 use super::KIndex;
 use tamis::event::Event;

@@ -1,8 +1,8 @@
 //! The K-index of Whang et al. 2009 (section 3): expressions by the conjunctions of their disjunctive form.
 //!
-//! An expression that is in no such form is brought into it. Where that would take more literals
+//! Other expressions are converted to this form. If that would take more literals
 //! than [`KIndexOptions::normal_form`] allows, the expression is evaluated on every event instead; an
-//! [`Index`](tamis::Index) refuses it before.
+//! [`Index`](tamis::Index) refuses such an expression.
 
 mod cursor;
 

@@ -1,16 +1,16 @@
-//! Which ids stand in the posting lists of an event's keys, and in how many?
+//! Which ids are in the posting lists of an event's keys, and in how many of them?
 //!
 //! The inverted index of Whang et al. 2009, sections 3 and 4: ids are partitioned by their *size*, the
-//! number of keys that an event must at least have for them, and every size has a posting list per
-//! key. What an id means, a conjunction or a whole expression, and what its entries say together,
-//! is left to whoever uses it.
+//! minimum number of keys that an event must have for them, and every size has a posting list per
+//! key. The caller decides what an id is, a conjunction or a whole expression, and how its entries
+//! combine.
 //!
 //! | file | the question it answers |
 //! |---|---|
 //! | `keys` | which keys does an event have? |
 //! | `dyadic_ranges` | how do many ranges on one attribute become few keys per event? |
 //! | `build` | how do entries become lists? |
-//! | `walk` | which ids stand in as many lists as they must? |
+//! | `walk` | which ids are in as many lists as they must be? |
 //!
 //! Departures from the paper:
 //! - A key is a pair, or any other predicate that the predicate index finds; a set of more than a

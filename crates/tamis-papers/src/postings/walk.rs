@@ -1,12 +1,12 @@
-//! Which ids stand in as many lists as their size asks for?
+//! Which ids are in as many lists as their size requires?
 //!
-//! The skipping of Whang et al. 2009 (Alg. 1, after WAND): of the lists in the order of their current
-//! entries the one at position K - 1 says which id is the first that can stand in K of them, and
-//! the lists before it skip there. With a threshold, the lists up to the pivot must also be worth so
-//! much together, which is the first pruning rule of section 5.
+//! The skipping of Whang et al. 2009 (Alg. 1, after WAND): with the lists sorted by their current
+//! entries, the one at position K - 1 has the first id that can be in K of them, and
+//! the lists before it skip to that id. With a threshold, the bounds of the lists up to the pivot must also
+//! add up to it, which is the first pruning rule of section 5.
 //!
-//! Departures from the paper: the lists stand in a heap instead of being sorted again; the pivot
-//! moves on until the bounds reach the threshold, as in WAND, where the paper goes one id further.
+//! Departures from the paper: the lists are in a heap instead of being sorted again; the pivot
+//! moves on until the bounds reach the threshold, as in WAND, whereas the paper goes one id further.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
-//! Which of many predicates does an event make true, without a look at the others?
+//! Which of many predicates does an event make true, without examining the others?
 //!
-//! Equal predicates are one predicate, counted by its uses. For each value of an event the index
+//! Equal predicates are stored once, with a use count. For each value of an event, the index
 //! finds the predicates that hold on it:
 //!
 //! | test | found by |
@@ -13,7 +13,7 @@
 //! | `like`, `matches` | tried where that pass finds a literal the pattern requires ([`required`](tamis::matcher::extend::required)); tried on every string if it requires none |
 //! | `exists`, `is null` | the presence of the attribute |
 //!
-//! A predicate here has no sign. A negated one is not searched for but asked about
+//! A predicate here has no sign. A negated one is not searched for but evaluated on request
 //! ([`PredicateIndex::literal`]), because most of them hold on most events.
 
 mod attribute;

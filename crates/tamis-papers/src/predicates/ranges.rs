@@ -1,7 +1,7 @@
 //! Which orderings and ranges on one attribute does a value satisfy?
 //!
-//! One-sided tests stand sorted by their operand, so that the satisfied ones are a run; two-sided
-//! ones are intervals to stab. Either way the cost is a logarithm plus the answers.
+//! One-sided tests are sorted by their operand, so the satisfied ones are contiguous; two-sided
+//! ones are intervals in a stabbing structure. In both cases the cost is logarithmic plus the answers.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

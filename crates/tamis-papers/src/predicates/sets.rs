@@ -1,8 +1,8 @@
-//! Which sets have a value?
+//! Which sets contain a value?
 //!
-//! A table of (attribute, value) lists the sets that have it. A set knows where it stands in each of
-//! its lists, and each entry of a list knows which value of its set it is for, so that a set leaves
-//! a list of any length at once: the last entry takes its place.
+//! A table of (attribute, value) lists the sets that contain it. A set stores its position in each of
+//! its lists, and each entry of a list stores which value of its set it belongs to. So a set is removed
+//! from a list of any length in constant time: the last entry takes its place.
 
 use hashbrown::HashTable;
 

@@ -1,10 +1,10 @@
-//! Which of many intervals hold a value?
+//! Which of many intervals contain a value?
 //!
-//! Intervals stand in priority search trees (McCreight 1985), each an array without pointers: a node
+//! Intervals are stored in priority search trees (McCreight 1985), each an array without pointers: a node
 //! is the interval of its subtree that reaches highest, and the others are halved by their low ends.
-//! A search costs the logarithm of the size plus the answers. A tree does not change but for marks on
-//! what was removed; new intervals wait in a short list and move into trees of doubling sizes, so
-//! that an interval is moved a logarithmic number of times.
+//! A search costs the logarithm of the size plus the answers. A tree does not change, except for marks on
+//! removed intervals. New intervals wait in a short list and move into trees of doubling sizes, so
+//! an interval is moved a logarithmic number of times.
 
 use std::borrow::Borrow;
 

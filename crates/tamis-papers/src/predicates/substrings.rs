@@ -1,4 +1,4 @@
-//! Which of many literals does a text hold, and which patterns may it therefore follow?
+//! Which of many literals does a text contain, and which patterns may it therefore match?
 //!
 //! Literals are found by Aho-Corasick automata, one pass over the text for each. An automaton does
 //! not change: new literals wait in a short list, searched one by one, and move into automata of

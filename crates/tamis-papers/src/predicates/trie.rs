@@ -1,7 +1,7 @@
-//! Which of many strings begin, or end, a text?
+//! Which of many strings does a text start or end with?
 //!
-//! A radix trie: one walk along the text meets all of them, so that the cost is that of reading the
-//! text once, however many strings there are. Suffixes are prefixes of what is read backwards.
+//! A radix trie: one walk along the text finds all of them, so the cost is that of reading the
+//! text once, however many strings there are. Suffixes are prefixes of the reversed text.
 
 use crate::predicates::PredicateId;
 
