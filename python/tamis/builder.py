@@ -314,7 +314,7 @@ class Term(Operand):
         return lambda *arguments: _function(name, self, *arguments)
 
     def __bool__(self) -> Never:
-        raise TypeError(f"{self._inner} is no truth value; compare it")
+        raise TypeError(f"{self._inner} is not a truth value; compare it")
 
     def __repr__(self) -> str:
         return f"<Term {self._inner}>"
@@ -355,7 +355,7 @@ class Attribute(Operand):
 
     def __bool__(self) -> Never:
         raise TypeError(
-            f"attr.{self._name} is no truth value; compare it, as in attr.{self._name} == True"
+            f"attr.{self._name} is not a truth value; compare it, as in attr.{self._name} == True"
         )
 
     def __repr__(self) -> str:

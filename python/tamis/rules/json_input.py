@@ -63,7 +63,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise RuleError(f"the key {json.dumps(key)} stands twice in one object")
+                raise RuleError(f"the key {json.dumps(key)} occurs twice in one object")
             seen.add(key)
     return result
 

@@ -100,7 +100,7 @@ def _document(condition: Mapping[str, Any], groups: Groups) -> str:
                 raise RuleError("`$not` takes an object")
             parts.append(writing.untrue(_document(operand, groups)))
         elif key.startswith("$"):
-            raise RuleError(f"`{key}` is not an operator that stands beside fields")
+            raise RuleError(f"`{key}` is not an operator that is allowed beside fields")
         else:
             parts.append(_field(_Field(_path(key), groups), operand))
     return writing.all_of(parts)

@@ -80,7 +80,7 @@ def _check_keys(node: Any, yaml: Any) -> None:
                 if isinstance(key, yaml.ScalarNode) and key.value != "<<":
                     if key.value in seen:
                         line = key.start_mark.line + 1
-                        raise RuleError(f"line {line}: the key {key.value!r} stands twice")
+                        raise RuleError(f"line {line}: the key {key.value!r} occurs twice")
                     seen.add(key.value)
                 waiting += [key, value]
 

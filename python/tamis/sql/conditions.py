@@ -81,7 +81,7 @@ class Writer:
             if test in node:
                 return f"({self.condition(node[test])} {spelling})"
         if "xpath" in node:
-            raise ExpressionError("SQL has no documents for `xpath` to ask about")
+            raise ExpressionError("SQL has no documents for `xpath` to query")
         for quantifier in ("any", "all", "none"):
             if quantifier in node:
                 return self.elements(quantifier, node[quantifier], node["where"])

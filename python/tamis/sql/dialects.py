@@ -179,7 +179,7 @@ class Postgres(Dialect):
         return f'{text} collate "C"'
 
     def float_arithmetic(self, *_: str) -> str:
-        raise ExpressionError("PostgreSQL fails where floats overflow or become too small")
+        raise ExpressionError("PostgreSQL fails if floats overflow or become too small")
 
     def some(self, items: str, variable: str, condition: str) -> str:
         # In the list of a `select`, an element that is a row stays one value.

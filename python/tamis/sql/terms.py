@@ -393,7 +393,7 @@ def microseconds(nanoseconds: int) -> int:
         ExpressionError: It is finer than that.
     """
     if nanoseconds % values.MICROSECOND:
-        raise ExpressionError("databases know no fractions of a microsecond")
+        raise ExpressionError("databases do not support fractions of a microsecond")
     return nanoseconds // values.MICROSECOND
 
 

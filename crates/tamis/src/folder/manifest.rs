@@ -172,7 +172,7 @@ impl Manifest {
         let mut manifest = Manifest { path: path.to_owned(), kind, members: JsonValue::Null };
         manifest.members = parsed.map_err(|_| manifest.damaged("it is not JSON"))?;
         if let Some(key) = repeated_key(&manifest.members) {
-            return Err(manifest.damaged(&format!("the key {key:?} stands twice in one object")));
+            return Err(manifest.damaged(&format!("the key {key:?} occurs twice in one object")));
         }
         match manifest.json("format") {
             Some(JsonValue::Int(found)) if *found == kind.format() => {}
@@ -206,7 +206,7 @@ impl Manifest {
                 }
                 // Shards may ask the same of documents; no two hold the same subscriptions.
                 if *list == "segments" && !named.insert(&entry.file) {
-                    return Err(self.damaged("a file stands twice in a list"));
+                    return Err(self.damaged("a file occurs twice in a list"));
                 }
             }
         }
@@ -477,7 +477,7 @@ mod tests {
             (whole(), ", \"hierarchies\": {\"a\": \"dates\", \"\\u0061\": []}"),
         ] {
             let error = written(&members(&entry, more)).unwrap_err().to_string();
-            assert!(error.contains("stands twice"), "{error}");
+            assert!(error.contains("occurs twice"), "{error}");
         }
         for (entry, more) in [
             (whole().replace("[1, 4]", "[4, 1]"), ""),
