@@ -3,7 +3,9 @@
 //! A segment holds subscriptions and the matcher compiled from them. Only removals change a segment: each
 //! removed slot gets the first version of the index that no longer contains it.
 
-use std::path::{Path, PathBuf};
+mod file;
+
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -19,14 +21,13 @@ use super::subscription::Subscription;
 use super::terms::{Departed, SegmentTerms};
 use super::tiers::Tiers;
 use super::validity::Validities;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{Expression, resolve};
-use crate::folder::manifest::Entry;
 use crate::id::{Id, IdRef};
-use crate::matcher::{Compiled, CompiledBuilder, Matcher, Scan, Scratch, Shape, Slot};
+use crate::matcher::{CompiledBuilder, Matcher, Scratch, Shape, Slot};
 use crate::rank::{Scores, is_coarse};
-use crate::sections::{OpenOptions, Origin, SectionReader, Sections};
+use crate::sections::Origin;
 use crate::truth::Missing;
 
 /// An immutable set of subscriptions with the matcher compiled over them.
@@ -251,26 +252,6 @@ impl Segment {
         self.check_texts()
     }
 
-    /// Fails if the matcher lives in a file that was not verified, and is none. Matching does not
-    /// look again.
-    fn check_file(&self) -> Result<()> {
-        match (&self.unverified, &self.engine) {
-            (Some(origin), Engine::Compiled(compiled)) => {
-                let validated = self.validated.get_or_init(|| compiled.validate());
-                validated.map_err(|reason| origin.damaged(reason))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Fails if matching met a text that cannot be read.
-    fn check_texts(&self) -> Result<()> {
-        match &self.engine {
-            Engine::Compiled(compiled) if compiled.is_damaged() => Err(self.damaged()),
-            _ => Ok(()),
-        }
-    }
-
     /// Reads the ids in these slots ahead.
     pub fn prefetch(&self, slots: &[Slot]) {
         self.records.prefetch(slots);
@@ -290,11 +271,6 @@ impl Segment {
     /// fails if one is no string.
     pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Result<()> {
         self.records.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
-    }
-
-    /// Fails if the segment lives in a file that is not as it was written.
-    pub fn verify(&self) -> Result<()> {
-        self.unverified.as_ref().map_or(Ok(()), Origin::verify)
     }
 
     /// The slot of an id that is live at a version.
@@ -438,94 +414,5 @@ impl Segment {
         let removed = self.removed.get_or_init(|| (0..self.len()).map(|_| AtomicU64::new(0)).collect());
         removed[slot as usize].store(version, Ordering::Release);
         self.removals.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// The file it lives in, and the checksum in its name.
-    pub fn file(&self) -> Option<&(PathBuf, String)> {
-        self.file.get()
-    }
-
-    /// Notes the file that the segment was written to.
-    pub fn set_file(&self, path: PathBuf, checksum: String) {
-        // Another save of the same segment may have been first; either file will do.
-        let _ = self.file.set((path, checksum));
-    }
-
-    /// Lays the segment down in a file, and returns whether its matcher is there too: that of a small
-    /// segment is built again when it is opened.
-    pub fn write<'a>(&'a self, sections: &mut Sections<'a>) -> bool {
-        self.records.write(sections);
-        self.metadata_columns.write(sections);
-        match &self.engine {
-            Engine::Compiled(compiled) => {
-                compiled.write(sections);
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Finds a segment in a file.
-    pub fn open(path: &Path, entry: &Entry, options: OpenOptions, settings: Settings<'_>) -> Result<Segment> {
-        let mut reader = SectionReader::open(path, &entry.checksum, options)?;
-        let Settings { attributes, missing, declared, .. } = settings;
-        let records = Records::read(&mut reader)?;
-        let slots = records.len();
-        let mut segment = Segment {
-            records,
-            metadata_columns: MetadataColumns::read(&mut reader, declared, slots, options.verify)?,
-            declared: Arc::clone(declared),
-            remembered: Remembered::default(),
-            tiers: OnceLock::new(),
-            engine: Engine::Scan(Scan::new([], attributes, missing)),
-            shape: OnceLock::new(),
-            scores: OnceLock::new(),
-            patterns: OnceLock::new(),
-            names: attributes.clone(),
-            terms: SegmentTerms::default(),
-            departed: Departed::new(attributes),
-            missing,
-            removed: OnceLock::new(),
-            removals: AtomicUsize::new(0),
-            file: OnceLock::from((path.to_owned(), entry.checksum.clone())),
-            unverified: (!options.verify).then(|| reader.origin().clone()),
-            validated: OnceLock::new(),
-            // Not known, and not worth compiling again what was just opened.
-            sampled: true,
-        };
-        segment.engine = if entry.compiled {
-            let read = Compiled::read(&mut reader, attributes, missing, segment.len(), |slot| {
-                segment.expression(slot)
-            })?;
-            if options.verify {
-                read.validate().map_err(|reason| reader.damaged(reason))?;
-            }
-            read.names().for_each(|name| segment.terms.learn_name(name));
-            for slot in read.deep() {
-                let expression = segment.expression(*slot)?;
-                let resolved = resolve(&expression, attributes.time_zone());
-                resolved.names_of_unknowns().iter().for_each(|name| _ = attributes.intern(name));
-                segment.terms.learn(&resolved);
-            }
-            Engine::Compiled(Box::new(read))
-        } else {
-            let slots = 0..segment.len() as Slot;
-            let expressions = slots.map(|slot| segment.expression(slot)).collect::<Result<Vec<_>>>()?;
-            let mut mentioned = Mentioned::default();
-            for expression in &expressions {
-                let resolved = resolve(expression, attributes.time_zone());
-                mentioned.add_tested(&resolved);
-                segment.terms.learn(&resolved);
-                mentioned.add(expression);
-            }
-            mentioned.intern(attributes);
-            Engine::new(expressions.iter(), |slot| segment.boost(slot), settings)?
-        };
-        Ok(segment)
-    }
-
-    pub fn damaged(&self) -> Error {
-        let path = self.file().map_or(Path::new("a segment in memory"), |(path, _)| path);
-        Error::storage(path, "the file is damaged; open the index with verification to learn more")
     }
 }
