@@ -4,6 +4,8 @@
 //! a struct, as a map, or as JSON. Structs flatten to dotted names as JSON objects do, and columns
 //! that nobody mentions are not looked at. A null is a null; a null inside a list is ignored.
 //!
+//! Rows are read one by one here, and many at once, column by column, in [`by_column`](super::by_column).
+//!
 //! Nothing here relies on what buffers hold: reads go through [`checked`].
 
 use arrow_array::cast::AsArray;
@@ -26,12 +28,12 @@ use crate::xml::Input;
 pub struct ArrowEvents {
     rows: usize,
     /// Columns that hold an attribute each.
-    fields: Vec<Field>,
-    maps: Vec<Map>,
+    pub(super) fields: Vec<Field>,
+    pub(super) maps: Vec<Map>,
     /// Columns whose elements are asked about one by one.
     lists: Vec<List>,
     /// Structs and maps that are attributes themselves: nulls, or objects.
-    objects: Vec<(AttributeId, ArrayRef, Vec<ArrayRef>)>,
+    pub(super) objects: Vec<(AttributeId, ArrayRef, Vec<ArrayRef>)>,
     /// The column whose texts are events.
     json: Option<Texts>,
     /// The column whose texts are the events' documents.
@@ -49,12 +51,12 @@ pub struct ArrowEvents {
 }
 
 #[derive(Debug)]
-struct Field {
-    name: String,
-    attribute: AttributeId,
-    items: Items,
+pub(super) struct Field {
+    pub name: String,
+    pub attribute: AttributeId,
+    pub items: Items,
     /// The structs and lists around the column, from outside.
-    around: Vec<ArrayRef>,
+    pub around: Vec<ArrayRef>,
 }
 
 #[derive(Debug)]
@@ -66,7 +68,7 @@ struct List {
 }
 
 #[derive(Debug)]
-struct Map {
+pub(super) struct Map {
     prefix: String,
     names: Items,
     values: Nested,
@@ -328,11 +330,43 @@ impl ArrowEvents {
                 Err(damage) => Err(Error::event(format!("the event: {}", damage.reason()))),
             };
         }
-        if self.whole.as_ref().is_some_and(|array| array.is_null(row)) {
+        if self.is_null(row) {
             return Err(Error::event("the event is null"));
         }
         event.clear();
         let _pin = attributes.pin();
+        self.decode_objects(row, event, attributes, limits)?;
+        for field in &self.fields {
+            field.decode(row, event, limits)?;
+        }
+        self.decode_named(row, event, attributes, limits)?;
+        event.finish(attributes)
+    }
+
+    /// Whether the events are the texts of a column.
+    pub(super) fn is_json(&self) -> bool {
+        self.json.is_some()
+    }
+
+    /// Empties an event, which is then filled from a row.
+    pub(super) fn begin_row(&self, event: &mut Event) {
+        event.set_now(self.now);
+        event.clear();
+    }
+
+    /// Whether the event of a row is null as a whole.
+    pub(super) fn is_null(&self, row: usize) -> bool {
+        self.whole.as_ref().is_some_and(|array| array.is_null(row))
+    }
+
+    /// Reads structs and maps that are attributes themselves, and lists whose elements are asked about.
+    pub(super) fn decode_objects(
+        &self,
+        row: usize,
+        event: &mut Event,
+        attributes: &Attributes,
+        limits: &Limits,
+    ) -> Result<()> {
         for (attribute, array, around) in &self.objects {
             if inside_list(around) || !around.iter().all(|array| array.is_valid(row)) {
                 continue;
@@ -351,18 +385,17 @@ impl ArrowEvents {
                 nested.read_elements(row, *attribute, name, &mut target)?;
             }
         }
-        for field in &self.fields {
-            let name = || field.name.clone();
-            if inside_list(&field.around) {
-                each(&field.around, row, &mut |position| {
-                    event.begin_element(field.attribute);
-                    read(&field.items, position, event, limits, true, &name)
-                })?;
-            } else if field.around.iter().all(|array| array.is_valid(row)) {
-                event.begin(field.attribute);
-                read(&field.items, row, event, limits, false, &name)?;
-            }
-        }
+        Ok(())
+    }
+
+    /// Reads maps, whose names a row brings, and the values of the whole event.
+    pub(super) fn decode_named(
+        &self,
+        row: usize,
+        event: &mut Event,
+        attributes: &Attributes,
+        limits: &Limits,
+    ) -> Result<()> {
         for map in &self.maps {
             let inside = inside_list(&map.around);
             each(&map.around, row, &mut |position| {
@@ -383,7 +416,29 @@ impl ArrowEvents {
             self.columns.iter().try_for_each(|column| column.read_texts(row, event, limits))?;
             event.end_whole();
         }
-        event.finish(attributes)
+        Ok(())
+    }
+}
+
+impl Field {
+    /// Whether a row has at most one position in the column.
+    pub fn is_plain(&self) -> bool {
+        !inside_list(&self.around)
+    }
+
+    /// Reads what a row has for the attribute.
+    pub fn decode(&self, row: usize, event: &mut Event, limits: &Limits) -> Result<()> {
+        let name = || self.name.clone();
+        if inside_list(&self.around) {
+            each(&self.around, row, &mut |position| {
+                event.begin_element(self.attribute);
+                read(&self.items, position, event, limits, true, &name)
+            })?;
+        } else if self.around.iter().all(|array| array.is_valid(row)) {
+            event.begin(self.attribute);
+            read(&self.items, row, event, limits, false, &name)?;
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing here relies on what buffers hold: reads go through [`checked`].
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -13,6 +14,8 @@ use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BooleanArray, GenericListViewArray, LargeStringArray,
     OffsetSizeTrait, PrimitiveArray, StringArray, StringViewArray,
 };
+use arrow_buffer::NullBuffer;
+use arrow_buffer::bit_iterator::BitIndexIterator;
 use arrow_schema::DataType;
 
 use super::Event;
@@ -50,6 +53,13 @@ pub(crate) enum Items {
     Typed(Typed),
     /// Objects, which are no values themselves.
     Objects,
+}
+
+/// Which items of an array may be something other than a null.
+enum Validity<'a> {
+    Nothing,
+    Everything,
+    Bits(&'a NullBuffer),
 }
 
 /// One item of an array.
@@ -121,8 +131,47 @@ impl Items {
         format!("{}{more}", bytes[..bytes.len().min(SHOWN)].escape_ascii())
     }
 
+    /// Calls `found` with those of some positions where there may be something other than a null, in order.
+    pub fn each_valid(&self, positions: Range<usize>, mut found: impl FnMut(usize)) {
+        match self.validity() {
+            Validity::Nothing => {}
+            Validity::Everything => positions.for_each(found),
+            Validity::Bits(nulls) => {
+                let (start, length) = (nulls.offset() + positions.start, positions.len());
+                // The bits of many positions are looked at together, word by word.
+                BitIndexIterator::new(nulls.validity(), start, length)
+                    .for_each(|position| found(positions.start + position));
+            }
+        }
+    }
+
+    fn validity(&self) -> Validity<'_> {
+        let nulls = match self {
+            Items::Null | Items::Objects => return Validity::Nothing,
+            Items::Boolean(array) => array.nulls(),
+            Items::Int8(array) => array.nulls(),
+            Items::Int16(array) => array.nulls(),
+            Items::Int32(array) => array.nulls(),
+            Items::Int64(array) => array.nulls(),
+            Items::UInt8(array) => array.nulls(),
+            Items::UInt16(array) => array.nulls(),
+            Items::UInt32(array) => array.nulls(),
+            Items::UInt64(array) => array.nulls(),
+            Items::Float32(array) => array.nulls(),
+            Items::Float64(array) => array.nulls(),
+            Items::Utf8(array) => array.nulls(),
+            Items::LargeUtf8(array) => array.nulls(),
+            Items::Utf8View(array) => array.nulls(),
+            Items::Dictionary(keys, ..) => return keys.validity(),
+            Items::List(array, _) => array.nulls(),
+            Items::Typed(typed) => typed.nulls(),
+            Items::Runs(..) => None,
+        };
+        nulls.map_or(Validity::Everything, Validity::Bits)
+    }
+
     /// Whether the values come as binary floats.
-    fn are_floats(&self) -> bool {
+    pub fn are_floats(&self) -> bool {
         match self {
             Items::Float32(_) | Items::Float64(_) | Items::Typed(Typed::Float16(_)) => true,
             Items::Dictionary(_, items, _) | Items::List(_, items) | Items::Runs(_, items) => {

@@ -6,6 +6,7 @@
 
 mod arrow;
 mod attributes;
+mod by_column;
 mod checked;
 mod compute;
 mod elements;
@@ -21,6 +22,7 @@ mod whole;
 pub use arrow::ArrowEvents;
 pub use attributes::{AttributeId, Attributes, Mention, Pin};
 pub(crate) use attributes::{ElementIndex, ElementSnapshot};
+pub(crate) use by_column::{AskedNulls, ColumnReader};
 pub use hierarchy::Hierarchy;
 pub(crate) use items::{Item, Items};
 pub use refused::{OnError, RefusedEvents};

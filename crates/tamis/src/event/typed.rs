@@ -8,6 +8,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RunArray};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use crate::value::{Date, Duration, LocalTime, Timestamp, ValueRef, read_number};
@@ -91,19 +92,24 @@ impl Typed {
         })
     }
 
+    /// Where nothing stands, unless something stands everywhere.
+    pub fn nulls(&self) -> Option<&NullBuffer> {
+        match self {
+            Typed::Float16(array) => array.nulls(),
+            Typed::Decimal32(array, _) => array.nulls(),
+            Typed::Decimal64(array, _) => array.nulls(),
+            Typed::Decimal128(array, _) => array.nulls(),
+            Typed::Decimal256(array, _) => array.nulls(),
+            Typed::Date32(array) => array.nulls(),
+            Typed::Date64(array) => array.nulls(),
+            Typed::DayTime(array) => array.nulls(),
+            Typed::Time(array, ..) => array.nulls(),
+        }
+    }
+
     /// Whether nothing stands at a position.
     pub fn is_null(&self, position: usize) -> bool {
-        match self {
-            Typed::Float16(array) => array.is_null(position),
-            Typed::Decimal32(array, _) => array.is_null(position),
-            Typed::Decimal64(array, _) => array.is_null(position),
-            Typed::Decimal128(array, _) => array.is_null(position),
-            Typed::Decimal256(array, _) => array.is_null(position),
-            Typed::Date32(array) => array.is_null(position),
-            Typed::Date64(array) => array.is_null(position),
-            Typed::DayTime(array) => array.is_null(position),
-            Typed::Time(array, ..) => array.is_null(position),
-        }
+        self.nulls().is_some_and(|nulls| nulls.is_null(position))
     }
 
     /// The value at a position, or why it is none; a float that is NaN is `None`.

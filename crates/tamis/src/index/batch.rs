@@ -3,6 +3,7 @@
 //! Threads take the rows in blocks of 512. The matches of a block form one record batch, and the
 //! record batches are in the order of the rows.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +18,7 @@ use super::segment::Segment;
 use super::selection::Selection;
 use super::snapshot::{MatchScratch, Snapshot};
 use crate::error::{Error, Result};
-use crate::event::{ArrowEvents, Event, OnError, RefusedEvents};
+use crate::event::{ArrowEvents, AskedNulls, ColumnReader, Event, OnError, RefusedEvents};
 use crate::id::IdRef;
 use crate::limits::Limits;
 use crate::matcher::{Evaluation, Slot};
@@ -118,7 +119,12 @@ impl Snapshot {
             self.answer_rows(rows, events, selection, scratch, stopped, &mut found)?;
             found.finish()
         };
-        let (batches, _, refused) = self.each_block(rows, batching, || (), answer)?;
+        // The score of `exists` on a null is not that of nothing, whether the expression depends on it or not.
+        let asked = match question {
+            ArrowQuestion::Top(..) => AskedNulls::All,
+            ArrowQuestion::All { .. } | ArrowQuestion::First(_) => self.asked_nulls(),
+        };
+        let (batches, _, refused) = self.each_block(rows, &asked, batching, || (), answer)?;
         Ok(ArrowMatches { schema, batches: batches.into_iter().flatten().collect(), refused })
     }
 
@@ -136,7 +142,8 @@ impl Snapshot {
                      stopped: Stopped<'_>| {
             self.count_many(events, batching.selection, counts, scratch, stopped)
         };
-        let (_, parts, refused) = self.each_block(rows, batching, Counts::default, count)?;
+        let asked = self.asked_nulls();
+        let (_, parts, refused) = self.each_block(rows, &asked, batching, Counts::default, count)?;
         parts.into_iter().for_each(|part| counts.add(part));
         Ok(refused)
     }
@@ -146,10 +153,12 @@ impl Snapshot {
     fn each_block<T: Send, K: Send>(
         &self,
         batch: ArrowRows<'_>,
+        asked: &AskedNulls,
         batching: Batching<'_>,
         keep: impl Fn() -> K + Sync,
         answer: impl Fn(&mut K, &[u64], &[Event], &mut MatchScratch, Stopped<'_>) -> Result<T> + Sync,
     ) -> Result<(Vec<T>, Vec<K>, RefusedEvents)> {
+        let reader = ColumnReader::new(batch.events, asked, self.attributes(), batch.limits);
         let blocks = batch.events.len().div_ceil(BLOCK);
         let next = AtomicUsize::new(0);
         let done: Mutex<(Vec<Answered<T>>, Vec<K>)> = Mutex::new((Vec::new(), Vec::new()));
@@ -167,7 +176,7 @@ impl Snapshot {
                 }
                 let rows = block * BLOCK..batch.events.len().min((block + 1) * BLOCK);
                 let mut refused = RefusedEvents::new(batching.on_error);
-                let read = self.read_rows(batch, rows, &mut decoded, &mut refused);
+                let read = self.read_rows(batch, &reader, rows, &mut decoded, &mut refused);
                 let answered = read.and_then(|numbers| {
                     let decoded = &decoded[..numbers.len()];
                     Ok((answer(&mut kept, &numbers, decoded, &mut scratch, &stopped)?, refused))
@@ -200,15 +209,13 @@ impl Snapshot {
     fn read_rows(
         &self,
         batch: ArrowRows<'_>,
+        reader: &ColumnReader<'_>,
         rows: Range<usize>,
         decoded: &mut Vec<Event>,
         refused: &mut RefusedEvents,
     ) -> Result<Vec<u64>> {
-        decoded.resize_with(decoded.len().max(rows.len()), Event::default);
         let mut numbers = Vec::with_capacity(rows.len());
-        for row in rows {
-            let event = &mut decoded[numbers.len()];
-            let read = batch.events.decode(row, event, self.attributes(), batch.limits);
+        reader.read(rows, decoded, |row, event, read| {
             let read = read.and_then(|()| match batch.events.document(row)? {
                 Some(document) => self.read_document(document, event),
                 None => Ok(()),
@@ -216,10 +223,26 @@ impl Snapshot {
             let number = batch.first + row as u64;
             match read {
                 Ok(()) => numbers.push(number),
-                Err(error) => refused.note(number, error)?,
+                Err(error) => {
+                    refused.note(number, error)?;
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })?;
+        Ok(numbers)
+    }
+
+    /// The attributes whose nulls some expression tells from nothing.
+    fn asked_nulls(&self) -> AskedNulls {
+        let mut asked = HashSet::default();
+        for segment in &self.segments {
+            match segment.asked_nulls() {
+                Some(attributes) => asked.extend(attributes),
+                None => return AskedNulls::All,
             }
         }
-        Ok(numbers)
+        AskedNulls::Of(asked)
     }
 
     /// Writes down what events match, which have these numbers.

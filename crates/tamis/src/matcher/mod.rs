@@ -18,7 +18,7 @@ pub use scan::Scan;
 
 use crate::deadline::Deadline;
 use crate::error::Result;
-use crate::event::Event;
+use crate::event::{AttributeId, Event};
 use crate::reusable::Stamped;
 use crate::truth::Truth;
 
@@ -58,6 +58,12 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
         self.matches(event, scratch, &mut found);
         found.reverse();
         Box::new(extend::Known(found))
+    }
+
+    /// The attributes for which an expression may be true on an event with a null, and not on one with
+    /// nothing, or the other way round; `None` where that may be all of them. `exists` does that, and nothing else.
+    fn asked_nulls(&self) -> Option<Vec<AttributeId>> {
+        None
     }
 
     /// About how many bytes of memory matching reads.

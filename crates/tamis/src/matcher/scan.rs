@@ -4,7 +4,7 @@
 //! possible of the code it checks. A predicate that several expressions share is evaluated once.
 
 use super::{Matcher, Scratch, Slot};
-use crate::event::{Attributes, Event};
+use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{Expression, Node, resolve};
 use crate::predicate::{PredicateId, Predicates};
 use crate::truth::{Missing, Truth};
@@ -98,6 +98,10 @@ impl Matcher for Scan {
                 found.push(slot as Slot);
             }
         }
+    }
+
+    fn asked_nulls(&self) -> Option<Vec<AttributeId>> {
+        Some(self.predicates.asked_nulls().collect())
     }
 
     fn bytes(&self) -> usize {

@@ -122,6 +122,12 @@ impl Predicates {
         check.truth(event.get(*attribute), missing)
     }
 
+    /// The attributes whose nulls are told from nothing.
+    pub fn asked_nulls(&self) -> impl Iterator<Item = AttributeId> {
+        let asking = self.checks.iter().filter(|(_, check)| matches!(check.0, Ready::Exists));
+        asking.map(|(attribute, _)| *attribute)
+    }
+
     /// Bytes of memory, operands not counted.
     pub fn bytes(&self) -> usize {
         let entry = size_of::<(AttributeId, Test)>() + size_of::<PredicateId>();

@@ -173,6 +173,11 @@ impl Attributes {
         self.program.load().as_ref().is_some_and(|program| program.asks_shape(attribute))
     }
 
+    /// Whether a term tells a null of an attribute from none.
+    pub(super) fn asks_null(&self, attribute: AttributeId) -> bool {
+        self.program.load().as_ref().is_some_and(|program| program.asks_null(attribute))
+    }
+
     /// The values of the whole event, where a subscription asks for them.
     pub fn asks_values(&self) -> Option<AttributeId> {
         self.program.load().as_ref().and_then(|program| program.values())

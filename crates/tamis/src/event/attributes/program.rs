@@ -94,6 +94,14 @@ impl Program {
         self.dependents.contains_key(&attribute)
     }
 
+    /// Whether a term tells a null of an attribute from none: the type of a null is `null`.
+    pub fn asks_null(&self, attribute: AttributeId) -> bool {
+        let is_type = |term: &AttributeId| {
+            self.terms.get(term).is_some_and(|computation| computation.function == Function::Type)
+        };
+        self.dependents.get(&attribute).is_some_and(|dependents| dependents.iter().any(is_type))
+    }
+
     /// Adds a term whose arguments were added before.
     pub fn insert(&mut self, term: AttributeId, computation: Arc<Computation>) {
         if computation.function == Function::Values {

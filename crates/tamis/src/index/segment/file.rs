@@ -82,6 +82,7 @@ impl Segment {
             tiers: OnceLock::new(),
             engine: Engine::Scan(Scan::new([], attributes, missing)),
             shape: OnceLock::new(),
+            asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
             patterns: OnceLock::new(),
             names: attributes.clone(),

@@ -43,6 +43,8 @@ pub(super) struct Segment {
     tiers: OnceLock<Tiers>,
     /// What its expressions consist of; found out when someone asks, where the matcher does not say.
     shape: OnceLock<Shape>,
+    /// The attributes whose nulls its expressions tell from nothing; found out when someone asks.
+    asked_nulls: OnceLock<Option<Vec<AttributeId>>>,
     /// What its expressions score; made when someone asks for a ranking.
     scores: OnceLock<(Scores, bool)>,
     /// The distinct regular expressions of its expressions; of a file, found when someone asks.
@@ -120,6 +122,7 @@ impl Segment {
             remembered: Remembered::default(),
             tiers: OnceLock::new(),
             shape: OnceLock::new(),
+            asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
             patterns: OnceLock::from(DistinctPatterns::new(mentioned.patterns)),
             names: settings.attributes.clone(),
@@ -224,6 +227,11 @@ impl Segment {
             builder.push(&self.expression(slot)?);
         }
         Ok(self.shape.get_or_init(|| builder.shape()).clone())
+    }
+
+    /// The attributes whose nulls its expressions tell from nothing; `None` where that may be all.
+    pub fn asked_nulls(&self) -> Option<&[AttributeId]> {
+        self.asked_nulls.get_or_init(|| self.matcher().asked_nulls()).as_deref()
     }
 
     /// Bytes of memory for matching, and for the subscriptions themselves.

@@ -22,6 +22,7 @@ mod event_set;
 mod keys;
 mod layout;
 mod lower;
+mod nulls;
 mod patterns;
 mod program;
 mod ranges;
@@ -43,7 +44,7 @@ use crate::column::Column;
 use crate::csr::Lists;
 use crate::deadline::Deadline;
 use crate::error::Result;
-use crate::event::{Attributes, Event, Presence};
+use crate::event::{AttributeId, Attributes, Event, Presence};
 use crate::expression::Expression;
 use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
@@ -482,6 +483,10 @@ impl Matcher for Compiled {
                 one_by_one(self, events, scratch, found, ends, stopped);
             }
         }
+    }
+
+    fn asked_nulls(&self) -> Option<Vec<AttributeId>> {
+        self.nulls()
     }
 
     fn bytes(&self) -> usize {
