@@ -21,9 +21,10 @@ use crate::import::is_arrow;
 use crate::index::Index;
 use crate::items::{iterate, iterate_events};
 use crate::options::read_now;
+use crate::pipeline::{self, Chunk};
 use crate::rank;
 use crate::refused::{Part, Refusals};
-use crate::working::{Working, with_working};
+use crate::working::{Working, next_event, with_working};
 use crate::xml::Source;
 
 /// Events decoded before they are matched together, without the interpreter's lock.
@@ -111,12 +112,12 @@ pub struct Batch<'a, 'py> {
 }
 
 /// An event of a chunk that was decoded.
-struct Row {
+pub struct Row {
     /// Its position in the chunk.
-    position: usize,
+    pub position: usize,
     /// The number of its line, from 1, in JSON lines.
-    line: Option<usize>,
-    document: Option<Source>,
+    pub line: Option<usize>,
+    pub document: Option<Source>,
 }
 
 impl Index {
@@ -219,7 +220,15 @@ impl Index {
     ) -> PyResult<()> {
         let lines = text.split(|&byte| byte == b'\n').zip(1..);
         let mut lines = lines.filter(|(line, _)| !line.trim_ascii().is_empty());
+        let mut texts = id::Texts::default();
         loop {
+            if is_pipelined(asked, documents, results) {
+                return self.pipeline(py, asked, &mut texts, results, refusals, |_, chunk, _| {
+                    chunk.lines.extend(lines.by_ref().take(CHUNK));
+                    chunk.count = chunk.lines.len();
+                    Ok(())
+                });
+            }
             let chunk: Vec<(&[u8], usize)> = lines.by_ref().take(CHUNK).collect();
             if chunk.is_empty() {
                 return Ok(());
@@ -231,7 +240,7 @@ impl Index {
                 let (mut rows, mut failures) = (Vec::with_capacity(chunk.len()), Vec::new());
                 py.detach(|| {
                     for (position, (json, line)) in chunk.iter().enumerate() {
-                        let event = working.next_event(rows.len(), asked.now);
+                        let event = next_event(&mut working.events, rows.len(), asked.now);
                         match event.decode_json(json, attributes, limits) {
                             Ok(()) => rows.push(Row { position, line: Some(*line), document: None }),
                             Err(error) => failures.push((position, *line, error)),
@@ -245,7 +254,7 @@ impl Index {
                     let failure = error::raise(py, &error);
                     refusals.note(py, first + position, Some(line), Part::Event, failure)?;
                 }
-                self.match_all(py, asked, working, rows, chunk.len(), sources, results, refusals)
+                self.match_all(py, asked, working, rows, chunk.len(), sources, &mut texts, results, refusals)
             })?;
         }
     }
@@ -260,7 +269,25 @@ impl Index {
         refusals: &mut Refusals<'py>,
     ) -> PyResult<()> {
         let mut events = iterate_events(events, asked.name)?;
+        let mut texts = id::Texts::default();
         loop {
+            if is_pipelined(asked, documents, results) {
+                let (attributes, limits) = (asked.snapshot.attributes(), self.index.limits());
+                return self.pipeline(py, asked, &mut texts, results, refusals, |py, chunk, refusals| {
+                    for position in 0..CHUNK {
+                        let Some(object) = events.next().transpose()? else { break };
+                        chunk.count += 1;
+                        let event = next_event(&mut chunk.events, chunk.rows.len(), asked.now);
+                        match event::decode(&object, event, attributes, limits) {
+                            Ok(()) => chunk.rows.push(Row { position, line: None, document: None }),
+                            Err(failure) => {
+                                refusals.note(py, chunk.first + position, None, Part::Event, failure)?;
+                            }
+                        }
+                    }
+                    Ok(())
+                });
+            }
             let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
             if chunk.is_empty() {
                 return Ok(());
@@ -271,17 +298,68 @@ impl Index {
                 let (attributes, limits) = (asked.snapshot.attributes(), self.index.limits());
                 let mut rows = Vec::with_capacity(chunk.len());
                 for (position, object) in chunk.iter().enumerate() {
-                    match event::decode(object, working.next_event(rows.len(), asked.now), attributes, limits)
-                    {
+                    match event::decode(
+                        object,
+                        next_event(&mut working.events, rows.len(), asked.now),
+                        attributes,
+                        limits,
+                    ) {
                         Ok(()) => rows.push(Row { position, line: None, document: None }),
                         Err(failure) => {
                             refusals.note(py, first + position, None, Part::Event, failure)?;
                         }
                     }
                 }
-                self.match_all(py, asked, working, rows, chunk.len(), sources, results, refusals)
+                self.match_all(py, asked, working, rows, chunk.len(), sources, &mut texts, results, refusals)
             })?;
         }
+    }
+
+    /// Has other threads match chunks, which `fill` fills until one stays empty, and appends a list of ids for each event.
+    fn pipeline<'py, 't>(
+        &self,
+        py: Python<'py>,
+        asked: &Asked<'_>,
+        texts: &mut id::Texts<'py>,
+        results: &Bound<'py, PyList>,
+        refusals: &mut Refusals<'py>,
+        mut fill: impl FnMut(Python<'py>, &mut Chunk<'t>, &mut Refusals<'py>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let mut write = |chunk: &mut Chunk<'t>, refusals: &mut Refusals<'py>| {
+            for (position, line, error) in chunk.failures.drain(..) {
+                let failure = error::raise(py, &error);
+                refusals.note(py, chunk.first + position, Some(line), Part::Event, failure)?;
+            }
+            let matched = std::mem::replace(&mut chunk.matched, Ok(0));
+            let matched = matched.map_err(|error| error::raise(py, &error))?;
+            for (event, row) in chunk.rows[..matched].iter().enumerate() {
+                fill_up(results, chunk.first + row.position)?;
+                results.append(write_matches(py, asked.snapshot, event, &chunk.scratch, texts)?)?;
+            }
+            fill_up(results, chunk.first + chunk.count)
+        };
+        let mut first = results.len();
+        pipeline::run(asked, self.index.limits(), |pipeline| {
+            loop {
+                let mut chunk = pipeline.chunk(first);
+                fill(py, &mut chunk, refusals)?;
+                if chunk.count == 0 {
+                    break;
+                }
+                first += chunk.count;
+                pipeline.push(py, chunk);
+                while pipeline.is_full()
+                    && let Some(mut chunk) = pipeline.pop(py)?
+                {
+                    write(&mut chunk, refusals)?;
+                    pipeline.recycle(chunk);
+                }
+            }
+            while let Some(mut chunk) = pipeline.pop(py)? {
+                write(&mut chunk, refusals)?;
+            }
+            Ok(())
+        })
     }
 
     /// Matches the decoded events of a chunk without the interpreter's lock, and appends a list of ids
@@ -295,6 +373,7 @@ impl Index {
         mut rows: Vec<Row>,
         count: usize,
         documents: Vec<PyResult<Option<Source>>>,
+        texts: &mut id::Texts<'py>,
         results: &Bound<'py, PyList>,
         refusals: &mut Refusals<'py>,
     ) -> PyResult<()> {
@@ -318,7 +397,7 @@ impl Index {
             && rows.iter().all(|row| row.document.is_none())
             && !unreadable.contains(&true)
         {
-            return match_together(py, asked, working, &rows, count, results);
+            return match_together(py, asked, working, &rows, count, texts, results);
         }
         let Working { events, scratch } = working;
         let mut answers = vec![None; count];
@@ -361,6 +440,40 @@ impl Index {
     }
 }
 
+/// Whether other threads match what comes next: a whole chunk was matched already, so that more is likely to come.
+fn is_pipelined(
+    asked: &Asked<'_>,
+    documents: Option<&Bound<'_, PyIterator>>,
+    results: &Bound<'_, PyList>,
+) -> bool {
+    matches!(asked.ask, Ask::All { .. })
+        && documents.is_none()
+        && results.len() >= CHUNK
+        && pipeline::threads() > 0
+}
+
+/// Appends empty lists for events that match nothing, because they could not be read, up to a number of lists.
+fn fill_up(results: &Bound<'_, PyList>, count: usize) -> PyResult<()> {
+    (results.len()..count).try_for_each(|_| results.append(PyList::empty(results.py())))
+}
+
+/// The list of the ids that an event matches, by its position among those that were matched together.
+fn write_matches<'py>(
+    py: Python<'py>,
+    snapshot: &Snapshot,
+    event: usize,
+    scratch: &MatchScratch,
+    texts: &mut id::Texts<'py>,
+) -> PyResult<Bound<'py, PyList>> {
+    let id = |found| snapshot.id_of(found).map_err(|error| error::raise(py, &error));
+    let found = snapshot.many_matches(event, scratch);
+    let ids: PyResult<Vec<_>> = match snapshot.has_text_ids() {
+        true => found.map(|found| texts.get(py, found.number(), || id(found))).collect(),
+        false => found.map(|found| id::write(py, id(found)?)).collect(),
+    };
+    PyList::new(py, ids?)
+}
+
 /// Matches decoded events together, without the interpreter's lock, and appends a list of ids for each of the
 /// `count` events that they are of.
 fn match_together<'py>(
@@ -369,19 +482,12 @@ fn match_together<'py>(
     working: &mut Working,
     rows: &[Row],
     count: usize,
+    texts: &mut id::Texts<'py>,
     results: &Bound<'py, PyList>,
 ) -> PyResult<()> {
     let Asked { snapshot, selection, .. } = asked;
     let Working { events, scratch } = working;
-    let (mut next, mut written) = (0, 0);
-    let mut write = |position: usize, ids: Bound<'py, PyList>| {
-        // What was not decoded matches nothing.
-        for _ in written..position {
-            results.append(PyList::empty(py))?;
-        }
-        written = position + 1;
-        results.append(ids)
-    };
+    let (first, mut next) = (results.len(), 0);
     let mut length = FIRST;
     while next < rows.len() {
         length = length.min(rows.len() - next);
@@ -400,14 +506,11 @@ fn match_together<'py>(
             }
         };
         for (event, row) in rows[next..next + matched].iter().enumerate() {
-            let ids = snapshot.many_ids(event, scratch).collect::<tamis::Result<Vec<_>>>();
-            write(row.position, id::write_all(py, ids.map_err(|error| error::raise(py, &error))?)?)?;
+            fill_up(results, first + row.position)?;
+            results.append(write_matches(py, snapshot, event, scratch, texts)?)?;
         }
         next += matched;
         py.check_signals()?;
     }
-    for _ in written..count {
-        results.append(PyList::empty(py))?;
-    }
-    Ok(())
+    fill_up(results, first + count)
 }

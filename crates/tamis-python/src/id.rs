@@ -1,5 +1,9 @@
 //! Ids of subscriptions: Python strings and integers.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
@@ -37,6 +41,50 @@ pub fn write<'py>(py: Python<'py>, id: tamis::IdRef<'_>) -> PyResult<Bound<'py, 
     match id {
         tamis::IdRef::Integer(number) => number.into_bound_py_any(py),
         tamis::IdRef::String(text) => text.into_bound_py_any(py),
+    }
+}
+
+/// The Python objects of ids that are strings, each made once: a batch gives many events the same ids. Integers are
+/// made as fast as they are found.
+#[derive(Default)]
+pub struct Texts<'py>(HashMap<u64, Bound<'py, PyAny>, BuildHasherDefault<Numbers>>);
+
+impl<'py> Texts<'py> {
+    /// The object of the id that has this number, and no other.
+    #[inline]
+    pub fn get<'a>(
+        &mut self,
+        py: Python<'py>,
+        number: u64,
+        id: impl FnOnce() -> PyResult<tamis::IdRef<'a>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self.0.entry(number) {
+            Entry::Occupied(made) => Ok(made.get().clone()),
+            Entry::Vacant(vacant) => {
+                let made = write(py, id()?)?;
+                Ok(vacant.insert(made).clone())
+            }
+        }
+    }
+}
+
+/// Hashes numbers of places in memory or in a segment, which nobody chooses.
+#[derive(Default)]
+pub struct Numbers(u64);
+
+impl Hasher for Numbers {
+    fn write_u64(&mut self, number: u64) {
+        // The golden ratio; its upper bits depend on all of the number's, and both ends of a hash are used.
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(self.0 << 8 | u64::from(byte)));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

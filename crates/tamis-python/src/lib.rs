@@ -27,6 +27,7 @@ mod manifest;
 mod manners;
 mod objects;
 mod options;
+mod pipeline;
 mod question;
 mod rank;
 mod refused;

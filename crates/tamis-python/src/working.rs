@@ -21,14 +21,14 @@ impl Working {
         }
         (&mut self.events[0], &mut self.scratch)
     }
+}
 
-    /// The memory of the event that comes after so many.
-    pub fn next_event(&mut self, count: usize, now: Timestamp) -> &mut Event {
-        self.events.resize_with(self.events.len().max(count + 1), Event::default);
-        let event = &mut self.events[count];
-        event.set_now(Some(now));
-        event
-    }
+/// The memory of the event that comes after so many.
+pub(crate) fn next_event(events: &mut Vec<Event>, count: usize, now: Timestamp) -> &mut Event {
+    events.resize_with(events.len().max(count + 1), Event::default);
+    let event = &mut events[count];
+    event.set_now(Some(now));
+    event
 }
 
 thread_local! {

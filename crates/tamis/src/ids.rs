@@ -101,6 +101,12 @@ impl Ids {
     /// Reads the ids at these positions, so that those who come for them one by one do not wait for memory
     /// one by one.
     pub fn prefetch(&self, positions: &[u32]) {
+        if self.integers.is_empty() {
+            let read =
+                positions.iter().filter_map(|&position| self.texts.bytes_of(position as usize)?.last());
+            std::hint::black_box(read.fold(0, |all, byte| all ^ byte));
+            return;
+        }
         let read = positions.iter().filter_map(|&position| self.integers.get(position as usize));
         std::hint::black_box(read.fold(0, |all, number| all ^ number));
     }
@@ -125,32 +131,48 @@ impl Ids {
         Some(())
     }
 
-    /// How many bytes the ids at these positions have, which are strings.
-    pub fn string_bytes(&self, positions: &[u32]) -> usize {
-        let length = |&position: &u32| match self.texts.bytes_of(position as usize) {
-            Some(id) => id.len().saturating_sub(1),
-            None => 0,
-        };
+    /// How many bytes the ids at these positions have, which are strings and of which none is there twice, or more: those
+    /// of all ids where these are not so many that it matters.
+    pub fn most_string_bytes(&self, positions: &[u32]) -> usize {
+        /// Looking at every id takes as long as copying it.
+        const MATTERS: usize = 1 << 28;
+        let all = self.texts.text_bytes();
+        if all <= MATTERS {
+            return all;
+        }
+        let length = |&position: &u32| self.texts.bytes_of(position as usize).map_or(0, <[u8]>::len);
         positions.iter().map(length).sum()
     }
 
     /// Appends the bytes of the ids at these positions, which are strings, not yet known to be UTF-8, and
     /// where each of them ends; `None` if one is no string.
     pub fn strings(&self, positions: &[u32], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Option<()> {
-        // A copy of a known length is faster, even where some of it is for nothing.
+        // A copy of a known length is faster, even where some of it is for nothing. There is room for it behind
+        // the last id, so that it is made once for many ids.
         const USUAL: usize = 32;
-        for &position in positions {
-            let (encoded, length) = self.texts.bytes_from(position as usize)?;
-            let (text, length) = (IdRef::string_bytes(encoded)?, length.checked_sub(1)?);
-            match text.first_chunk::<USUAL>() {
-                Some(text) if length <= USUAL => {
-                    let end = bytes.len() + length;
-                    bytes.extend_from_slice(text);
-                    bytes.truncate(end);
+        const AT_ONCE: usize = 256;
+        let (first, most) = (bytes.len(), self.texts.text_bytes());
+        for some in positions.chunks(AT_ONCE) {
+            let mut end = bytes.len();
+            for &position in some {
+                let (encoded, length) = self.texts.bytes_from(position as usize)?;
+                let (text, length) = (IdRef::string_bytes(encoded)?, length.checked_sub(1)?);
+                let room = end + length.max(USUAL);
+                if room > bytes.len() {
+                    bytes.resize(room + USUAL * some.len(), 0);
                 }
-                _ => bytes.extend_from_slice(&text[..length]),
+                match text.first_chunk::<USUAL>() {
+                    Some(text) if length <= USUAL => bytes[end..end + USUAL].copy_from_slice(text),
+                    _ => bytes[end..end + length].copy_from_slice(&text[..length]),
+                }
+                end += length;
+                // Distinct ids have no more bytes than all; in a damaged file they may overlap.
+                if end - first > most {
+                    return None;
+                }
+                ends.push(end as i32);
             }
-            ends.push(bytes.len() as i32);
+            bytes.truncate(end);
         }
         Some(())
     }
@@ -200,6 +222,29 @@ mod tests {
             assert_eq!(kept.find(IdRef::Integer(-1)), None);
             assert_eq!(kept.find(IdRef::String("-1")), None);
         }
+    }
+
+    #[test]
+    fn strings_are_copied_whatever_their_length() {
+        let texts: Vec<String> =
+            (0..600).map(|number| "é".repeat(number * 7 % 50) + &number.to_string()).collect();
+        let kept = Ids::new(&texts.iter().map(|text| Id::from(&**text)).collect::<Vec<_>>());
+        for step in [1, 3, 599] {
+            let positions: Vec<u32> = (0..600).step_by(step).collect();
+            let (mut bytes, mut ends) = (b"before".to_vec(), vec![6]);
+            assert_eq!(kept.strings(&positions, &mut bytes, &mut ends), Some(()));
+            assert!(bytes.len() - 6 <= kept.most_string_bytes(&positions));
+            let copied: Vec<&str> = ends
+                .windows(2)
+                .map(|ends| std::str::from_utf8(&bytes[ends[0] as usize..ends[1] as usize]).unwrap())
+                .collect();
+            let wanted: Vec<&str> = positions.iter().map(|&position| &*texts[position as usize]).collect();
+            assert_eq!(copied, wanted);
+            assert_eq!(bytes.len(), *ends.last().unwrap() as usize);
+        }
+        let mixed = Ids::new(&[Id::from("a"), Id::from(1)]);
+        assert_eq!(mixed.strings(&[0, 1], &mut Vec::new(), &mut Vec::new()), None);
+        assert_eq!(mixed.strings(&[7], &mut Vec::new(), &mut Vec::new()), None);
     }
 
     #[test]

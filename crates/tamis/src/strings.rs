@@ -68,6 +68,11 @@ impl Strings {
         self.bytes.get(start as usize..).filter(|bytes| length <= bytes.len()).map(|bytes| (bytes, length))
     }
 
+    /// How many bytes all texts have.
+    pub fn text_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub fn bytes(&self) -> usize {
         8 * self.ends.len() + self.bytes.len()
     }

@@ -163,6 +163,7 @@ impl Filter {
         let snapshot = self.filter.snapshot();
         let (results, mut refusals) = (PyList::empty(py), Refusals::new(on_error));
         let mut documents = iterate(documents, "match_batch takes an iterable of documents")?;
+        let mut texts = id::Texts::default();
         loop {
             let chunk = documents.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
             if chunk.is_empty() {
@@ -191,7 +192,7 @@ impl Filter {
             for at in 0..chunk.len() {
                 let answer = match found.next_if(|(matched, _)| *matched == at) {
                     None => PyList::empty(py),
-                    Some((_, Ok(found))) => write_ids(py, found)?,
+                    Some((_, Ok(found))) => write_batch_ids(py, found, &mut texts)?,
                     // It is the batch whose time is over, not a document that cannot be read.
                     Some((_, Err(failure @ Failure::Engine(tamis::Error::Timeout { .. })))) => {
                         return Err(error::at_item(py, failure.raise(py), first + at, "document"));
@@ -353,6 +354,22 @@ fn write_ids<'py, 'a>(
     found: impl IntoIterator<Item = &'a Arc<tamis::xml::FilterSubscription>>,
 ) -> PyResult<Bound<'py, PyList>> {
     id::write_all(py, found.into_iter().map(|subscription| subscription.id().as_ref()))
+}
+
+/// The ids of subscriptions, which others of the batch may have, too.
+fn write_batch_ids<'py>(
+    py: Python<'py>,
+    found: Found<'_>,
+    texts: &mut id::Texts<'py>,
+) -> PyResult<Bound<'py, PyList>> {
+    let ids = found.into_iter().map(|subscription| match subscription.id().as_ref() {
+        // Whoever holds the snapshot finds every subscription in one place.
+        id @ tamis::IdRef::String(_) => {
+            texts.get(py, std::ptr::from_ref(&**subscription).addr() as u64, || Ok(id))
+        }
+        id => id::write(py, id),
+    });
+    PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// An id with an XPath expression.

@@ -166,7 +166,7 @@ impl Snapshot {
         let stopped = || batch.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
         let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
-            let (mut decoded, mut scratch, mut kept) = (Vec::new(), MatchScratch::default(), keep());
+            let (mut decoded, mut scratch, mut kept) = (Vec::new(), self.scratch(), keep());
             scratch.set_evaluation(batching.evaluation);
             loop {
                 let block = next.fetch_add(1, Ordering::Relaxed);
@@ -326,7 +326,7 @@ impl<'a> Found<'a> {
 
     /// Adds the pairs of one event and these slots.
     fn push(&mut self, row: u64, segment: &Segment, slots: &[Slot]) -> Result<()> {
-        let text = if let Ids::Strings(..) = self.ids { segment.string_bytes(slots) } else { 0 };
+        let text = if let Ids::Strings(..) = self.ids { segment.most_string_bytes(slots) } else { 0 };
         let metadata = |slot: &Slot| segment.metadata(*slot).map_or(0, str::len);
         let more = if self.metadata.is_some() { slots.iter().map(metadata).sum() } else { 0 };
         if text + more > FULL && slots.len() > 1 {
@@ -336,7 +336,11 @@ impl<'a> Found<'a> {
         }
         self.make_room(text + more)?;
         match &mut self.ids {
-            Ids::Strings(bytes, ends) => segment.strings(slots, bytes, ends)?,
+            Ids::Strings(bytes, ends) => {
+                let before = bytes.len();
+                segment.strings(slots, bytes, ends)?;
+                self.bytes = (self.bytes + bytes.len() - before).saturating_sub(text);
+            }
             Ids::Integers(ids) => segment.integers(slots, ids)?,
         }
         if let Some(builder) = &mut self.metadata {

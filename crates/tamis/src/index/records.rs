@@ -102,9 +102,9 @@ impl Records {
         self.ids.integers(slots, ids)
     }
 
-    /// How many bytes ids have that are strings.
-    pub fn string_bytes(&self, slots: &[Slot]) -> usize {
-        self.ids.string_bytes(slots)
+    /// How many bytes ids have that are strings, or more.
+    pub fn most_string_bytes(&self, slots: &[Slot]) -> usize {
+        self.ids.most_string_bytes(slots)
     }
 
     /// Appends the bytes of ids that are strings, and where each ends; `None` if one is none.

@@ -53,6 +53,12 @@ impl Sample {
         self.events.try_lock().is_ok_and(|guard| guard.0.len() == SIZE)
     }
 
+    /// How many events a thread that begins is taken to have seen: so many that it keeps few of its first ones, where
+    /// there are enough. To keep an event takes as long as to read one.
+    pub fn seen(&self) -> u32 {
+        if self.is_full() { SIZE as u32 } else { 0 }
+    }
+
     /// The events kept.
     pub fn events(&self) -> Vec<Event> {
         self.events.try_lock().map_or_else(|_| Vec::new(), |guard| guard.0.clone())

@@ -53,6 +53,20 @@ pub struct MatchScratch {
     pub(super) many: Vec<(Vec<Slot>, Vec<usize>)>,
 }
 
+/// Where a subscription stands in a snapshot. Any two have different ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SlotRef {
+    segment: u32,
+    slot: Slot,
+}
+
+impl SlotRef {
+    /// A number that no other subscription of the snapshot has.
+    pub fn number(self) -> u64 {
+        u64::from(self.segment) << 32 | u64::from(self.slot)
+    }
+}
+
 impl MatchScratch {
     /// The number of events that are matched together.
     pub fn set_evaluation(&mut self, evaluation: Evaluation) {
@@ -78,6 +92,12 @@ impl Snapshot {
     /// or it may lack attributes that a subscription of the snapshot asks about.
     pub fn attributes(&self) -> &Attributes {
         &self.attributes
+    }
+
+    /// New working memory. Of the events that are matched with it, no more are kept as examples than of those that
+    /// any other thread goes on with, if there are enough to begin with.
+    pub fn scratch(&self) -> MatchScratch {
+        MatchScratch { events: self.sample.seen(), ..MatchScratch::default() }
     }
 
     /// Calls `found` with the id of every subscription that the event matches, in insertion order.
@@ -239,7 +259,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Matches events together, of what a condition selects, if there is one; [`Snapshot::many_ids`] then tells what
+    /// Matches events together, of what a condition selects, if there is one; [`Snapshot::many_matches`] then tells what
     /// each matches. Returns how many events were matched: once `stopped` says so, the last may be left out.
     pub fn match_many(
         &self,
@@ -261,17 +281,34 @@ impl Snapshot {
         Ok(whole)
     }
 
-    /// The ids of the subscriptions that an event matches, by its position among those that were last given to
+    /// The subscriptions that an event matches, by its position among those that were last given to
     /// [`Snapshot::match_many`], in insertion order.
-    pub fn many_ids<'s>(
+    pub fn many_matches<'s>(
         &'s self,
         event: usize,
         scratch: &'s MatchScratch,
-    ) -> impl Iterator<Item = Result<IdRef<'s>>> {
+    ) -> impl Iterator<Item = SlotRef> + 's {
         self.many_slots(event, scratch).flat_map(|(position, slots)| {
             let segment = &self.segments[position];
-            slots.iter().map(|&slot| segment.id(slot))
+            // The ids of long lists are read ahead in parts, when the first of each is asked for.
+            slots.iter().enumerate().map(move |(number, &slot)| {
+                if number.is_multiple_of(AHEAD) {
+                    segment.prefetch(&slots[number..slots.len().min(number + AHEAD)]);
+                }
+                SlotRef { segment: position as u32, slot }
+            })
         })
+    }
+
+    /// The id of a subscription of this snapshot.
+    #[inline]
+    pub fn id_of(&self, found: SlotRef) -> Result<IdRef<'_>> {
+        self.segments[found.segment as usize].id(found.slot)
+    }
+
+    /// Whether there are ids that are strings.
+    pub fn has_text_ids(&self) -> bool {
+        self.segments.iter().any(|segment| segment.id_kinds().0)
     }
 
     /// The positions of the segments, and the slots of each that an event was found to match.

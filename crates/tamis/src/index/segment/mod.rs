@@ -270,9 +270,9 @@ impl Segment {
         self.records.integers(slots, ids).ok_or_else(|| self.damaged())
     }
 
-    /// How many bytes ids have that are strings.
-    pub fn string_bytes(&self, slots: &[Slot]) -> usize {
-        self.records.string_bytes(slots)
+    /// How many bytes ids have that are strings, or more.
+    pub fn most_string_bytes(&self, slots: &[Slot]) -> usize {
+        self.records.most_string_bytes(slots)
     }
 
     /// Appends the bytes of ids that are strings, not yet known to be UTF-8, and where each of them ends;

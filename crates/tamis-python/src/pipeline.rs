@@ -1,0 +1,179 @@
+//! Chunks of events that other threads match while this one, which has the interpreter's lock, decodes the next and
+//! writes the lists of the last.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use tamis::event::OnError;
+use tamis::index::MatchScratch;
+use tamis::{Event, Limits};
+
+use crate::batch::{Asked, Row};
+use crate::interrupt::PATIENCE;
+use crate::working::next_event;
+
+/// More threads than this find nothing to do: one alone decodes and writes.
+const MOST_THREADS: usize = 8;
+
+/// Events that are matched together.
+pub struct Chunk<'t> {
+    /// The number of its first event in the batch.
+    pub first: usize,
+    /// How many events it was made of, those included that cannot be read.
+    pub count: usize,
+    /// JSON that is yet to be decoded, with the numbers of its lines.
+    pub lines: Vec<(&'t [u8], usize)>,
+    pub events: Vec<Event>,
+    /// Those that were decoded, the first ones of `events`.
+    pub rows: Vec<Row>,
+    /// The positions of lines that cannot be read, their numbers, and why.
+    pub failures: Vec<(usize, usize, tamis::Error)>,
+    pub scratch: MatchScratch,
+    /// How many of `rows` were matched.
+    pub matched: tamis::Result<usize>,
+}
+
+impl Chunk<'_> {
+    /// Decodes the lines, if there are any, and matches everything.
+    fn work(&mut self, asked: &Matching<'_>, stop: &AtomicBool) {
+        let Matching { snapshot, selection, on_error, now, limits } = *asked;
+        for (position, (json, line)) in self.lines.drain(..).enumerate() {
+            let event = next_event(&mut self.events, self.rows.len(), now);
+            match event.decode_json(json, snapshot.attributes(), limits) {
+                Ok(()) => self.rows.push(Row { position, line: Some(line), document: None }),
+                Err(error) => self.failures.push((position, line, error)),
+            }
+            if !self.failures.is_empty() && on_error == OnError::Raise {
+                return;
+            }
+        }
+        let stopped = || stop.load(Ordering::Relaxed);
+        let events = &self.events[..self.rows.len()];
+        self.matched = snapshot.match_many(events, selection, &mut self.scratch, &stopped);
+    }
+}
+
+/// What the threads need to know of a batch.
+#[derive(Clone, Copy)]
+struct Matching<'a> {
+    snapshot: &'a tamis::index::Snapshot,
+    selection: Option<&'a tamis::index::Selection>,
+    on_error: OnError,
+    now: tamis::value::Timestamp,
+    limits: &'a Limits,
+}
+
+/// Chunks on their way.
+pub struct Pipeline<'s, 't> {
+    asked: Matching<'s>,
+    stop: &'s AtomicBool,
+    threads: usize,
+    queue: Sender<(Chunk<'t>, SyncSender<Chunk<'t>>)>,
+    /// Those that were handed out, in order.
+    pending: VecDeque<Receiver<Chunk<'t>>>,
+    /// Kept for their memory.
+    spare: Vec<Chunk<'t>>,
+}
+
+impl<'t> Pipeline<'_, 't> {
+    /// An empty chunk whose first event has this number.
+    pub fn chunk(&mut self, first: usize) -> Chunk<'t> {
+        let mut chunk = self.spare.pop().unwrap_or_else(|| Chunk {
+            first,
+            count: 0,
+            lines: Vec::new(),
+            events: Vec::new(),
+            rows: Vec::new(),
+            failures: Vec::new(),
+            scratch: self.asked.snapshot.scratch(),
+            matched: Ok(0),
+        });
+        (chunk.first, chunk.count, chunk.matched) = (first, 0, Ok(0));
+        chunk.lines.clear();
+        chunk.rows.clear();
+        chunk.failures.clear();
+        chunk
+    }
+
+    /// Hands out a chunk to be matched.
+    pub fn push(&mut self, py: Python<'_>, mut chunk: Chunk<'t>) {
+        let (done, pending) = sync_channel(1);
+        self.pending.push_back(pending);
+        if self.threads == 0 {
+            py.detach(|| chunk.work(&self.asked, self.stop));
+            // There is room for it.
+            let _ = done.send(chunk);
+        } else {
+            // The threads wait for it until the pipeline is dropped.
+            let _ = self.queue.send((chunk, done));
+        }
+    }
+
+    /// Whether there is enough to do for all threads.
+    pub fn is_full(&self) -> bool {
+        self.pending.len() > self.threads
+    }
+
+    /// The chunk that was handed out first, once it is matched; `None` where there is none.
+    pub fn pop(&mut self, py: Python<'_>) -> PyResult<Option<Chunk<'t>>> {
+        let Some(mut pending) = self.pending.pop_front() else { return Ok(None) };
+        loop {
+            let (back, received) = py.detach(move || {
+                let received = pending.recv_timeout(PATIENCE);
+                (pending, received)
+            });
+            py.check_signals()?;
+            match received {
+                Ok(chunk) => return Ok(Some(chunk)),
+                Err(RecvTimeoutError::Timeout) => pending = back,
+                // A thread panicked, which ends the scope of all of them.
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
+
+    /// Takes back a chunk whose lists were written.
+    pub fn recycle(&mut self, chunk: Chunk<'t>) {
+        self.spare.push(chunk);
+    }
+}
+
+/// How many threads there can be besides this one, if that is worth while.
+pub fn threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores > 1 { cores.min(MOST_THREADS) } else { 0 }
+}
+
+/// Runs `feed` with a pipeline. The threads are gone afterwards.
+pub fn run<'t, T>(
+    asked: &Asked<'_>,
+    limits: &Limits,
+    feed: impl FnOnce(&mut Pipeline<'_, 't>) -> PyResult<T>,
+) -> PyResult<T> {
+    let Asked { snapshot, selection, on_error, now, .. } = *asked;
+    let asked = Matching { snapshot, selection, on_error, now, limits };
+    let stop = AtomicBool::new(false);
+    let (queue, chunks) = channel::<(Chunk<'t>, SyncSender<Chunk<'t>>)>();
+    let chunks = Mutex::new(chunks);
+    let work = || {
+        loop {
+            let next = chunks.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok((mut chunk, done)) = next else { return };
+            chunk.work(&asked, &stop);
+            // Nobody waits for it after a failure.
+            let _ = done.send(chunk);
+        }
+    };
+    std::thread::scope(|scope| {
+        // Where a thread cannot be started, the others do its work, or this one.
+        let started = (0..threads()).map(|_| std::thread::Builder::new().spawn_scoped(scope, work));
+        let threads = started.filter(Result::is_ok).count();
+        let (pending, spare) = (VecDeque::new(), Vec::new());
+        let fed = feed(&mut Pipeline { asked, stop: &stop, threads, queue, pending, spare });
+        stop.store(fed.is_err(), Ordering::Relaxed);
+        fed
+    })
+}
