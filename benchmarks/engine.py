@@ -113,6 +113,23 @@ def single_events(workload: Workload, index: tamis.Index) -> float:
     return seconds["JSON bytes"]
 
 
+def lists(workload: Workload, index: tamis.Index) -> None:
+    """Many events at once, as a list of dicts, beside a loop over `match`."""
+    dicts = [json.loads(text) for text in texts(workload, 0, EVENTS)]
+
+    def loop() -> None:
+        for event in dicts:
+            index.match(event)
+
+    if index.match_batch(dicts) != [index.match(event) for event in dicts]:
+        raise SystemExit("a list of events is answered otherwise than its events")
+    alone, together = best(loop) / EVENTS, best(lambda: index.match_batch(dicts)) / EVENTS
+    report(
+        f"match_batch, a list of dicts, {len(index):,} subscriptions",
+        f"{together * 1e6:.1f} us per event, {alone / together:.2f}x a loop",
+    )
+
+
 def batches(workload: Workload, index: tamis.Index, alone: float) -> None:
     """Many events at once, as Arrow, on one thread and on two."""
     lines = texts(workload, 0, BATCH)
@@ -283,6 +300,7 @@ def main() -> None:
     index = build(items, workload)
     check(index, items, workload)
     alone = single_events(workload, index)
+    lists(workload, index)
     batches(workload, index, alone)
     many_events(workload, index, alone)
     names_orders_ids(workload, items)
@@ -297,6 +315,7 @@ def main() -> None:
         f"{LARGE / (time.perf_counter() - begun):,.0f} subscriptions/s",
     )
     check(index, items, large, 5)
+    lists(large, index)
     on_disk(index, texts(large, 0, 1)[0])
     changes(index, large, LARGE)
 

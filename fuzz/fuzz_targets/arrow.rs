@@ -1,5 +1,6 @@
 //! Whatever the buffers of an Arrow batch hold, importing it over the C data interface and decoding its
-//! rows gives events or errors; and what is accepted can be matched and explained.
+//! rows gives events or errors; what is accepted can be matched and explained; and reading column by column gives
+//! the same answers and errors as reading row by row.
 //!
 //! The input says which types the columns have, how many rows, and what lies in their buffers: offsets
 //! that go backwards, views and keys that point nowhere, text that is not UTF-8. It keeps the two
@@ -11,16 +12,20 @@
 #[path = "../../crates/tamis-python/src/interface.rs"]
 mod interface;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_buffer::Buffer;
 use arrow_data::{ArrayData, ArrayDataBuilder, BufferSpec, layout};
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 use libfuzzer_sys::fuzz_target;
-use tamis::event::ArrowEvents;
-use tamis::index::MatchScratch;
-use tamis::{Event, Index, Limits, Missing, Truth, parse};
+use tamis::event::{ArrowEvents, OnError};
+use tamis::index::{ArrowQuestion, Batching, MatchScratch};
+use tamis::matcher::Evaluation;
+use tamis::{Event, Id, Index, Limits, Missing, Truth, parse};
 
 const EXPRESSIONS: [&str; 14] = [
     "a = 1 or a.a > 2.5 or not a.b.a",
@@ -288,8 +293,10 @@ fuzz_target!(|bytes: &[u8]| {
     let column = [None, None, Some("a")][input.below(3)];
     let Ok(events) = ArrowEvents::new(&batch, column, snapshot.attributes()) else { return };
     let mut event = Event::default();
+    let (mut matches, mut refused) = (Vec::new(), Vec::new());
     for row in 0..events.len() {
-        if events.decode(row, &mut event, snapshot.attributes(), INDEX.limits()).is_err() {
+        if let Err(error) = events.decode(row, &mut event, snapshot.attributes(), INDEX.limits()) {
+            refused.push((row as u64, error));
             continue;
         }
         let mut found = Vec::new();
@@ -299,5 +306,18 @@ fuzz_target!(|bytes: &[u8]| {
             let truth = INDEX.explain(&subscription.expression, &event).truth();
             assert_eq!(found.contains(&subscription.id), truth == Truth::True, "{}", subscription.expression);
         }
+        matches.extend(found.into_iter().map(|id| (row as u64, id)));
     }
+    let all = ArrowQuestion::All { metadata: false };
+    let (evaluation, on_error) = (Evaluation::Auto, OnError::Collect);
+    let batching = Batching { threads: 1, evaluation, on_error, selection: None };
+    let stop = AtomicBool::new(false);
+    let answered = snapshot.match_arrow(&events, 0, all, INDEX.limits(), batching, &stop).unwrap();
+    let pairs = answered.batches.iter().flat_map(|batch| {
+        let rows = batch.column(0).as_primitive::<UInt64Type>().values().to_vec();
+        let ids = batch.column(1).as_primitive::<Int64Type>().values().to_vec();
+        rows.into_iter().zip(ids.into_iter().map(Id::from))
+    });
+    assert_eq!(pairs.collect::<Vec<_>>(), matches);
+    assert_eq!(answered.refused.errors, refused);
 });

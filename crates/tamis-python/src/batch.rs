@@ -465,13 +465,15 @@ fn write_matches<'py>(
     scratch: &MatchScratch,
     texts: &mut id::Texts<'py>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let id = |found| snapshot.id_of(found).map_err(|error| error::raise(py, &error));
+    let raise = |error| error::raise(py, &error);
+    if !snapshot.has_text_ids() {
+        let mut ids = Vec::new();
+        snapshot.many_integers(event, scratch, &mut ids).map_err(raise)?;
+        return PyList::new(py, ids);
+    }
     let found = snapshot.many_matches(event, scratch);
-    let ids: PyResult<Vec<_>> = match snapshot.has_text_ids() {
-        true => found.map(|found| texts.get(py, found.number(), || id(found))).collect(),
-        false => found.map(|found| id::write(py, id(found)?)).collect(),
-    };
-    PyList::new(py, ids?)
+    let ids = found.map(|found| texts.get(py, found.number(), || snapshot.id_of(found).map_err(raise)));
+    PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
 }
 
 /// Matches decoded events together, without the interpreter's lock, and appends a list of ids for each of the

@@ -5,7 +5,7 @@ use pyo3::types::{
     PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyMapping, PyMemoryView, PySet,
     PyString, PyTuple,
 };
-use tamis::event::{AttributeId, Attributes};
+use tamis::event::{AttributeId, Attributes, Pin};
 use tamis::value::ValueRef;
 use tamis::{Event, Limits};
 
@@ -108,7 +108,7 @@ fn decode_object(
     attributes: &Attributes,
     limits: &Limits,
 ) -> PyResult<()> {
-    let mut decoder = Decoder { event, attributes, limits, waiting: Vec::new() };
+    let mut decoder = Decoder { event, attributes, pin: attributes.pin(), limits, waiting: Vec::new() };
     let object = object.clone();
     decoder.waiting.push(Waiting { path: String::new(), depth: 1, attribute: None, inside: false, object });
     decoder.run()
@@ -139,7 +139,8 @@ fn decode_element(
             event.begin(it);
             event.null();
         } else {
-            let mut decoder = Decoder { event, attributes, limits, waiting: Vec::new() };
+            let mut decoder =
+                Decoder { event, attributes, pin: attributes.pin(), limits, waiting: Vec::new() };
             let (path, object) = ("it".to_owned(), object.clone());
             decoder.waiting.push(Waiting { path, depth: 1, attribute: Some(it), inside: false, object });
             decoder.run()?;
@@ -157,6 +158,8 @@ fn decode_element(
 struct Decoder<'e, 'py> {
     event: &'e mut Event,
     attributes: &'e Attributes,
+    /// Through which names are looked up.
+    pin: Pin<'e>,
     limits: &'e Limits,
     /// What could run Python code, and so change a mapping under iteration, is put off until the
     /// iteration is over.
@@ -272,7 +275,7 @@ impl<'py> Decoder<'_, 'py> {
             path.push('.');
         }
         path.push_str(name);
-        let Some(mention) = self.attributes.mention(path) else {
+        let Some(mention) = self.pin.mention(path) else {
             return Ok(());
         };
         if value.is_none() {
@@ -346,7 +349,7 @@ impl<'py> Decoder<'_, 'py> {
         wanted: bool,
         elements: bool,
     ) -> PyResult<()> {
-        let below = self.attributes.mention(path).is_some_and(|mention| mention.prefix);
+        let below = self.pin.mention(path).is_some_and(|mention| mention.prefix);
         for item in list.try_iter()? {
             let item = item?;
             if item.is_none() {

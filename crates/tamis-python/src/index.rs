@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyType};
-use tamis::index::{Snapshot, Validity};
+use tamis::index::{FoundIds, Snapshot, Validity};
 use tamis::lint::LintOptions;
 use tamis::storage::OpenOptions;
 
@@ -368,11 +368,12 @@ impl Index {
         let snapshot = self.index.snapshot();
         let question = Question { event, condition: r#where, document, now, deadline };
         let found = self.ask(py, &snapshot, &question, |event, selection, scratch| {
-            let mut found = Vec::new();
-            snapshot.matches_within(event, selection, deadline, scratch, |id| found.push(id))?;
-            Ok(found)
+            snapshot.ids_within(event, selection, deadline, scratch)
         })?;
-        id::write_all(py, found)
+        match found {
+            FoundIds::Integers(ids) => PyList::new(py, ids),
+            FoundIds::Any(ids) => id::write_all(py, ids),
+        }
     }
 
     /// The ids of the subscriptions that each event matches.

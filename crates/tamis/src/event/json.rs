@@ -5,7 +5,7 @@
 
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 
-use super::{AttributeId, Attributes, Event, Mention};
+use super::{AttributeId, Attributes, Event, Mention, Pin};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::{self, Limits};
@@ -25,12 +25,13 @@ impl Event {
             )));
         }
         self.clear();
-        let _pin = attributes.pin();
+        let pin = attributes.pin();
         let mut reader = Reader {
             json: Jiter::with_tape(json, std::mem::take(&mut self.tape)).with_allow_inf_nan(),
             path: std::mem::take(&mut self.path),
             event: self,
             attributes,
+            pin: &pin,
             limits,
         };
         let result = reader.object().and_then(|()| reader.finish());
@@ -49,11 +50,13 @@ impl Event {
 
     /// Reads the element of a list that a text begins with, replacing what the event held. Returns its length.
     fn decode_element(&mut self, text: &[u8], attributes: &Attributes, limits: &Limits) -> Result<usize> {
+        let pin = attributes.pin();
         let mut reader = Reader {
             json: Jiter::new(text).with_allow_inf_nan(),
             path: std::mem::take(&mut self.path),
             event: self,
             attributes,
+            pin: &pin,
             limits,
         };
         let result = reader.anything();
@@ -74,6 +77,8 @@ struct Reader<'e, 'j> {
     /// The dotted name of the member being read.
     path: String,
     attributes: &'e Attributes,
+    /// Through which names are looked up.
+    pin: &'e Pin<'e>,
     limits: &'e Limits,
 }
 
@@ -171,7 +176,7 @@ impl Reader<'_, '_> {
     /// Reads the value of a member, which may stand `inside` an element of a list. Returns an object, or a
     /// list, that is to be entered.
     fn member(&mut self, inside: bool) -> Result<Option<Open>> {
-        let mention = self.attributes.mention(&self.path);
+        let mention = self.pin.mention(&self.path);
         let peek = self.peek()?;
         let Some(Mention { attribute, prefix: below }) = mention else {
             self.skip(peek)?;

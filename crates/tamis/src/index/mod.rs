@@ -48,7 +48,7 @@ pub use builder::{Builder, Refused};
 pub use condition::Condition;
 pub use counts::Counts;
 pub use selection::Selection;
-pub use snapshot::{MatchScratch, SlotRef, Snapshot, Stats};
+pub use snapshot::{FoundIds, MatchScratch, SlotRef, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
 pub use validity::Validity;
 

@@ -53,6 +53,15 @@ pub struct MatchScratch {
     pub(super) many: Vec<(Vec<Slot>, Vec<usize>)>,
 }
 
+/// The ids of the subscriptions that an event matches, in insertion order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FoundIds<'s> {
+    /// Those of an index whose ids are integers.
+    Integers(Vec<i64>),
+    /// Those of any other.
+    Any(Vec<IdRef<'s>>),
+}
+
 /// Where a subscription stands in a snapshot. Any two have different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotRef {
@@ -129,6 +138,42 @@ impl Snapshot {
         });
         scratch.scratch.set_deadline(None);
         matched
+    }
+
+    /// As [`Snapshot::matches_within`], all ids at once.
+    pub fn ids_within<'s>(
+        &'s self,
+        event: &Event,
+        selection: Option<&Selection>,
+        deadline: Option<Deadline>,
+        scratch: &mut MatchScratch,
+    ) -> Result<FoundIds<'s>> {
+        if self.has_text_ids() {
+            let mut ids = Vec::new();
+            self.matches_within(event, selection, deadline, scratch, |id| ids.push(id))?;
+            return Ok(FoundIds::Any(ids));
+        }
+        scratch.scratch.set_deadline(deadline);
+        let mut ids = Vec::new();
+        let matched = self.matching_integers(event, selection, scratch, &mut ids);
+        scratch.scratch.set_deadline(None);
+        matched.map(|()| FoundIds::Integers(ids))
+    }
+
+    /// Appends the ids of what the event matches, which are integers.
+    fn matching_integers(
+        &self,
+        event: &Event,
+        selection: Option<&Selection>,
+        scratch: &mut MatchScratch,
+        ids: &mut Vec<i64>,
+    ) -> Result<()> {
+        self.sample.observe(event, &mut scratch.events);
+        for (position, segment) in self.segments.iter().enumerate() {
+            self.find_slots(position, event, selection, scratch)?;
+            segment.integers(&scratch.slots, ids)?;
+        }
+        Ok(())
     }
 
     /// Calls `found` with the segment and slot of every subscription that the event matches.
@@ -289,15 +334,14 @@ impl Snapshot {
         scratch: &'s MatchScratch,
     ) -> impl Iterator<Item = SlotRef> + 's {
         self.many_slots(event, scratch).flat_map(|(position, slots)| {
-            let segment = &self.segments[position];
-            // The ids of long lists are read ahead in parts, when the first of each is asked for.
-            slots.iter().enumerate().map(move |(number, &slot)| {
-                if number.is_multiple_of(AHEAD) {
-                    segment.prefetch(&slots[number..slots.len().min(number + AHEAD)]);
-                }
-                SlotRef { segment: position as u32, slot }
-            })
+            slots.iter().map(move |&slot| SlotRef { segment: position as u32, slot })
         })
+    }
+
+    /// As [`Snapshot::many_matches`], appends the ids, which are integers.
+    pub fn many_integers(&self, event: usize, scratch: &MatchScratch, ids: &mut Vec<i64>) -> Result<()> {
+        let mut slots = self.many_slots(event, scratch);
+        slots.try_for_each(|(position, slots)| self.segments[position].integers(slots, ids))
     }
 
     /// The id of a subscription of this snapshot.

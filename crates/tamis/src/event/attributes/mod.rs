@@ -298,7 +298,8 @@ impl Attributes {
         self.table.satisfied()
     }
 
-    /// What is known of a name in an event. Whoever looks up several names of one event pins the table meanwhile.
+    /// What is known of a name in an event. Whoever looks up several names of one event pins the table meanwhile, and
+    /// asks [`Pin::mention`], which need not pin it again.
     pub fn mention(&self, name: &str) -> Option<Mention> {
         self.table.mention(name)
     }

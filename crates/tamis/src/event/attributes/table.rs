@@ -108,7 +108,16 @@ struct Named {
 /// Keeps the numbers of names that are looked up meanwhile from being given to others.
 #[derive(Debug)]
 pub struct Pin<'a> {
-    _pinned: papaya::HashMapRef<'a, Prefix, Entry, ahash::RandomState, papaya::LocalGuard<'a>>,
+    mentions: papaya::HashMapRef<'a, Prefix, Entry, ahash::RandomState, papaya::LocalGuard<'a>>,
+}
+
+impl Pin<'_> {
+    /// What is known of a name in an event.
+    pub fn mention(&self, name: &str) -> Option<Mention> {
+        let entry = self.mentions.get(name)?;
+        let attribute = entry.lease.as_ref().map(|lease| lease.attribute);
+        Some(Mention { attribute, prefix: entry.below > 0 })
+    }
 }
 
 /// Keeps one number from being given to another name, for whoever keeps it longer than a pin.
@@ -294,14 +303,11 @@ impl Table {
     }
 
     pub fn mention(&self, name: &str) -> Option<Mention> {
-        let mentions = self.mentions.pin();
-        let entry = mentions.get(name)?;
-        let attribute = entry.lease.as_ref().map(|lease| lease.attribute);
-        Some(Mention { attribute, prefix: entry.below > 0 })
+        self.pin().mention(name)
     }
 
     pub fn pin(&self) -> Pin<'_> {
-        Pin { _pinned: self.mentions.pin() }
+        Pin { mentions: self.mentions.pin() }
     }
 
     pub fn reserve(&self, name: &str) -> Option<Reserved> {
