@@ -18,8 +18,7 @@ use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Rows that are read at once. Their events stay in the caches meanwhile: of 1,000 columns, 20 of them set in a
-/// row, 64 to 256 rows took the same time.
+/// Rows that are read at once; few enough that their events stay in the caches meanwhile.
 const ROWS: usize = 128;
 
 /// The attributes for which a null is something else than nothing.

@@ -1,15 +1,134 @@
-//! The A-Tree in its compiled form (after Ji & Jacobsen 2021): flat, immutable, and read in runs.
+//! The default matcher: a compiled A-Tree (after Ji & Jacobsen 2021) in flat, immutable columns.
 //!
-//! A *trigger* is what can become true: a pair, a set, a range, a pattern, the presence of an
-//! attribute, or a node that several expressions share. The *entries* of a trigger stand one behind
-//! the other, grouped by the attribute that their first bit test looks at: a group none of whose entries
-//! can pass it is skipped whole. An entry has up to two bit tests, each on the values of one attribute,
-//! and refers to what remains to be checked, its *residual*. Entries past their bit tests are collected first
-//! and checked afterwards, so that the reads of one do not wait for those of another.
+//! A conjunction can only be true if all of its operands are. So it is enough to store it under one of
+//! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the literal that
+//! is true least often; a sample of past events says which. An expression that is stored under a trigger
+//! is an *entry*; the tests that remain are its *residual*. A subexpression that several expressions share
+//! is a *node*: it is evaluated at most once per event, and is itself a trigger for the expressions that
+//! contain it.
 //!
-//! Departures from the paper: access children are chosen by estimated cost, not at random; only
-//! identical subexpressions are shared, not subsets of operands; there are no levels, because a node
-//! is either reached from its access or evaluated on demand, once.
+//! This page follows three expressions and one event through the matcher:
+//!
+//! ```text
+//! slot 0   topic = 'chess' and state = 'CA'
+//! slot 1   topic = 'chess' and state = 'OR' and not vip
+//! slot 2   topic = 'go' or age > 60
+//! ```
+//!
+//! # Building
+//!
+//! **Terms** (`term`). Each expression is normalised and split into literals, conjunctions and
+//! disjunctions, which are interned: `topic = 'chess'` is one term that both conjunctions use. Attributes
+//! are numbered in the order of their first mention: topic 1, state 2, vip 3, age 4.
+//!
+//! **Values** (`keys`, `ranges`, `bits`). A pair of an attribute and a value that some equality tests is a
+//! *key*. Keys are numbered attribute by attribute, those used most often first, and a hash table finds
+//! the key of an event's value. The ends of ranges are sorted per attribute, and a value is known by its
+//! *rank* among them: odd if it equals an end, even if it lies between two. The empty string separates
+//! numbers from strings, so the ends of `age` are 60 and `''`, and `age > 60` is the interval of the one
+//! rank 2. Every attribute also has 64-bit words in which each of its keys and ranks has a bit. A *bit
+//! test* is a word and a mask; it passes if they have a bit in common. Word 0 has all bits set.
+//!
+//! ```text
+//!              key    word, bit            value of age   rank   word, bit
+//! topic chess   0      1, 0                < 60            0      4, 0
+//! topic go      1      1, 1                = 60            1      4, 1
+//! state CA      2      2, 0                > 60            2      4, 2
+//! state OR      3      2, 1                ''              3      4, 3
+//! vip   true    4      3, 0                other strings   4      4, 4
+//! ```
+//!
+//! **Triggers** (`estimate`, `access`). Suppose that few events of the sample are about chess, and that
+//! most have a state. Then slots 0 and 1 are both stored under `topic = 'chess'`. A disjunction is stored
+//! under each of its operands, so slot 2 has two entries, one of them under a range. Up to two of the
+//! remaining literals, the least likely first, become bit tests of the entry itself; negated ones cannot.
+//! The rest becomes a residual (`residual`, `program`), a small program whose checks are also ordered by
+//! how unlikely they are, with exact bit tests first. Only slot 1 needs one:
+//!
+//! ```text
+//! program   0   00000c38   check of kind BITS (8), negated (10), last of its residual (20), attribute 3 (3 << 10)
+//!           1   00000003   word 3
+//!           2   00000001   the low and the high half of the mask
+//!           3   00000000
+//! ```
+//!
+//! **Layout** (`layout`, `entry_list`). Triggers of all kinds are numbered consecutively: keys 0 to 4, no
+//! sets, the range `age > 60` 5, no patterns, the presence of attributes 6 to 10 (number 0 is unused),
+//! "always" 11, no nodes. The entries of a trigger are stored contiguously, in one *entry list* of `runs`;
+//! `starts` says where each list begins.
+//!
+//! ```text
+//! trigger   0    1    2    3    4    5    6 ... 11
+//! starts    0   19   29   29   29   29   39 ... 39   39
+//!
+//! runs, topic = 'chess'
+//!           0   00000001                              one group
+//!           1   00000002 00000002 00000003 00000000   group: word 2, ends before entry 2, masks together
+//!           5   00000001 00000000                     first mask of slot 0: bit of 'CA'
+//!           7   00000002 00000000                     first mask of slot 1: bit of 'OR'
+//!           9   ffffffff ffffffff 00000000            slot 0: second mask and word, which always pass
+//!          12   ffffffff 00000000                             no residual, target 0
+//!          14   ffffffff ffffffff 00000000            slot 1: likewise
+//!          17   00000000 00000001                             residual at 0, target 1
+//! runs, topic = 'go'
+//!          19   00000001                              one group
+//!          20   00000000 00000001 ffffffff ffffffff   group: word 0, one entry, so its mask is not repeated
+//!          24   ffffffff ffffffff 00000000            slot 2: second mask and word
+//!          27   ffffffff 00000002                             no residual, target 2
+//! runs, age > 60: at 29, the same ten words as for 'go'
+//! ```
+//!
+//! Entries whose first bit test reads the same word form a group. If the event's word has no bit of the
+//! group's combined mask, the whole group is skipped.
+//!
+//! # Matching
+//!
+//! ```text
+//! {"topic": "chess", "state": "OR", "vip": false, "age": 30}
+//! ```
+//!
+//! **Load** (`Compiled::load`, `working`). Each value is looked up once. Keys and ranks set bits of the
+//! event's words and put their triggers on a list; a search tree over the intervals finds the ranges that
+//! contain a rank.
+//!
+//! ```text
+//! topic 'chess'   key 0    word 1 = 1    trigger 0
+//! state 'OR'      key 3    word 2 = 2    trigger 3
+//! vip   false     no key                 none, but the attribute has a value
+//! age   30        rank 0   word 4 = 1    none: 0 is not in the interval of `age > 60`
+//!                                        trigger 11, "always"
+//! ```
+//!
+//! **Follow** (`Compiled::follow`, `entry_list::Stages`). The lists of triggers 3 and 11 are empty. The
+//! list of trigger 0 is processed in stages. Each stage is a loop over everything that passed the stage
+//! before. Its steps do not depend on each other and hardly branch, so many reads are in flight at once.
+//!
+//! ```text
+//! groups       word 2 is 10, combined mask 11    the group is open
+//! first test   slot 0: 10 & 01 = 0               dropped
+//!              slot 1: 10 & 10 = 10              passes
+//! second test  slot 1: word 0                    passes: a candidate
+//! residual     word 3 & 1 = 0, negated, and      holds
+//!              vip has a value
+//! target       1                                 slot 1 matches
+//! ```
+//!
+//! Without `vip` in the event, the negated check would be unknown, and slot 1 would not match (with
+//! `Missing::False` it would). Slot 2 was never examined. If a target is a node instead of a slot
+//! (`TARGET_NODE`), the node's own slots match, and its trigger is put on the list; `follow` repeats
+//! until the list is empty. A residual that needs a node which no trigger has reached evaluates its *body*
+//! on demand, once per event.
+//!
+//! **Many events** (`batch_state`, `batch_match`, `event_set`). Up to 512 events can be matched together:
+//! each bit, trigger and node then has a set of events, and every entry list is read once for all of them.
+//! Unless forced, this is done only if it is estimated to be cheaper than one event at a time.
+//!
+//! # Departures from the paper
+//!
+//! - The access child of a conjunction is chosen by estimated cost, not at random.
+//! - Only identical subexpressions are shared, not subsets of operands.
+//! - There are no levels: a node is reached through its trigger, or evaluated on demand, once.
+//! - Expressions that nest more than 64 levels are evaluated by a scan, which does not recurse.
 
 mod access;
 mod batch_match;

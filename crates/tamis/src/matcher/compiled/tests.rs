@@ -103,3 +103,24 @@ fn a_shared_node_is_counted_once() {
         assert_eq!(run(&texts, usual, r#"{"w": [1, 2]}"#), (vec![], counted(2, 2, 2, 1)));
     }
 }
+
+/// The page at the top of the module draws these words.
+#[test]
+fn the_page_draws_what_is_compiled() {
+    let texts = [
+        "topic = 'chess' and state = 'CA'",
+        "topic = 'chess' and state = 'OR' and not vip",
+        "topic = 'go' or age > 60",
+    ];
+    let (compiled, attributes) = compile(&texts, r#"{"state": ["CA", "OR"], "age": 30}"#);
+    let all = u32::MAX;
+    assert_eq!(*compiled.starts, [0, 19, 29, 29, 29, 29, 39, 39, 39, 39, 39, 39, 39]);
+    let one = [1, 0, 1, all, all, all, all, 0, all, 2];
+    let chess = [1, 2, 2, 3, 0, 1, 0, 2, 0, all, all, 0, all, 0, all, all, 0, 0, 1];
+    assert_eq!(*compiled.runs, [&chess[..], &one, &one].concat());
+    assert_eq!(*compiled.program, [0xc38, 3, 1, 0]);
+    let mut found = Vec::new();
+    let event = decode(r#"{"topic": "chess", "state": "OR", "vip": false, "age": 30}"#, &attributes);
+    compiled.matches(&event, &mut Scratch::default(), &mut found);
+    assert_eq!(found, [1]);
+}
