@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     snapshot.matches(&event, &mut MatchScratch::default(), |id| found.push(id.to_id())).unwrap();
     for subscription in snapshot.subscriptions() {
         let subscription = subscription.unwrap();
-        let truth = INDEX.explain(&subscription.expression, &event).truth();
+        let truth = INDEX.explain(&subscription.expression, &event).unwrap().truth();
         assert_eq!(found.contains(&subscription.id), truth == Truth::True);
     }
 });

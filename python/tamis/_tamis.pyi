@@ -304,12 +304,16 @@ class Explanation:
     @property
     def matched(self) -> bool:
         """Whether the subscription matched: whether its expression is true."""
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, most: int | None = None) -> dict[str, Any]:
         """The explanation as nested dicts.
 
         Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
         and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
         comparison of two terms has `right` and `right_seen` for the term on its right.
+
+        Args:
+            most: How many values of a list are given at most. A long list that many predicates
+                see is given for each.
         """
     def __reduce__(self) -> Never: ...
     def _repr_html_(self) -> str: ...
@@ -341,6 +345,30 @@ class Subscription:
         """The first moment at which it can no longer match, in UTC; None if there is no bound."""
     def __reduce__(self) -> Any: ...
     def _repr_html_(self) -> str: ...
+
+@final
+class Hits:
+    """Counts events and what they match, by id.
+
+    Any number of threads may count and look.
+
+    Args:
+        most: How many ids are told apart; the matches of others are only summed up.
+    """
+
+    def __new__(cls, most: int = 1_000_000) -> Hits: ...
+    def add(self, ids: Sequence[_Id]) -> None:
+        """Count an event that matched these ids."""
+    def most_common(self, n: int) -> list[tuple[Any, int]]:
+        """The ids that matched most often, with how often, most first."""
+    def get(self, id: object) -> int:
+        """How often an id has matched."""
+    @property
+    def events(self) -> int:
+        """How many events were counted."""
+    @property
+    def matches(self) -> int:
+        """How many matches they had together."""
 
 @final
 class Index(Generic[_I]):
@@ -595,7 +623,7 @@ class Index(Generic[_I]):
             document: The document that `xpath('...')` queries: bytes, text, the path of a file, or
                 an open binary file or stream. Without one, `xpath('...')` is unknown.
             now: The value of `now()`; the current time by default.
-            timeout: Seconds that matching may take, after event and document have been read.
+            timeout: Seconds that matching may take, including reading the event.
 
         Raises:
             EventError: The event cannot be decoded.
@@ -611,6 +639,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> list[list[_I]]: ...
     @overload
     def match_batch(
@@ -621,6 +650,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
         now: object = None,
+        timeout: float | None = None,
     ) -> Skipped[list[list[_I]]]: ...
     @overload
     def match_batch(
@@ -631,6 +661,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
+        timeout: float | None = None,
     ) -> Collected[list[list[_I]]]: ...
     @overload
     def match_batch(
@@ -642,6 +673,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> dict[_I, int]: ...
     @overload
     def match_batch(
@@ -657,6 +689,7 @@ class Index(Generic[_I]):
         evaluation: Literal["auto", "events", "blocks"] = "auto",
         on_error: OnError = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> Any:
         """The ids of the subscriptions that each event matches.
 
@@ -684,10 +717,55 @@ class Index(Generic[_I]):
                 is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and the
                 result is a `Collected`, the matches and a list of `Refused`.
             now: The value of `now()` for all events; the current time by default.
+            timeout: Seconds that all events may take together.
 
         Raises:
             EventError: An event cannot be read and `on_error` is `"raise"`; or the whole batch
                 cannot be read, for example because a column has an unsupported type.
+            MatchTimeoutError: It took longer than `timeout`, whatever `on_error` is.
+        """
+    def match_json(
+        self,
+        event: _Event,
+        *,
+        where: _Expression | None = None,
+        document: _Document | None = None,
+        now: object = None,
+        timeout: float | None = None,
+        hits: Hits | None = None,
+    ) -> bytes:
+        """The ids of the subscriptions that an event matches, as a JSON array.
+
+        For servers, which pass the ids on: none of them becomes a Python object.
+
+        Args:
+            event: As in `match`.
+            where: As in `match`.
+            document: As in `match`.
+            now: As in `match`.
+            timeout: As in `match`.
+            hits: Where to count the event and its matches.
+        """
+    def match_batch_json(
+        self,
+        events: Iterable[_Event] | _Json,
+        *,
+        where: _Expression | None = None,
+        now: object = None,
+        timeout: float | None = None,
+        room: int | None = None,
+        hits: Hits | None = None,
+    ) -> Collected[list[bytes]]:
+        """The ids of the subscriptions that each event matches, each as a JSON array.
+
+        Args:
+            events: As in `match_batch`, with `on_error="collect"`.
+            where: As in `match_batch`.
+            now: As in `match_batch`.
+            timeout: As in `match_batch`.
+            room: Bytes of JSON after which no more events are matched; the result is then shorter
+                than the list of events, but has at least one item.
+            hits: Where to count the events and their matches.
         """
     def top(
         self,
@@ -698,6 +776,7 @@ class Index(Generic[_I]):
         where: _Expression | None = None,
         document: _Document | None = None,
         now: object = None,
+        timeout: float | None = None,
     ) -> list[Match[_I]]:
         """The subscriptions that an event matches best, with their scores, best first.
 
@@ -715,10 +794,12 @@ class Index(Generic[_I]):
             where: A condition on the metadata of subscriptions, as in `match`.
             document: The document that `xpath('...')` queries; see `match`.
             now: The value of `now()`; the current time by default.
+            timeout: Seconds that it may take.
 
         Raises:
             EventError: The event cannot be decoded.
             ExpressionError: A weight is negative or not finite.
+            MatchTimeoutError: It took longer than `timeout`.
         """
     @overload
     def top_batch(
@@ -731,6 +812,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> list[list[Match[_I]]]: ...
     @overload
     def top_batch(
@@ -743,6 +825,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["skip"],
         now: object = None,
+        timeout: float | None = None,
     ) -> Skipped[list[list[Match[_I]]]]: ...
     @overload
     def top_batch(
@@ -755,6 +838,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
+        timeout: float | None = None,
     ) -> Collected[list[list[Match[_I]]]]: ...
     @overload
     def top_batch(
@@ -769,6 +853,7 @@ class Index(Generic[_I]):
         threads: int | None = None,
         on_error: OnError = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> Any:
         """The subscriptions that each event matches best; see `top` and `match_batch`.
 
@@ -784,6 +869,7 @@ class Index(Generic[_I]):
             threads: With Arrow data, the number of threads; one per core by default.
             on_error: What to do with events that cannot be read, as in `match_batch`.
             now: The value of `now()` for all events; the current time by default.
+            timeout: Seconds that all events may take together.
         """
     def first(
         self,
@@ -793,6 +879,7 @@ class Index(Generic[_I]):
         where: _Expression | None = None,
         document: _Document | None = None,
         now: object = None,
+        timeout: float | None = None,
     ) -> list[_I]:
         """The ids of the matching subscriptions of the highest priorities, highest first.
 
@@ -805,6 +892,10 @@ class Index(Generic[_I]):
             where: A condition on the metadata of subscriptions, as in `match`.
             document: The document that `xpath('...')` queries; see `match`.
             now: The value of `now()`; the current time by default.
+            timeout: Seconds that it may take.
+
+        Raises:
+            MatchTimeoutError: It took longer than `timeout`.
         """
     @overload
     def first_batch(
@@ -816,6 +907,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["raise"] = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> list[list[_I]]: ...
     @overload
     def first_batch(
@@ -827,6 +919,7 @@ class Index(Generic[_I]):
         documents: Iterable[_Document | None] | None = None,
         on_error: Literal["collect"],
         now: object = None,
+        timeout: float | None = None,
     ) -> Collected[list[list[_I]]]: ...
     @overload
     def first_batch(
@@ -840,6 +933,7 @@ class Index(Generic[_I]):
         threads: int | None = None,
         on_error: OnError = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> Any:
         """The matching subscriptions of the highest priorities for each event; see `first`.
 
@@ -854,6 +948,7 @@ class Index(Generic[_I]):
             threads: With Arrow data, the number of threads; one per core by default.
             on_error: What to do with events that cannot be read, as in `match_batch`.
             now: The value of `now()` for all events; the current time by default.
+            timeout: Seconds that all events may take together.
         """
     def hierarchy(self, attribute: str, values: _Hierarchy | None) -> None:
         """Declare which values of an attribute contain others.
@@ -872,9 +967,27 @@ class Index(Generic[_I]):
             ExpressionError: A value is above itself, or is not a valid value.
         """
     def explain(
-        self, id: _I, event: _Event, *, document: _Document | None = None, now: object = None
+        self,
+        id: _I,
+        event: _Event,
+        *,
+        document: _Document | None = None,
+        now: object = None,
+        timeout: float | None = None,
     ) -> Explanation:
-        """Why a subscription matches an event, or not."""
+        """Why a subscription matches an event, or not.
+
+        Args:
+            id: The subscription's id.
+            event: A mapping, or JSON as text or bytes.
+            document: The document that `xpath('...')` queries; see `match`.
+            now: The value of `now()`; the current time by default.
+            timeout: Seconds that it may take.
+
+        Raises:
+            UnknownIdError: No subscription has this id.
+            MatchTimeoutError: It took longer than `timeout`.
+        """
     def check(
         self,
         events: object = None,
@@ -1317,8 +1430,20 @@ class Filter(Generic[_I]):
         """
     def stream(self) -> XmlStream:
         """Match a document that arrives in pieces against the current filters."""
-    def explain(self, id: _I, document: _Document) -> XmlExplanation:
-        """Why a document satisfies a filter, or not."""
+    def explain(
+        self, id: _I, document: _Document, *, timeout: float | None = None
+    ) -> XmlExplanation:
+        """Why a document satisfies a filter, or not.
+
+        Args:
+            id: The filter's id.
+            document: As in `match`.
+            timeout: Seconds that it may take, after the document has been read.
+
+        Raises:
+            UnknownIdError: No filter has this id.
+            MatchTimeoutError: It took longer than `timeout`.
+        """
     def save(self, path: str | PathLike[str]) -> None:
         """Save the filters to a folder, which is created if it does not exist.
 
@@ -1456,6 +1581,7 @@ class Graph:
         strategy: Strategy = "auto",
         on_error: Literal["raise"] = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> list[list[_Id]]: ...
     @overload
     def match_batch(
@@ -1467,6 +1593,7 @@ class Graph:
         strategy: Strategy = "auto",
         on_error: Literal["skip"],
         now: object = None,
+        timeout: float | None = None,
     ) -> Skipped[list[list[_Id]]]: ...
     @overload
     def match_batch(
@@ -1478,6 +1605,7 @@ class Graph:
         strategy: Strategy = "auto",
         on_error: Literal["collect"],
         now: object = None,
+        timeout: float | None = None,
     ) -> Collected[list[list[_Id]]]: ...
     @overload
     def match_batch(
@@ -1491,6 +1619,7 @@ class Graph:
         strategy: Strategy = "auto",
         on_error: OnError = "raise",
         now: object = None,
+        timeout: float | None = None,
     ) -> Any:
         """The ids of the nodes that each event reaches.
 
@@ -1509,11 +1638,30 @@ class Graph:
             on_error: What to do with events that cannot be read or whose source is not a node, as
                 in `Index.match_batch`.
             now: The value of `now()` for all events; the current time by default.
+            timeout: Seconds that all events may take together.
         """
     def explain(
-        self, event: _Event, source: _Id, target: _Id, *, now: object = None
+        self,
+        event: _Event,
+        source: _Id,
+        target: _Id,
+        *,
+        now: object = None,
+        timeout: float | None = None,
     ) -> GraphExplanation:
-        """The path on which an event reaches a target, or the nodes and edges that block it."""
+        """The path on which an event reaches a target, or the nodes and edges that block it.
+
+        Args:
+            event: A mapping, or JSON as text or bytes.
+            source: The node at which the event starts.
+            target: The node in question.
+            now: The value of `now()`; the current time by default.
+            timeout: Seconds that it may take.
+
+        Raises:
+            UnknownIdError: No node has one of the ids.
+            MatchTimeoutError: It took longer than `timeout`.
+        """
     def top(
         self,
         event: _Event,
@@ -1524,6 +1672,7 @@ class Graph:
         sinks_only: bool = False,
         weights: Mapping[str, Any] | None = None,
         now: object = None,
+        timeout: float | None = None,
     ) -> list[Delivery]:
         """The reached nodes with the highest values, best first.
 
@@ -1538,6 +1687,10 @@ class Graph:
             sinks_only: Whether to return only nodes without outgoing edges.
             weights: The event's weights, as for `Index.top`.
             now: The value of `now()`; the current time by default.
+            timeout: Seconds that it may take.
+
+        Raises:
+            MatchTimeoutError: It took longer than `timeout`.
         """
     def edges(self, source: _Id | None = None) -> list[tuple[_Id, _Id, Expression | None, float]]:
         """The edges of a node, or of all nodes: source, target, expression and cost.

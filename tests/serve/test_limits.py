@@ -14,6 +14,7 @@ import pytest
 
 from tamis.serve import Settings
 from tamis.serve.auth import Tokens
+from tamis.serve.problem import RequestError
 from tamis.serve.running import run
 from tamis.serve.settings import Bounds
 
@@ -200,6 +201,16 @@ def test_tokens_that_cannot_be_read(lines: str, message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         Tokens(lines)
     assert READ not in str(caught.value)
+
+
+def test_what_is_commented_out_is_no_token() -> None:
+    tokens = Tokens(
+        f"read ada {READ}, read eve {'e' * 20}  # was: read x {'x' * 20},write y {WRITE}"
+    )
+    assert tokens.check(b"Bearer " + b"e" * 20, "read") == "eve"
+    for token in ("x" * 20, WRITE):
+        with pytest.raises(RequestError):
+            tokens.check(f"Bearer {token}".encode(), "read")
 
 
 def test_others_can_reach_it_only_with_tokens(folder: Path) -> None:

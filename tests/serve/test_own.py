@@ -342,3 +342,53 @@ def test_priorities_conditions_and_validity(tmp_path: Path) -> None:
         assert client.post("/match", json=event, params={"where": "("}).status_code == 422
     with running(tmp_path / "new", OWN) as server, server.client() as client:
         assert client.post("/first", json=event, params=early).json()["first"] == ["high"]
+
+
+def test_metadata_that_could_not_be_read_again_is_refused(tmp_path: Path) -> None:
+    """What a thread can read, with a short stack, may be too deep for a start, with a long one."""
+    deep: object = 1
+    for _ in range(900):
+        deep = [deep]
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        body = {"expression": "x = 1", "metadata": deep}
+        refused = client.put("/subscriptions/a", json=body)
+        assert refused.status_code == 422, refused.text
+        assert "nested deeper" in refused.json()["error"]["message"]
+        items = [
+            {"id": "b", **body},
+            {"id": "c", "expression": "("},
+            {"id": "d", "expression": "x"},
+        ]
+        answer = client.post("/subscriptions", json=items, params={"on_error": "collect"}).json()
+        assert [one["item"] for one in answer["refused"]] == [0, 1]
+        assert client.get("/subscriptions").json()["total"] == 1
+        shallow = {"expression": "x = 1", "metadata": [[[{"a": [[]]}]]]}
+        assert client.put("/subscriptions/e", json=shallow).is_success
+
+
+def test_what_cannot_be_written_leaves_the_log_as_it_is(tmp_path: Path) -> None:
+    log = ChangeLog(tmp_path)
+    log.begin(1)
+    for bad in (object(), "half of a pair \ud800"):
+        with pytest.raises(StorageError, match="cannot be written"):
+            log.append([Entry(1, [{"id": "a", "metadata": bad}], [])])
+    log.append([Entry(1, [{"id": "a"}], [])])
+    log.close()
+    assert [[entry.number for entry in group] for group in log.read(Read())] == [[1]]
+
+
+def test_links_and_pipes_are_no_log(written: Path, tmp_path: Path) -> None:
+    log = log_of(written)
+    elsewhere = log.rename(tmp_path / "elsewhere")
+    log.symlink_to(elsewhere)
+    with pytest.raises(StorageError, match=r"changes-0.*\.log"):
+        create(written, OWN)
+    log.unlink()
+    os.mkfifo(log)
+    with pytest.raises(StorageError, match="not a regular file"):
+        create(written, OWN)
+    log.unlink()
+    (written / "changes").rename(tmp_path / "changes")
+    (written / "changes").symlink_to(tmp_path / "changes")
+    with pytest.raises(StorageError, match="it is a link"):
+        create(written, OWN)

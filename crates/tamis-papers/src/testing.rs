@@ -40,7 +40,7 @@ pub struct Best<'a> {
 impl<'a> Best<'a> {
     pub fn new(scores: &'a Scores, event: &'a Event, weights: &'a EventWeights) -> Best<'a> {
         let mut scratch = ScoreScratch::default();
-        scores.begin(&mut scratch);
+        scores.begin(event, &mut scratch);
         Best { scores, event, weights, scratch, scored: Vec::new(), top: Top::new(1) }
     }
 

@@ -27,7 +27,7 @@ pub fn match_batch<'py>(
     documents: Option<&str>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Asked { snapshot, ask, selection, on_error, now, .. } = asked;
+    let Asked { snapshot, ask, selection, on_error, now, deadline, .. } = asked;
     let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     let mut batching =
         Batching { threads, evaluation: Evaluation::Auto, on_error: *on_error, selection: *selection };
@@ -39,11 +39,11 @@ pub fn match_batch<'py>(
         }
         Ask::Top(most, weights) => Some(ArrowQuestion::Top(*most, weights)),
         Ask::First(most) => Some(ArrowQuestion::First(*most)),
-        Ask::Count(_) => None,
+        Ask::Json { .. } | Ask::Count(_) => None,
     };
     let matched = |batch: &RecordBatch, first: u64| {
         let events = py.detach(|| {
-            let events = ArrowEvents::new(batch, column, snapshot.attributes())?.at(*now);
+            let events = ArrowEvents::new(batch, column, snapshot.attributes())?.at(*now).within(*deadline);
             match documents {
                 Some(documents) => events.with_documents(batch, documents),
                 None => Ok(events),

@@ -1,21 +1,24 @@
 //! Many events at once: as an iterable, as JSON lines, or as Arrow data.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyMapping};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyMapping};
 use tamis::event::OnError;
 use tamis::index::{Counts, MatchScratch, Selection, Snapshot};
 use tamis::matcher::Evaluation;
 use tamis::rank::EventWeights;
 use tamis::value::Timestamp;
-use tamis::{Event, IdRef};
+use tamis::{Deadline, Event, IdRef};
 
 use crate::arrow;
 use crate::error;
 use crate::event;
+use crate::hits::Hits;
 use crate::id;
 use crate::import::is_arrow;
 use crate::index::Index;
@@ -40,6 +43,8 @@ const PATIENCE: Duration = Duration::from_millis(20);
 pub enum Ask<'a> {
     /// All matches; of Arrow data, perhaps with metadata, and with events looked at so.
     All { metadata: bool, evaluation: Evaluation },
+    /// All matches, as JSON, which are counted where that is wanted; and how many more bytes it may take.
+    Json { hits: Option<&'a Hits>, room: AtomicUsize },
     /// The best matches, given the weights of all events.
     Top(usize, &'a EventWeights),
     /// The matches of the highest priorities.
@@ -62,8 +67,8 @@ impl Ask<'_> {
             Ask::Top(most, weights) => {
                 return snapshot.top_selected(event, *most, weights, selection, scratch);
             }
-            Ask::All { .. } => {
-                snapshot.matches_within(event, selection, None, scratch, |id| ids.push((id, 0.0)))?;
+            Ask::All { .. } | Ask::Json { .. } => {
+                snapshot.matches_selected(event, selection, scratch, |id| ids.push((id, 0.0)))?;
             }
             Ask::First(most) => {
                 let first = snapshot.first(event, *most, selection, scratch)?;
@@ -78,13 +83,60 @@ impl Ask<'_> {
         Ok(ids)
     }
 
-    fn write<'py>(&self, py: Python<'py>, found: &[(IdRef<'_>, f64)]) -> PyResult<Bound<'py, PyList>> {
+    fn write<'py>(&self, py: Python<'py>, found: &[(IdRef<'_>, f64)]) -> PyResult<Bound<'py, PyAny>> {
+        let ids = found.iter().map(|(id, _)| *id);
         match self {
-            Ask::Top(..) => rank::write_ranking(py, found),
-            Ask::All { .. } | Ask::First(_) | Ask::Count(_) => {
-                id::write_all(py, found.iter().map(|(id, _)| *id))
+            Ask::Top(..) => rank::write_ranking(py, found).map(Bound::into_any),
+            Ask::All { .. } | Ask::First(_) | Ask::Count(_) => id::write_all(py, ids).map(Bound::into_any),
+            Ask::Json { hits, room } => {
+                hits.inspect(|hits| hits.count(ids.clone()));
+                let json = id::write_json(ids);
+                room.store(room.load(Relaxed).saturating_sub(json.len()), Relaxed);
+                Ok(PyBytes::new(py, &json).into_any())
             }
         }
+    }
+
+    /// All ids that an event matches, by its position among those that were matched together.
+    fn write_matches<'py>(
+        &self,
+        py: Python<'py>,
+        snapshot: &Snapshot,
+        event: usize,
+        scratch: &MatchScratch,
+        texts: &mut id::Texts<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let raise = |error| error::raise(py, &error);
+        let found = snapshot.many_matches(event, scratch);
+        if let Ask::Json { .. } = self {
+            let ids = found.map(|found| Ok((snapshot.id_of(found)?, 0.0)));
+            return self.write(py, &ids.collect::<tamis::Result<Vec<_>>>().map_err(raise)?);
+        }
+        if !snapshot.has_text_ids() {
+            let mut ids = Vec::new();
+            snapshot.many_integers(event, scratch, &mut ids).map_err(raise)?;
+            return PyList::new(py, ids).map(Bound::into_any);
+        }
+        let ids = found.map(|found| texts.get(py, found.number(), || snapshot.id_of(found).map_err(raise)));
+        PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?).map(Bound::into_any)
+    }
+
+    /// Whether no more events are to be looked at.
+    fn is_full(&self) -> bool {
+        matches!(self, Ask::Json { room, .. } if room.load(Relaxed) == 0)
+    }
+
+    /// What an event that was not read has.
+    fn nothing<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        match self {
+            Ask::Json { .. } => PyBytes::new(py, b"[]").into_any(),
+            _ => PyList::empty(py).into_any(),
+        }
+    }
+
+    /// Appends what events have that match nothing, because they could not be read, up to a number of results.
+    fn fill_up(&self, results: &Bound<'_, PyList>, count: usize) -> PyResult<()> {
+        (results.len()..count).try_for_each(|_| results.append(self.nothing(results.py())))
     }
 }
 
@@ -98,6 +150,8 @@ pub struct Asked<'a> {
     pub on_error: OnError,
     /// The moment that `now()` is for all events.
     pub now: Timestamp,
+    /// When the batch fails.
+    pub deadline: Option<Deadline>,
 }
 
 /// What a batch method takes besides what it asks.
@@ -109,6 +163,7 @@ pub struct Batch<'a, 'py> {
     pub column: Option<&'a str>,
     pub threads: Option<usize>,
     pub now: Option<&'a Bound<'py, PyAny>>,
+    pub timeout: Option<f64>,
 }
 
 /// An event of a chunk that was decoded.
@@ -149,11 +204,16 @@ impl Index {
         on_error: OnError,
         batch: &Batch<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let &Batch { name, events, condition, documents, column, threads, now } = batch;
-        let selection = self.select(py, snapshot, condition)?;
+        let &Batch { name, events, condition, documents, column, threads, now, timeout } = batch;
+        let deadline = error::deadline(timeout)?;
+        let selection = self.select(py, snapshot, condition, deadline)?;
         let now = read_now(now, snapshot.attributes())?;
-        let asked = &Asked { name, snapshot, ask, selection: selection.as_ref(), on_error, now };
+        let selection = selection.as_ref();
+        let asked = &Asked { name, snapshot, ask, selection, on_error, now, deadline };
         if is_arrow(events) {
+            if let Ask::Json { .. } = asked.ask {
+                return Err(PyTypeError::new_err(format!("{name} takes no Arrow data; call match_batch")));
+            }
             let documents = documents.map(|documents| {
                 documents.extract::<&str>().map_err(|_| {
                     PyTypeError::new_err(
@@ -166,7 +226,7 @@ impl Index {
         }
         let plain = match asked.ask {
             Ask::All { metadata, evaluation } => !metadata && evaluation == Evaluation::Auto,
-            Ask::Top(..) | Ask::First(_) | Ask::Count(_) => true,
+            Ask::Json { .. } | Ask::Top(..) | Ask::First(_) | Ask::Count(_) => true,
         };
         if column.is_some() || threads.is_some() || !plain {
             let message =
@@ -230,7 +290,7 @@ impl Index {
                 });
             }
             let chunk: Vec<(&[u8], usize)> = lines.by_ref().take(CHUNK).collect();
-            if chunk.is_empty() {
+            if chunk.is_empty() || asked.ask.is_full() {
                 return Ok(());
             }
             let first = results.len();
@@ -240,12 +300,13 @@ impl Index {
                 let (mut rows, mut failures) = (Vec::with_capacity(chunk.len()), Vec::new());
                 py.detach(|| {
                     for (position, (json, line)) in chunk.iter().enumerate() {
-                        let event = next_event(&mut working.events, rows.len(), asked.now);
+                        let event = next_event(&mut working.events, rows.len(), asked.now, asked.deadline);
                         match event.decode_json(json, attributes, limits) {
                             Ok(()) => rows.push(Row { position, line: Some(*line), document: None }),
                             Err(error) => failures.push((position, *line, error)),
                         }
-                        if !failures.is_empty() && asked.on_error == OnError::Raise {
+                        let late = matches!(failures.last(), Some((_, _, tamis::Error::Timeout { .. })));
+                        if late || (!failures.is_empty() && asked.on_error == OnError::Raise) {
                             break;
                         }
                     }
@@ -277,7 +338,8 @@ impl Index {
                     for position in 0..CHUNK {
                         let Some(object) = events.next().transpose()? else { break };
                         chunk.count += 1;
-                        let event = next_event(&mut chunk.events, chunk.rows.len(), asked.now);
+                        let count = chunk.rows.len();
+                        let event = next_event(&mut chunk.events, count, asked.now, asked.deadline);
                         match event::decode(&object, event, attributes, limits) {
                             Ok(()) => chunk.rows.push(Row { position, line: None, document: None }),
                             Err(failure) => {
@@ -289,7 +351,7 @@ impl Index {
                 });
             }
             let chunk = events.by_ref().take(CHUNK).collect::<PyResult<Vec<_>>>()?;
-            if chunk.is_empty() {
+            if chunk.is_empty() || asked.ask.is_full() {
                 return Ok(());
             }
             let first = results.len();
@@ -298,12 +360,8 @@ impl Index {
                 let (attributes, limits) = (asked.snapshot.attributes(), self.index.limits());
                 let mut rows = Vec::with_capacity(chunk.len());
                 for (position, object) in chunk.iter().enumerate() {
-                    match event::decode(
-                        object,
-                        next_event(&mut working.events, rows.len(), asked.now),
-                        attributes,
-                        limits,
-                    ) {
+                    let event = next_event(&mut working.events, rows.len(), asked.now, asked.deadline);
+                    match event::decode(object, event, attributes, limits) {
                         Ok(()) => rows.push(Row { position, line: None, document: None }),
                         Err(failure) => {
                             refusals.note(py, first + position, None, Part::Event, failure)?;
@@ -325,6 +383,7 @@ impl Index {
         refusals: &mut Refusals<'py>,
         mut fill: impl FnMut(Python<'py>, &mut Chunk<'t>, &mut Refusals<'py>) -> PyResult<()>,
     ) -> PyResult<()> {
+        let ask = &asked.ask;
         let mut write = |chunk: &mut Chunk<'t>, refusals: &mut Refusals<'py>| {
             for (position, line, error) in chunk.failures.drain(..) {
                 let failure = error::raise(py, &error);
@@ -333,10 +392,10 @@ impl Index {
             let matched = std::mem::replace(&mut chunk.matched, Ok(0));
             let matched = matched.map_err(|error| error::raise(py, &error))?;
             for (event, row) in chunk.rows[..matched].iter().enumerate() {
-                fill_up(results, chunk.first + row.position)?;
-                results.append(write_matches(py, asked.snapshot, event, &chunk.scratch, texts)?)?;
+                ask.fill_up(results, chunk.first + row.position)?;
+                results.append(ask.write_matches(py, asked.snapshot, event, &chunk.scratch, texts)?)?;
             }
-            fill_up(results, chunk.first + chunk.count)
+            ask.fill_up(results, chunk.first + chunk.count)
         };
         let mut first = results.len();
         pipeline::run(asked, self.index.limits(), |pipeline| {
@@ -393,7 +452,7 @@ impl Index {
                 }
             }
         }
-        if let Ask::All { .. } = ask
+        if let Ask::All { .. } | Ask::Json { .. } = ask
             && rows.iter().all(|row| row.document.is_none())
             && !unreadable.contains(&true)
         {
@@ -434,7 +493,7 @@ impl Index {
             py.check_signals()?;
         }
         for answer in answers {
-            results.append(answer.unwrap_or_else(|| PyList::empty(py)))?;
+            results.append(answer.unwrap_or_else(|| ask.nothing(py)))?;
         }
         Ok(())
     }
@@ -452,30 +511,6 @@ fn is_pipelined(
         && pipeline::threads() > 0
 }
 
-/// Appends empty lists for events that match nothing, because they could not be read, up to a number of lists.
-fn fill_up(results: &Bound<'_, PyList>, count: usize) -> PyResult<()> {
-    (results.len()..count).try_for_each(|_| results.append(PyList::empty(results.py())))
-}
-
-/// The list of the ids that an event matches, by its position among those that were matched together.
-fn write_matches<'py>(
-    py: Python<'py>,
-    snapshot: &Snapshot,
-    event: usize,
-    scratch: &MatchScratch,
-    texts: &mut id::Texts<'py>,
-) -> PyResult<Bound<'py, PyList>> {
-    let raise = |error| error::raise(py, &error);
-    if !snapshot.has_text_ids() {
-        let mut ids = Vec::new();
-        snapshot.many_integers(event, scratch, &mut ids).map_err(raise)?;
-        return PyList::new(py, ids);
-    }
-    let found = snapshot.many_matches(event, scratch);
-    let ids = found.map(|found| texts.get(py, found.number(), || snapshot.id_of(found).map_err(raise)));
-    PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
-}
-
 /// Matches decoded events together, without the interpreter's lock, and appends a list of ids for each of the
 /// `count` events that they are of.
 fn match_together<'py>(
@@ -487,7 +522,7 @@ fn match_together<'py>(
     texts: &mut id::Texts<'py>,
     results: &Bound<'py, PyList>,
 ) -> PyResult<()> {
-    let Asked { snapshot, selection, .. } = asked;
+    let Asked { snapshot, ask, selection, .. } = asked;
     let Working { events, scratch } = working;
     let (first, mut next) = (results.len(), 0);
     let mut length = FIRST;
@@ -508,11 +543,14 @@ fn match_together<'py>(
             }
         };
         for (event, row) in rows[next..next + matched].iter().enumerate() {
-            fill_up(results, first + row.position)?;
-            results.append(write_matches(py, snapshot, event, scratch, texts)?)?;
+            ask.fill_up(results, first + row.position)?;
+            results.append(ask.write_matches(py, snapshot, event, scratch, texts)?)?;
+            if ask.is_full() {
+                return Ok(());
+            }
         }
         next += matched;
         py.check_signals()?;
     }
-    fill_up(results, first + count)
+    ask.fill_up(results, first + count)
 }

@@ -7,7 +7,7 @@ use pyo3::types::{
 };
 use tamis::event::{AttributeId, Attributes, Pin};
 use tamis::value::ValueRef;
-use tamis::{Event, Limits};
+use tamis::{Deadline, Event, Limits};
 
 use crate::error::{self, shorten, type_name};
 use crate::expression::without_lock;
@@ -35,15 +35,17 @@ pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Co
     }
 }
 
-/// The event of one call, at the moment that `now` is.
+/// The event of one call, at the moment that `now` is; what is asked about it fails at the deadline.
 pub fn read(
     object: &Bound<'_, PyAny>,
     now: Option<&Bound<'_, PyAny>>,
+    deadline: Option<Deadline>,
     attributes: &Attributes,
     limits: &Limits,
 ) -> PyResult<Event> {
     let mut event = Event::default();
     event.set_now(Some(read_now(now, attributes)?));
+    event.set_deadline(deadline);
     decode(object, &mut event, attributes, limits)?;
     Ok(event)
 }
@@ -57,8 +59,12 @@ pub fn decode(
 ) -> PyResult<()> {
     let py = object.py();
     match json(object)? {
-        Some(json) => without_lock(py, json.len(), || event.decode_json(&json, attributes, limits))
-            .map_err(|error| error::raise(py, &error)),
+        Some(json) => {
+            // Short texts are read sooner than the lock is taken again, unless much is computed from them.
+            let work = if attributes.is_plain() { json.len() } else { usize::MAX };
+            without_lock(py, work, || event.decode_json(&json, attributes, limits))
+                .map_err(|error| error::raise(py, &error))
+        }
         None => {
             let decoded = decode_mapping(object, event, attributes, limits);
             if decoded.is_err() {

@@ -32,7 +32,12 @@ impl Explanation {
     /// Every node has `text` and `truth`; a connective has `operands`; a predicate has `attribute`
     /// and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
     /// comparison of two terms has `right` and `right_seen` for the term on its right.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    ///
+    /// Args:
+    ///     most: How many values of a list are given at most. A long list that many predicates
+    ///         see is given for each.
+    #[pyo3(signature = (*, most=None))]
+    fn to_dict<'py>(&self, py: Python<'py>, most: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
         let root = PyDict::new(py);
         // For every open connective, its list of operands and how many are still to come.
         let mut open: Vec<(Bound<'py, PyList>, usize)> = Vec::new();
@@ -43,7 +48,7 @@ impl Explanation {
             let names = [("attribute", "seen"), ("right", "right_seen")];
             for ((name, values), (attribute, seen)) in names.into_iter().zip(&step.seen) {
                 node.set_item(name, attribute.as_ref())?;
-                node.set_item(values, write_seen(py, seen)?)?;
+                node.set_item(values, write_seen(py, seen, most.unwrap_or(usize::MAX))?)?;
             }
             while open.last().is_some_and(|(_, remaining)| *remaining == 0) {
                 open.pop();
@@ -80,14 +85,14 @@ impl Explanation {
     }
 }
 
-/// A list of the values, `None` for a null, `"missing"` where there was nothing.
-fn write_seen<'py>(py: Python<'py>, seen: &Seen) -> PyResult<Bound<'py, PyAny>> {
+/// A list of so many values at most, `None` for a null, `"missing"` where there was nothing.
+fn write_seen<'py>(py: Python<'py>, seen: &Seen, most: usize) -> PyResult<Bound<'py, PyAny>> {
     match seen {
         Seen::Missing => "missing".into_bound_py_any(py),
         Seen::Null => Ok(py.None().into_bound(py)),
         Seen::Values(values) => {
             let list = PyList::empty(py);
-            for item in values.iter() {
+            for item in values.iter().take(most) {
                 list.append(value::write(py, item)?)?;
             }
             Ok(list.into_any())

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::io::Write;
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -95,4 +96,53 @@ pub fn write_all<'py, 'a>(
 ) -> PyResult<Bound<'py, PyList>> {
     let ids = ids.into_iter().map(|id| write(py, id));
     PyList::new(py, ids.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Ids as a JSON array.
+pub fn write_json<'a>(ids: impl ExactSizeIterator<Item = tamis::IdRef<'a>>) -> Vec<u8> {
+    /// What an id usually takes.
+    const USUAL: usize = 8;
+    let mut json = Vec::with_capacity(USUAL * (ids.len() + 1));
+    json.push(b'[');
+    for (position, id) in ids.enumerate() {
+        if position > 0 {
+            json.push(b',');
+        }
+        match id {
+            // Writing to memory does not fail.
+            tamis::IdRef::Integer(number) => drop(write!(json, "{number}")),
+            tamis::IdRef::String(text) => write_json_text(text, &mut json),
+        }
+    }
+    json.push(b']');
+    json
+}
+
+/// Appends a text as JSON, in which quotes, backslashes and control characters are escaped.
+fn write_json_text(text: &str, json: &mut Vec<u8>) {
+    json.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(plain) = rest.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        json.extend_from_slice(&rest[..plain]);
+        drop(match rest[plain] {
+            byte @ (b'"' | b'\\') => write!(json, "\\{}", char::from(byte)),
+            byte => write!(json, "\\u{byte:04x}"),
+        });
+        rest = &rest[plain + 1..];
+    }
+    json.extend_from_slice(rest);
+    json.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_written_as_json() {
+        let ids = [tamis::IdRef::Integer(-7), tamis::IdRef::String("a\"b\\\n\u{1f}é\u{7f}")];
+        let json = String::from_utf8(write_json(ids.into_iter())).unwrap();
+        assert_eq!(json, "[-7,\"a\\\"b\\\\\\u000a\\u001fé\u{7f}\"]");
+        assert_eq!(write_json([].into_iter()), b"[]");
+    }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyType};
+use tamis::event::OnError;
 use tamis::index::{FoundIds, Snapshot, Validity};
 use tamis::lint::LintOptions;
 use tamis::storage::OpenOptions;
@@ -17,7 +19,9 @@ use crate::error;
 use crate::event;
 use crate::explanation::Explanation;
 use crate::hierarchy;
+use crate::hits::Hits;
 use crate::id;
+use crate::ids::Ids;
 use crate::interrupt::PATIENCE;
 use crate::limits::{Limits, or_default};
 use crate::loading::Loading;
@@ -348,7 +352,7 @@ impl Index {
     ///     document: The document that `xpath('...')` queries: bytes, text, the path of a file, or
     ///         an open binary file or stream. Without one, `xpath('...')` is unknown.
     ///     now: The value of `now()`; the current time by default.
-    ///     timeout: Seconds that matching may take, after event and document have been read.
+    ///     timeout: Seconds that matching may take, including reading the event.
     ///
     /// Raises:
     ///     EventError: The event cannot be decoded.
@@ -368,12 +372,78 @@ impl Index {
         let snapshot = self.index.snapshot();
         let question = Question { event, condition: r#where, document, now, deadline };
         let found = self.ask(py, &snapshot, &question, |event, selection, scratch| {
-            snapshot.ids_within(event, selection, deadline, scratch)
+            snapshot.ids_selected(event, selection, scratch)
         })?;
         match found {
             FoundIds::Integers(ids) => PyList::new(py, ids),
             FoundIds::Any(ids) => id::write_all(py, ids),
         }
+    }
+
+    /// The ids of the subscriptions that an event matches, as a JSON array.
+    ///
+    /// For servers, which pass the ids on: none of them becomes a Python object.
+    ///
+    /// Args:
+    ///     event: As in `match`.
+    ///     where: As in `match`.
+    ///     document: As in `match`.
+    ///     now: As in `match`.
+    ///     timeout: As in `match`.
+    ///     hits: Where to count the event and its matches.
+    #[pyo3(signature = (event, *, r#where=None, document=None, now=None, timeout=None, hits=None))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
+    fn match_json<'py>(
+        &self,
+        py: Python<'py>,
+        event: &Bound<'py, PyAny>,
+        r#where: Option<&Bound<'py, PyAny>>,
+        document: Option<&Bound<'py, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+        hits: Option<&Bound<'py, Hits>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let deadline = error::deadline(timeout)?;
+        let hits = hits.map(Bound::get);
+        let snapshot = self.index.snapshot();
+        let question = Question { event, condition: r#where, document, now, deadline };
+        let json = self.ask(py, &snapshot, &question, |event, selection, scratch| {
+            let mut found = Vec::new();
+            snapshot.matches_selected(event, selection, scratch, |id| found.push(id))?;
+            hits.inspect(|hits| hits.count(found.iter().copied()));
+            Ok(id::write_json(found.into_iter()))
+        })?;
+        Ok(PyBytes::new(py, &json))
+    }
+
+    /// The ids of the subscriptions that each event matches, each as a JSON array.
+    ///
+    /// Args:
+    ///     events: As in `match_batch`, with `on_error="collect"`.
+    ///     where: As in `match_batch`.
+    ///     now: As in `match_batch`.
+    ///     timeout: As in `match_batch`.
+    ///     room: Bytes of JSON after which no more events are matched; the result is then shorter
+    ///         than the list of events, but has at least one item.
+    ///     hits: Where to count the events and their matches.
+    #[pyo3(signature = (events, *, r#where=None, now=None, timeout=None, room=None, hits=None))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
+    fn match_batch_json<'py>(
+        &self,
+        py: Python<'py>,
+        events: &Bound<'py, PyAny>,
+        r#where: Option<&Bound<'py, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
+        room: Option<usize>,
+        hits: Option<&Bound<'py, Hits>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let snapshot = self.index.snapshot();
+        let (name, condition, documents, column, threads) = ("match_batch_json", r#where, None, None, None);
+        let batch = Batch { name, events, condition, documents, column, threads, now, timeout };
+        let room = AtomicUsize::new(room.unwrap_or(usize::MAX));
+        let ask = Ask::Json { hits: hits.map(Bound::get), room };
+        self.ask_batch(py, &snapshot, ask, OnError::Collect, &batch)
     }
 
     /// The ids of the subscriptions that each event matches.
@@ -402,10 +472,12 @@ impl Index {
     ///         is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and the
     ///         result is a `Collected`, the matches and a list of `Refused`.
     ///     now: The value of `now()` for all events; the current time by default.
+    ///     timeout: Seconds that all events may take together.
     ///
     /// Raises:
     ///     EventError: An event cannot be read and `on_error` is `"raise"`; or the whole batch
     ///         cannot be read, for example because a column has an unsupported type.
+    ///     MatchTimeoutError: It took longer than `timeout`, whatever `on_error` is.
     #[pyo3(signature = (
         events,
         *,
@@ -417,7 +489,8 @@ impl Index {
         threads=None,
         evaluation="auto",
         on_error="raise",
-        now=None
+        now=None,
+        timeout=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn match_batch<'py>(
@@ -433,6 +506,7 @@ impl Index {
         evaluation: &str,
         on_error: &str,
         now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
@@ -446,8 +520,16 @@ impl Index {
             true => Ask::Count(Mutex::default()),
             false => Ask::All { metadata, evaluation },
         };
-        let batch =
-            Batch { name: "match_batch", events, condition: r#where, documents, column, threads, now };
+        let batch = Batch {
+            name: "match_batch",
+            events,
+            condition: r#where,
+            documents,
+            column,
+            threads,
+            now,
+            timeout,
+        };
         self.ask_batch(py, &snapshot, ask, on_error, &batch)
     }
 
@@ -467,11 +549,13 @@ impl Index {
     ///     where: A condition on the metadata of subscriptions, as in `match`.
     ///     document: The document that `xpath('...')` queries; see `match`.
     ///     now: The value of `now()`; the current time by default.
+    ///     timeout: Seconds that it may take.
     ///
     /// Raises:
     ///     EventError: The event cannot be decoded.
     ///     ExpressionError: A weight is negative or not finite.
-    #[pyo3(signature = (event, n=10, *, weights=None, r#where=None, document=None, now=None))]
+    ///     MatchTimeoutError: It took longer than `timeout`.
+    #[pyo3(signature = (event, n=10, *, weights=None, r#where=None, document=None, now=None, timeout=None))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn top<'py>(
         &self,
@@ -482,11 +566,12 @@ impl Index {
         r#where: Option<&Bound<'py, PyAny>>,
         document: Option<&Bound<'py, PyAny>>,
         now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let n = read_count(n)?;
+        let (n, deadline) = (read_count(n)?, error::deadline(timeout)?);
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
-        let question = Question { event, condition: r#where, document, now, deadline: None };
+        let question = Question { event, condition: r#where, document, now, deadline };
         let ranking = self.ask(py, &snapshot, &question, |event, selection, scratch| {
             snapshot.top_selected(event, n, &weights, selection, scratch)
         })?;
@@ -507,6 +592,7 @@ impl Index {
     ///     threads: With Arrow data, the number of threads; one per core by default.
     ///     on_error: What to do with events that cannot be read, as in `match_batch`.
     ///     now: The value of `now()` for all events; the current time by default.
+    ///     timeout: Seconds that all events may take together.
     #[pyo3(signature = (
         events,
         n=10,
@@ -517,7 +603,8 @@ impl Index {
         column=None,
         threads=None,
         on_error="raise",
-        now=None
+        now=None,
+        timeout=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn top_batch<'py>(
@@ -532,12 +619,14 @@ impl Index {
         threads: Option<usize>,
         on_error: &str,
         now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ask = Ask::Top(read_count(n)?, &weights);
-        let batch = Batch { name: "top_batch", events, condition: r#where, documents, column, threads, now };
+        let batch =
+            Batch { name: "top_batch", events, condition: r#where, documents, column, threads, now, timeout };
         self.ask_batch(py, &snapshot, ask, on_error, &batch)
     }
 
@@ -552,7 +641,12 @@ impl Index {
     ///     where: A condition on the metadata of subscriptions, as in `match`.
     ///     document: The document that `xpath('...')` queries; see `match`.
     ///     now: The value of `now()`; the current time by default.
-    #[pyo3(signature = (event, n=1, *, r#where=None, document=None, now=None))]
+    ///     timeout: Seconds that it may take.
+    ///
+    /// Raises:
+    ///     MatchTimeoutError: It took longer than `timeout`.
+    #[pyo3(signature = (event, n=1, *, r#where=None, document=None, now=None, timeout=None))]
+    #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn first<'py>(
         &self,
         py: Python<'py>,
@@ -561,10 +655,11 @@ impl Index {
         r#where: Option<&Bound<'py, PyAny>>,
         document: Option<&Bound<'py, PyAny>>,
         now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let n = read_count(n)?;
+        let (n, deadline) = (read_count(n)?, error::deadline(timeout)?);
         let snapshot = self.index.snapshot();
-        let question = Question { event, condition: r#where, document, now, deadline: None };
+        let question = Question { event, condition: r#where, document, now, deadline };
         let first = self.ask(py, &snapshot, &question, |event, selection, scratch| {
             snapshot.first(event, n, selection, scratch)
         })?;
@@ -584,6 +679,7 @@ impl Index {
     ///     threads: With Arrow data, the number of threads; one per core by default.
     ///     on_error: What to do with events that cannot be read, as in `match_batch`.
     ///     now: The value of `now()` for all events; the current time by default.
+    ///     timeout: Seconds that all events may take together.
     #[pyo3(signature = (
         events,
         n=1,
@@ -593,7 +689,8 @@ impl Index {
         column=None,
         threads=None,
         on_error="raise",
-        now=None
+        now=None,
+        timeout=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "one keyword per argument")]
     fn first_batch<'py>(
@@ -607,12 +704,21 @@ impl Index {
         threads: Option<usize>,
         on_error: &str,
         now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let on_error = read_on_error(on_error)?;
         let snapshot = self.index.snapshot();
         let ask = Ask::First(read_count(n)?);
-        let batch =
-            Batch { name: "first_batch", events, condition: r#where, documents, column, threads, now };
+        let batch = Batch {
+            name: "first_batch",
+            events,
+            condition: r#where,
+            documents,
+            column,
+            threads,
+            now,
+            timeout,
+        };
         self.ask_batch(py, &snapshot, ask, on_error, &batch)
     }
 
@@ -636,7 +742,18 @@ impl Index {
     }
 
     /// Why a subscription matches an event, or not.
-    #[pyo3(signature = (id, event, *, document=None, now=None))]
+    ///
+    /// Args:
+    ///     id: The subscription's id.
+    ///     event: A mapping, or JSON as text or bytes.
+    ///     document: The document that `xpath('...')` queries; see `match`.
+    ///     now: The value of `now()`; the current time by default.
+    ///     timeout: Seconds that it may take.
+    ///
+    /// Raises:
+    ///     UnknownIdError: No subscription has this id.
+    ///     MatchTimeoutError: It took longer than `timeout`.
+    #[pyo3(signature = (id, event, *, document=None, now=None, timeout=None))]
     fn explain(
         &self,
         py: Python<'_>,
@@ -644,16 +761,19 @@ impl Index {
         event: &Bound<'_, PyAny>,
         document: Option<&Bound<'_, PyAny>>,
         now: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Explanation> {
+        let deadline = error::deadline(timeout)?;
         let subscription = self.find(py, id)?;
         let snapshot = self.index.snapshot();
         let document = self.document(document)?;
         // The subscription may be removed meanwhile, and its names with it.
         let _pin = snapshot.attributes().pin();
-        let mut decoded = event::read(event, now, snapshot.attributes(), self.index.limits())?;
+        let mut decoded = event::read(event, now, deadline, snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
-        Ok(Explanation(self.index.explain(&subscription.expression, &decoded)))
+        let explained = py.detach(|| self.index.explain(&subscription.expression, &decoded));
+        explained.map(Explanation).map_err(|error| error::raise(py, &error))
     }
 
     /// Find subscriptions that are probably mistakes.
@@ -840,11 +960,8 @@ impl Index {
     }
 
     /// The ids, in insertion order, as they are now.
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        let snapshot = self.index.snapshot();
-        let ids =
-            snapshot.ids().collect::<tamis::Result<Vec<_>>>().map_err(|error| error::raise(py, &error))?;
-        id::write_all(py, ids)?.try_iter()
+    fn __iter__(&self) -> Ids {
+        Ids::new(self.index.snapshot())
     }
 
     fn __repr__(&self) -> String {

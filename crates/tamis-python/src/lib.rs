@@ -14,7 +14,9 @@ mod export;
 mod expression;
 mod graph;
 mod hierarchy;
+mod hits;
 mod id;
+mod ids;
 mod import;
 mod index;
 mod interface;
@@ -51,6 +53,8 @@ mod _tamis {
     use crate::expression::Expression;
     #[pymodule_export]
     use crate::graph::{Delivery, Graph, GraphExplanation, GraphMatches};
+    #[pymodule_export]
+    use crate::hits::Hits;
     #[pymodule_export]
     use crate::index::Index;
     #[pymodule_export]

@@ -39,14 +39,15 @@ pub struct Chunk<'t> {
 impl Chunk<'_> {
     /// Decodes the lines, if there are any, and matches everything.
     fn work(&mut self, asked: &Matching<'_>, stop: &AtomicBool) {
-        let Matching { snapshot, selection, on_error, now, limits } = *asked;
+        let Matching { snapshot, selection, on_error, now, deadline, limits } = *asked;
         for (position, (json, line)) in self.lines.drain(..).enumerate() {
-            let event = next_event(&mut self.events, self.rows.len(), now);
+            let event = next_event(&mut self.events, self.rows.len(), now, deadline);
             match event.decode_json(json, snapshot.attributes(), limits) {
                 Ok(()) => self.rows.push(Row { position, line: Some(line), document: None }),
                 Err(error) => self.failures.push((position, line, error)),
             }
-            if !self.failures.is_empty() && on_error == OnError::Raise {
+            let late = matches!(self.failures.last(), Some((_, _, tamis::Error::Timeout { .. })));
+            if late || (!self.failures.is_empty() && on_error == OnError::Raise) {
                 return;
             }
         }
@@ -63,6 +64,8 @@ struct Matching<'a> {
     selection: Option<&'a tamis::index::Selection>,
     on_error: OnError,
     now: tamis::value::Timestamp,
+    /// When the batch fails.
+    deadline: Option<tamis::Deadline>,
     limits: &'a Limits,
 }
 
@@ -153,8 +156,8 @@ pub fn run<'t, T>(
     limits: &Limits,
     feed: impl FnOnce(&mut Pipeline<'_, 't>) -> PyResult<T>,
 ) -> PyResult<T> {
-    let Asked { snapshot, selection, on_error, now, .. } = *asked;
-    let asked = Matching { snapshot, selection, on_error, now, limits };
+    let Asked { snapshot, selection, on_error, now, deadline, .. } = *asked;
+    let asked = Matching { snapshot, selection, on_error, now, deadline, limits };
     let stop = AtomicBool::new(false);
     let (queue, chunks) = channel::<(Chunk<'t>, SyncSender<Chunk<'t>>)>();
     let chunks = Mutex::new(chunks);

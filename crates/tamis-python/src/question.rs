@@ -32,14 +32,15 @@ impl Index {
         answer: impl FnOnce(&Event, Option<&Selection>, &mut MatchScratch) -> tamis::Result<T> + Send,
     ) -> PyResult<T> {
         let &Question { event, condition, document, now, deadline } = question;
-        let selection = self.select(py, snapshot, condition)?;
+        let selection = self.select(py, snapshot, condition, deadline)?;
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
             decoded.set_now(Some(read_now(now, snapshot.attributes())?));
+            decoded.set_deadline(deadline);
             event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
             let answered = py.detach(|| {
-                self.read_document_within(snapshot, &document, deadline, decoded)?;
+                self.read_document(snapshot, &document, decoded)?;
                 answer(decoded, selection.as_ref(), scratch).map_err(Failure::Engine)
             });
             answered.map_err(|failure| failure.raise(py))
@@ -52,13 +53,14 @@ impl Index {
         py: Python<'_>,
         snapshot: &Snapshot,
         condition: Option<&Bound<'_, PyAny>>,
+        deadline: Option<tamis::Deadline>,
     ) -> PyResult<Option<Selection>> {
         let Some(condition) = condition.filter(|condition| !condition.is_none()) else { return Ok(None) };
         let text = match condition.cast::<crate::expression::Expression>() {
             Ok(expression) => Cow::Owned(expression.get().0.to_string()),
             Err(_) => Cow::Borrowed(crate::expression::text_of(py, condition, "`where`")?),
         };
-        let selected = py.detach(|| snapshot.select(&self.index.condition(&text)?));
+        let selected = py.detach(|| snapshot.select(&self.index.condition(&text)?, deadline));
         selected.map(Some).map_err(|error| error::raise(py, &error))
     }
 
@@ -75,20 +77,10 @@ impl Index {
         document: &Option<Source>,
         event: &mut Event,
     ) -> Result<(), Failure> {
-        self.read_document_within(snapshot, document, None, event)
-    }
-
-    fn read_document_within(
-        &self,
-        snapshot: &Snapshot,
-        document: &Option<Source>,
-        deadline: Option<tamis::Deadline>,
-        event: &mut Event,
-    ) -> Result<(), Failure> {
         match document {
-            Some(source) => source.with(&self.index.limits().xml, |input| {
-                snapshot.read_document_within(input, deadline, event)
-            }),
+            Some(source) => {
+                source.with(&self.index.limits().xml, |input| snapshot.read_document(input, event))
+            }
             None => Ok(()),
         }
     }

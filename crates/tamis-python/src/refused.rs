@@ -91,6 +91,11 @@ impl<'py> Refusals<'py> {
 
 /// Whether a failure says that an event cannot be used; others come from code that it runs.
 pub fn is_about_event(py: Python<'_>, part: Part, failure: &PyErr) -> bool {
+    // It is the batch whose time is over, not an event that cannot be read.
+    let timeout = py.import("tamis.errors").and_then(|module| module.getattr("MatchTimeoutError"));
+    if timeout.is_ok_and(|class| failure.matches(py, class).unwrap_or(false)) {
+        return false;
+    }
     let tamis_error = py.import("tamis.errors").and_then(|module| module.getattr("TamisError"));
     if tamis_error.is_ok_and(|class| failure.matches(py, class).unwrap_or(false)) {
         return true;

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use tamis::Event;
 use tamis::index::MatchScratch;
 use tamis::value::Timestamp;
+use tamis::{Deadline, Event};
 
 /// The memory that calls of one thread take turns in.
 #[derive(Default)]
@@ -23,11 +23,17 @@ impl Working {
     }
 }
 
-/// The memory of the event that comes after so many.
-pub(crate) fn next_event(events: &mut Vec<Event>, count: usize, now: Timestamp) -> &mut Event {
+/// The memory of the event that comes after so many; what is asked about it fails at the deadline.
+pub(crate) fn next_event(
+    events: &mut Vec<Event>,
+    count: usize,
+    now: Timestamp,
+    deadline: Option<Deadline>,
+) -> &mut Event {
     events.resize_with(events.len().max(count + 1), Event::default);
     let event = &mut events[count];
     event.set_now(Some(now));
+    event.set_deadline(deadline);
     event
 }
 

@@ -32,3 +32,66 @@ impl Deadline {
         if self.has_passed() { Err(self.error()) } else { Ok(()) }
     }
 }
+
+/// Units of work between two looks at the clock. A unit is about a comparison, so that they take some microseconds.
+const UNITS: usize = 1 << 12;
+
+/// Looks at the clock while work goes on, each time so many units of it are done.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Timer {
+    deadline: Option<Deadline>,
+    spent: usize,
+    late: bool,
+}
+
+impl Timer {
+    /// A timer for work that begins now and must end before the deadline, if there is one.
+    pub fn new(deadline: Option<Deadline>) -> Timer {
+        Timer { deadline, spent: 0, late: false }
+    }
+
+    /// Takes note of work; returns whether to give up. Once that is so, it stays so.
+    #[inline]
+    pub fn spend(&mut self, units: usize) -> bool {
+        self.spent = self.spent.saturating_add(units);
+        if self.spent >= UNITS { self.look() } else { self.late }
+    }
+
+    /// Looks at the clock; returns whether to give up. For work of which one step may take long.
+    pub fn look(&mut self) -> bool {
+        self.spent = 0;
+        self.late = self.late || self.deadline.is_some_and(|deadline| deadline.has_passed());
+        self.late
+    }
+
+    /// Whether the clock was seen to be past the deadline.
+    pub fn is_late(&self) -> bool {
+        self.late
+    }
+
+    /// Fails where work was given up, or the time is up now.
+    pub fn check(&mut self) -> Result<()> {
+        let late = self.look();
+        match self.deadline {
+            Some(deadline) if late => Err(deadline.error()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_is_late_after_some_units_and_stays_so() {
+        let mut timer = Timer::new(Deadline::after(Duration::ZERO));
+        assert!(!timer.spend(UNITS - 1));
+        assert!(timer.spend(1));
+        assert!(timer.spend(0) && timer.is_late());
+        assert!(timer.check().is_err());
+        let mut timer = Timer::new(None);
+        assert!(!timer.spend(usize::MAX) && !timer.spend(usize::MAX));
+        assert!(timer.check().is_ok());
+    }
+}

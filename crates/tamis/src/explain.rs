@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::deadline::Timer;
+use crate::error::Result;
 use crate::event::{Attributes, Event, Presence};
 use crate::expression::{Context, Expression, Node, Predicate, Term, is_hidden, resolve_predicate, shown};
 use crate::predicate::Check;
@@ -54,13 +56,14 @@ pub struct Step<'a> {
     pub seen: Vec<(Cow<'a, str>, &'a Seen)>,
 }
 
-/// Evaluates an expression on an event and keeps every step.
+/// Evaluates an expression on an event and keeps every step. Fails only at the event's deadline, if it has one.
 pub fn explain(
     expression: &Expression,
     event: &Event,
     attributes: &Attributes,
     missing: Missing,
-) -> Explanation {
+) -> Result<Explanation> {
+    let mut timer = Timer::new(event.deadline());
     let mut witnesses = Witnesses { event, attributes, known: HashMap::default() };
     let mut truths: Vec<Truth> = Vec::new();
     let mut seen = Vec::new();
@@ -69,6 +72,7 @@ pub fn explain(
         let from = stack.len() - node.operands();
         let (truth, witness) = match node {
             Node::Predicate(predicate) => {
+                timer.check()?;
                 let truth = truth_of(predicate, event, attributes, missing);
                 (truth, witnesses.of(predicate))
             }
@@ -79,7 +83,7 @@ pub fn explain(
         truths.push(truth);
         seen.push(witness);
     }
-    Explanation { expression: expression.clone(), truths, seen }
+    Ok(Explanation { expression: expression.clone(), truths, seen })
 }
 
 /// The truth of a predicate, once the time zone is known.

@@ -88,7 +88,7 @@ fn judge(
     let interval = Interval::new([&expression], &attributes, missing, IntervalOptions::default());
     let cnf = Cnf::new([&expression], &attributes, missing, Limits::default().normal_form);
     let decoded = decode(&attributes, &limits).map_err(|error| error.to_string())?;
-    let truth = explain(&expression, &decoded, &attributes, missing).truth();
+    let truth = explain(&expression, &decoded, &attributes, missing).unwrap().truth();
     let matchers: [&dyn Matcher; 7] = [&scan, &compiled, &atree, &kindex, &cnf, &dewey, &interval];
     for matcher in matchers {
         let mut found = Vec::new();

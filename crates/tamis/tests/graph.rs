@@ -143,7 +143,7 @@ fn check(graph: &Graph, model: &Model, json: &str, missing: Missing) {
     let event = decode(json, &snapshot);
     let takes = |expression: &Option<Expression>| {
         expression.as_ref().is_none_or(|expression| {
-            explain(expression, &event, snapshot.attributes(), missing).truth() == Truth::True
+            explain(expression, &event, snapshot.attributes(), missing).unwrap().truth() == Truth::True
         })
     };
     assert_eq!(snapshot.len(), model.nodes.len());
@@ -182,7 +182,7 @@ fn check_top(
         model.nodes[&node].as_ref().map_or(0.0, |expression| {
             let scores = Scores::new([expression], snapshot.attributes(), missing);
             let mut scratch = ScoreScratch::default();
-            scores.begin(&mut scratch);
+            scores.begin(event, &mut scratch);
             scores.score(0, event, &EventWeights::default(), &mut scratch).unwrap()
         })
     };

@@ -33,7 +33,7 @@ fn mentioned<'a>(expressions: impl IntoIterator<Item = &'a Expression>, missing:
 
 fn truth(expression: &Expression, json: &str, missing: Missing) -> Truth {
     let attributes = mentioned([expression], missing);
-    explain(expression, &decode(json, &attributes), &attributes, missing).truth()
+    explain(expression, &decode(json, &attributes), &attributes, missing).unwrap().truth()
 }
 
 fn normal_truth(form: &NormalForm, json: &str, missing: Missing) -> Truth {
@@ -143,7 +143,7 @@ proptest! {
                 let mut found = Vec::new();
                 scan.matches(&event, &mut scratch, &mut found);
                 let expected: Vec<u32> = (0..).zip(&expressions)
-                    .filter(|(_, expression)| explain(expression, &event, &attributes, missing).truth() == Truth::True)
+                    .filter(|(_, expression)| explain(expression, &event, &attributes, missing).unwrap().truth() == Truth::True)
                     .map(|(slot, _)| slot)
                     .collect();
                 prop_assert_eq!(&found, &expected);
@@ -332,7 +332,7 @@ fn depth_is_bounded_by_memory_alone() {
         let expected = truth(&expression, event, Missing::Unknown);
         assert_eq!(normal_truth(&normalise(&expression), event, Missing::Unknown), expected);
         let attributes = mentioned([&expression], Missing::Unknown);
-        explain(&expression, &decode(event, &attributes), &attributes, Missing::Unknown).to_string();
+        explain(&expression, &decode(event, &attributes), &attributes, Missing::Unknown).unwrap().to_string();
         drop(expression.clone());
     }
 }

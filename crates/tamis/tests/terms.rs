@@ -329,7 +329,7 @@ fn truth(text: &str, json: &str) -> Vec<&'static str> {
             let mut event = Event::default();
             event.set_now(Some(now));
             event.decode_json(json.as_bytes(), snapshot.attributes(), &limits).unwrap();
-            let explained = index.explain(&expression, &event).truth();
+            let explained = index.explain(&expression, &event).unwrap().truth();
             let mut found = false;
             snapshot.matches(&event, &mut MatchScratch::default(), |_| found = true).unwrap();
             assert_eq!(found, explained == tamis::Truth::True, "{text} on {json}, {algorithm:?}");

@@ -11,22 +11,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from tamis._tamis import Expression, Filter, Index
+from tamis._tamis import Expression, Filter, Hits, Index
 from tamis.errors import EventError, MatchTimeoutError, TamisError
 from tamis.graph import Graph
-from tamis.serve.encoding import decode
+from tamis.serve.encoding import decode, encode
 from tamis.serve.held import Held, not_for
-from tamis.serve.problem import bad_request
+from tamis.serve.problem import RequestError, bad_request
+from tamis.serve.settings import Bounds
 
 if TYPE_CHECKING:
-    from tamis.batches import Collected
+    from tamis.batches import Collected, Refused
 
 Answer: TypeAlias = dict[str, Any]
 
 _RANKED = 10  # of a ranking, by default
 _FIRST_SLICE = 16
 _LARGEST_SLICE = 4096
-_SLICE_SECONDS = 0.05  # a slice cannot be stopped, so it is kept short
+_SLICE_SECONDS = 0.05
+_TURN_SECONDS = 0.25  # of a stream, before others have their turn
+_RESULTS = 100_000  # of the rankings of a slice
+_SEEN = 100  # values of a list that an explanation gives
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Question:
         target: In a graph, the node to explain.
         sinks_only: In a graph, whether to return only nodes without outgoing edges.
         explanations: The number of matches to explain if no ids are given.
+        hits: Where matches are counted.
     """
 
     now: str | None = None
@@ -56,9 +61,7 @@ class Question:
     target: str | None = None
     sinks_only: bool = False
     explanations: int = 10
-
-
-PLAIN = Question()
+    hits: Hits | None = None
 
 
 @dataclass(frozen=True)
@@ -68,39 +71,114 @@ class Operation:
     Attributes:
         name: The name of the route.
         one: The answer for an event, within some seconds.
-        many: The answers for a slice of events, each an answer or an error.
+        many: The answers for a slice of events, each an answer or an error, within some seconds;
+            for the first of them where all would take more than so many bytes.
     """
 
     name: str
     one: Callable[[Held, bytes, Question, float], Answer]
-    many: Callable[[Held, Sequence[bytes], Question, float], list[Answer]]
+    many: Callable[[Held, Sequence[bytes], Question, float, int], list[Answer]]
 
 
 def answer_all(
-    operation: Operation, held: Held, events: Sequence[bytes], question: Question, seconds: float
+    operation: Operation, held: Held, events: Sequence[bytes], question: Question, bounds: Bounds
 ) -> list[Answer]:
-    """The answers for many events, in slices that grow as long as they are fast.
+    """The answers for the events of a list.
 
     Raises:
         MatchTimeoutError: They exceeded their time limit.
+        RequestError: The answers together are too long.
     """
     answers: list[Answer] = []
-    size = _FIRST_SLICE
-    begin = moment = time.monotonic()
+    begin, seconds = time.monotonic(), bounds.batch_seconds
+    pace, room = Pace(), Room(bounds.answer)
     while len(answers) < len(events):
-        left = begin + seconds - moment
+        left = begin + seconds - time.monotonic()
         if left <= 0:
             message = f"answering took longer than {seconds} seconds, for {len(answers)} of "
             message += f"{len(events)} events"
             raise MatchTimeoutError(message, seconds=seconds)
-        chunk = events[len(answers) : len(answers) + size]
-        answers += operation.many(held, chunk, question, left)
-        now = time.monotonic()
-        if now - moment < _SLICE_SECONDS / 2:
-            size = min(size * 2, _LARGEST_SLICE)
-        elif now - moment > _SLICE_SECONDS:
-            size = max(size // 2, 1)
-        moment = now
+        if room.is_full:
+            message = f"the answers for {len(answers)} of {len(events)} events take more than "
+            message += f"{bounds.answer} bytes; ask for fewer at once, or stream lines"
+            raise RequestError(413, "TooLarge", message, allowed=bounds.answer)
+        chunk = events[len(answers) : len(answers) + pace.size]
+        answers += _answer_slice(operation, held, chunk, question, left, pace, room)
+    return answers
+
+
+def answer_some(
+    operation: Operation, held: Held, events: Sequence[bytes], question: Question, bounds: Bounds
+) -> list[Answer]:
+    """The answers for the first of some events, as many as a turn has time and room for.
+
+    It is one at least. An event that takes too long is told so at its place.
+    """
+    answers: list[Answer] = []
+    end = time.monotonic() + _TURN_SECONDS
+    pace, room = Pace(), Room(bounds.answer)
+    while len(answers) < len(events) and not room.is_full:
+        if answers and time.monotonic() > end:
+            break
+        chunk = events[len(answers) : len(answers) + pace.size]
+        try:
+            answers += _answer_slice(operation, held, chunk, question, bounds.seconds, pace, room)
+        except MatchTimeoutError as error:
+            if len(chunk) > 1:
+                pace.size = 1
+                continue
+            answers.append(refusal(error))
+    return answers
+
+
+@dataclass(slots=True)
+class Pace:
+    """How many events are asked about at once: more while that is fast."""
+
+    size: int = _FIRST_SLICE
+
+    def learn(self, seconds: float) -> None:
+        """Take note of what a slice took."""
+        if seconds < _SLICE_SECONDS / 2:
+            self.size = min(self.size * 2, _LARGEST_SLICE)
+        elif seconds > _SLICE_SECONDS:
+            self.size = max(self.size // 2, 1)
+
+
+@dataclass(slots=True)
+class Room:
+    """How many more bytes answers may take."""
+
+    left: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether they take as much as they may."""
+        return self.left <= 0
+
+    def take(self, answers: list[Answer]) -> None:
+        """Take note of answers."""
+        for answer in answers:
+            (found, *_) = answer.values()
+            self.left -= len(found)
+
+
+def _answer_slice(
+    operation: Operation,
+    held: Held,
+    events: Sequence[bytes],
+    question: Question,
+    seconds: float,
+    pace: Pace,
+    room: Room,
+) -> list[Answer]:
+    """The answers for the first events of a slice; all, unless there is no more room."""
+    begin = time.monotonic()
+    # Of a ranking, every result takes memory of its own before it is written.
+    events = events[: max(_RESULTS // (question.n or _RANKED), 1)]
+    answers = operation.many(held, events, question, seconds, room.left)
+    room.take(answers)
+    pace.learn(time.monotonic() - begin)
     return answers
 
 
@@ -108,43 +186,94 @@ def _match_one(held: Held, event: bytes, question: Question, seconds: float) -> 
     engine = held.engine
     if isinstance(engine, Index):
         document = None if question.document is None else document_of(event, question.document)
+        found = engine.match_json(
+            event,
+            where=question.where,
+            document=document,
+            now=question.now,
+            timeout=seconds,
+            hits=question.hits,
+        )
+        return {"matches": msgspec.Raw(found)}
+    return {"matches": _written(_ids_of_one(held, event, question, seconds), question)}
+
+
+def _ids_of_one(held: Held, event: bytes, question: Question, seconds: float) -> list[Any]:
+    """The ids of what an event matches."""
+    engine = held.engine
+    if isinstance(engine, Index):
+        document = None if question.document is None else document_of(event, question.document)
         where, now = question.where, question.now
-        matches = engine.match(event, where=where, document=document, now=now, timeout=seconds)
-        return {"matches": matches}
+        return engine.match(event, where=where, document=document, now=now, timeout=seconds)
     _without_metadata(held, question)
     if isinstance(engine, Filter):
-        return {"matches": engine.match(event, timeout=seconds)}
+        return engine.match(event, timeout=seconds)
     source, sinks_only = source_of(held, question), question.sinks_only
     found = engine.match(event, source, sinks_only=sinks_only, now=question.now, timeout=seconds)
-    return {"matches": list(found)}
+    return list(found)
+
+
+def _written(ids: list[Any], question: Question) -> msgspec.Raw:
+    """Matches as JSON, counted."""
+    if question.hits is not None:
+        question.hits.add(ids)
+    return _raw(ids)
+
+
+def _raw(found: list[Any]) -> msgspec.Raw:
+    """What was found, as JSON: here, where nobody waits for the event loop."""
+    return msgspec.Raw(encode(found))
 
 
 def _match_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float
+    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
 ) -> list[Answer]:
     engine = held.engine
-    found: Collected[list[list[Any]]]
+    answers: list[Answer]
+    refused: list[Refused]
     if isinstance(engine, Index):
         if question.document is not None:
-            return _one_by_one(_match_one, held, events, question, seconds)
-        where, now = question.where, question.now
-        found = engine.match_batch(events, where=where, on_error="collect", now=now)
-    elif question.where is not None:
-        raise bad_request(f"a {held.kind} has no metadata to ask about")
-    elif isinstance(engine, Filter):
-        found = engine.match_batch(events, on_error="collect", timeout=seconds)
-    else:
-        source, sinks_only = source_of(held, question), question.sinks_only
-        found = engine.match_batch(
-            events, source, sinks_only=sinks_only, on_error="collect", now=question.now
+            return _one_by_one(_match_one, held, events, question, seconds, room)
+        written = engine.match_batch_json(
+            events,
+            where=question.where,
+            now=question.now,
+            timeout=seconds,
+            room=room,
+            hits=question.hits,
         )
-    answers: list[Answer] = [{"matches": ids} for ids in found.matches]
-    for refused in found.refused:
-        answers[refused.row] = refusal(refused.error)
+        answers = [{"matches": msgspec.Raw(ids)} for ids in written.matches]
+        refused = written.refused
+    else:
+        found = _ids_of_many(held, events, question, seconds)
+        answers = [{"matches": _written(ids, question)} for ids in found.matches]
+        refused = found.refused
+    for one in refused:
+        if one.row < len(answers):
+            answers[one.row] = refusal(one.error)
     return answers
 
 
-def _top_one(held: Held, event: bytes, question: Question, _: float) -> Answer:
+def _ids_of_many(
+    held: Held, events: Sequence[bytes], question: Question, seconds: float
+) -> "Collected[list[list[Any]]]":
+    """The ids of what events match, in a filter or a graph."""
+    engine = held.engine
+    _without_metadata(held, question)
+    if isinstance(engine, Filter):
+        return engine.match_batch(events, on_error="collect", timeout=seconds)
+    assert isinstance(engine, Graph)
+    return engine.match_batch(
+        events,
+        source_of(held, question),
+        sinks_only=question.sinks_only,
+        on_error="collect",
+        now=question.now,
+        timeout=seconds,
+    )
+
+
+def _top_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
     engine = held.engine
     if isinstance(engine, Index):
         document = None if question.document is None else document_of(event, question.document)
@@ -155,8 +284,9 @@ def _top_one(held: Held, event: bytes, question: Question, _: float) -> Answer:
             weights=question.weights,
             document=document,
             now=question.now,
+            timeout=seconds,
         )
-        return {"top": [match._asdict() for match in ranking]}
+        return {"top": _raw([match._asdict() for match in ranking])}
     if isinstance(engine, Graph):
         deliveries = engine.top(
             event,
@@ -165,18 +295,19 @@ def _top_one(held: Held, event: bytes, question: Question, _: float) -> Answer:
             sinks_only=question.sinks_only,
             weights=question.weights,
             now=question.now,
+            timeout=seconds,
         )
         names = ("id", "value", "score", "cost", "path")
-        return {"top": [{name: getattr(one, name) for name in names} for one in deliveries]}
+        return {"top": _raw([{name: getattr(one, name) for name in names} for one in deliveries])}
     raise not_for(held.kind)
 
 
 def _top_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float
+    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
 ) -> list[Answer]:
     engine = held.engine
     if not isinstance(engine, Index) or question.document is not None:
-        return _one_by_one(_top_one, held, events, question, seconds)
+        return _one_by_one(_top_one, held, events, question, seconds, room)
     found = engine.top_batch(
         events,
         question.n or _RANKED,
@@ -184,32 +315,43 @@ def _top_many(
         weights=question.weights,
         on_error="collect",
         now=question.now,
+        timeout=seconds,
     )
     answers: list[Answer] = [
-        {"top": [match._asdict() for match in ranking]} for ranking in found.matches
+        {"top": _raw([match._asdict() for match in ranking])} for ranking in found.matches
     ]
     for refused in found.refused:
         answers[refused.row] = refusal(refused.error)
     return answers
 
 
-def _first_one(held: Held, event: bytes, question: Question, _: float) -> Answer:
-    index = held.index
+def _first_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
     document = None if question.document is None else document_of(event, question.document)
-    where, now = question.where, question.now
-    return {"first": index.first(event, question.n or 1, where=where, document=document, now=now)}
+    found = held.index.first(
+        event,
+        question.n or 1,
+        where=question.where,
+        document=document,
+        now=question.now,
+        timeout=seconds,
+    )
+    return {"first": _raw(found)}
 
 
 def _first_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float
+    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
 ) -> list[Answer]:
     if question.document is not None:
-        return _one_by_one(_first_one, held, events, question, seconds)
-    where, now = question.where, question.now
+        return _one_by_one(_first_one, held, events, question, seconds, room)
     found = held.index.first_batch(
-        events, question.n or 1, where=where, on_error="collect", now=now
+        events,
+        question.n or 1,
+        where=question.where,
+        on_error="collect",
+        now=question.now,
+        timeout=seconds,
     )
-    answers: list[Answer] = [{"first": ids} for ids in found.matches]
+    answers: list[Answer] = [{"first": _raw(ids)} for ids in found.matches]
     for refused in found.refused:
         answers[refused.row] = refusal(refused.error)
     return answers
@@ -221,35 +363,38 @@ def _without_metadata(held: Held, question: Question) -> None:
 
 
 def _explain_one(held: Held, event: bytes, question: Question, seconds: float) -> Answer:
-    engine = held.engine
+    engine, end = held.engine, time.monotonic() + seconds
     if isinstance(engine, Graph):
         source = source_of(held, question)
         if question.target is None:
             raise bad_request("a graph needs `target`, the node to explain")
-        why = engine.explain(event, source, held.find(question.target), now=question.now)
-        cut = [{"at": at, **reason.to_dict()} for at, reason in why.cut]
-        explanation = {"reached": why.reached, "path": why.path, "cut": cut}
-        return {"explanations": [{"id": held.find(question.target), **explanation}]}
+        target = held.find(question.target)
+        why = engine.explain(event, source, target, now=question.now, timeout=seconds)
+        cut = [{"at": at, **reason.to_dict(most=_SEEN)} for at, reason in why.cut]
+        explanation = {"id": target, "reached": why.reached, "path": why.path, "cut": cut}
+        return {"explanations": _raw([explanation])}
     if question.ids:
         ids = [held.find(name) for name in question.ids]
     else:
-        ids = _match_one(held, event, question, seconds)["matches"][: question.explanations]
+        ids = _ids_of_one(held, event, question, seconds)[: question.explanations]
     explanations: list[Answer] = []
     for id in ids:
+        left = max(end - time.monotonic(), 0.0)
         if isinstance(engine, Filter):
-            parts = engine.explain(id, event)
+            parts = engine.explain(id, event, timeout=left)
             explanations.append({"id": id, "matched": parts.matched, "parts": parts.to_list()})
             continue
         document = None if question.document is None else document_of(event, question.document)
-        tree = engine.explain(id, event, document=document, now=question.now)
-        explanations.append({"id": id, "matched": tree.matched, "tree": tree.to_dict()})
-    return {"explanations": explanations}
+        tree = engine.explain(id, event, document=document, now=question.now, timeout=left)
+        shown = tree.to_dict(most=_SEEN)
+        explanations.append({"id": id, "matched": tree.matched, "tree": shown})
+    return {"explanations": _raw(explanations)}
 
 
 def _explain_many(
-    held: Held, events: Sequence[bytes], question: Question, seconds: float
+    held: Held, events: Sequence[bytes], question: Question, seconds: float, room: int
 ) -> list[Answer]:
-    return _one_by_one(_explain_one, held, events, question, seconds)
+    return _one_by_one(_explain_one, held, events, question, seconds, room)
 
 
 def _one_by_one(
@@ -258,13 +403,21 @@ def _one_by_one(
     events: Sequence[bytes],
     question: Question,
     seconds: float,
+    room: int,
 ) -> list[Answer]:
     answers: list[Answer] = []
+    left = Room(room)
+    end = time.monotonic() + seconds
     for event in events:
         try:
-            answers.append(one(held, event, question, seconds))
+            answers.append(one(held, event, question, max(end - time.monotonic(), 0.0)))
+        except MatchTimeoutError:  # it is the batch whose time is over
+            raise
         except TamisError as error:
             answers.append(refusal(error))
+        left.take(answers[-1:])
+        if left.is_full:
+            break
     return answers
 
 

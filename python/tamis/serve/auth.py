@@ -41,22 +41,11 @@ class Tokens:
 
     def __init__(self, lines: str) -> None:
         self._holders: list[Holder] = []
-        for number, line in enumerate(lines.replace(",", "\n").splitlines(), 1):
-            words = line.partition("#")[0].split()
-            if not words:
-                continue
-            if len(words) != 3 or words[0] not in ("read", "write"):
-                raise ValueError(
-                    f"tokens, line {number}: expected `read NAME TOKEN` or `write ...`"
-                )
-            scope, name, token = words
-            if len(token) < _SHORTEST:
-                shortest = f"{len(token)} characters, at least {_SHORTEST} are needed"
-                raise ValueError(f"tokens, line {number}: the token has {shortest}")
-            if not _BEARER.fullmatch(b"Bearer " + token.encode()):
-                raise ValueError(f"tokens, line {number}: the token has characters beyond base64")
-            digest = hashlib.sha256(token.encode()).digest()
-            self._holders.append(Holder(name, "write" if scope == "write" else "read", digest))
+        for number, line in enumerate(lines.splitlines(), 1):
+            # A comment goes to the end of its line, commas or not.
+            for entry in line.partition("#")[0].split(","):
+                if words := entry.split():
+                    self._holders.append(_holder(words, number))
         if not self._holders:
             raise ValueError("tokens: there are none, so nobody could ask for anything")
 
@@ -80,6 +69,19 @@ class Tokens:
         if scope == "write" and found.scope != "write":
             raise RequestError(403, "Forbidden", "the token may read, not write")
         return found.name
+
+
+def _holder(words: list[str], number: int) -> Holder:
+    if len(words) != 3 or words[0] not in ("read", "write"):
+        raise ValueError(f"tokens, line {number}: expected `read NAME TOKEN` or `write ...`")
+    scope, name, token = words
+    if len(token) < _SHORTEST:
+        shortest = f"{len(token)} characters, at least {_SHORTEST} are needed"
+        raise ValueError(f"tokens, line {number}: the token has {shortest}")
+    if not _BEARER.fullmatch(b"Bearer " + token.encode()):
+        raise ValueError(f"tokens, line {number}: the token has characters beyond base64")
+    digest = hashlib.sha256(token.encode()).digest()
+    return Holder(name, "write" if scope == "write" else "read", digest)
 
 
 def is_loopback(host: str) -> bool:

@@ -20,6 +20,7 @@ from tamis.serve.source import Change
 
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 _JUDGED = 512  # subscriptions validated at once
+_DEEPEST = 100  # levels of metadata, which must be read again wherever the index is opened
 
 
 class Put(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -63,6 +64,8 @@ async def put_subscription(service: Service, request: Request) -> Response:
         raise bad_request(f"the path names {id!r}, the subscription {put.id!r}")
     if put.expression is None or put.deleted:
         raise bad_request("a subscription needs `expression`")
+    if _is_deep(put.metadata):
+        raise _too_deep()
     put.id = id
     change = Change([put.arguments()], [])
     created = id not in service.held.engine
@@ -162,6 +165,9 @@ def _read(
                 message = "an item has `id` and `expression`, or `id` and `deleted`"
                 refused[number] = bad_request(message)
                 continue
+            if _is_deep(put.metadata):
+                refused[number] = _too_deep()
+                continue
         except ValueError as error:
             refused[number] = bad_request(f"the subscription cannot be read: {error}")
             continue
@@ -214,3 +220,23 @@ def _judge(index: Index, puts: list[dict[str, Any]]) -> None:
         scratch.add(**puts[0])
     else:
         scratch.add_many(puts)
+
+
+def _is_deep(metadata: Any) -> bool:
+    """Whether metadata is nested too deeply."""
+    level = [metadata]
+    for _ in range(_DEEPEST + 1):
+        level = [
+            part
+            for whole in level
+            if isinstance(whole, dict | list)
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _too_deep() -> RequestError:
+    message = f"metadata is nested deeper than {_DEEPEST} levels"
+    return RequestError(422, "SubscriptionError", message)

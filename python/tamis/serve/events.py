@@ -8,12 +8,21 @@ import msgspec
 
 from tamis._tamis import Expression, Filter, Index
 from tamis.errors import EventError, MatchTimeoutError, TamisError
-from tamis.serve.answers import MATCH, PLAIN, Answer, Operation, Question, answer_all, refusal
+from tamis.serve.answers import (
+    MATCH,
+    Answer,
+    Operation,
+    Question,
+    answer_all,
+    answer_some,
+    refusal,
+)
 from tamis.serve.encoding import decode, encode_lines
 from tamis.serve.held import Held
 from tamis.serve.problem import ClientGoneError, RequestError, bad_request, too_large
 from tamis.serve.request import Request, flag, number, one
 from tamis.serve.response import NDJSON, Response, json_response, start
+from tamis.serve.settings import Bounds
 
 if TYPE_CHECKING:
     from tamis.serve.app import Service
@@ -38,7 +47,7 @@ _PARAMETERS = {
 
 async def answer(service: "Service", request: Request, operation: Operation) -> Response | None:
     """Answer a request about events."""
-    question = _question(service, request, operation) if request.has_query else PLAIN
+    question = _question(service, request, operation) if request.has_query else service.plain
     kind = request.content_type
     if kind in _LINES:
         with service.streams.enter():
@@ -73,12 +82,10 @@ async def _answer_one(
     if found is None:
         found = await service.work(operation.one, held, event, question, seconds)
     if operation is MATCH:
-        ids = found["matches"]
-        service.metrics.found(ids)
-        if service.tail.readers and ids:
-            service.tail.publish(held.version, event, ids)
+        if service.tail.readers:
+            service.tail.publish(held.version, [(event, found["matches"])])
     elif operation.name in ("top", "first"):
-        service.metrics.events += 1
+        service.metrics.ranked += 1
     found["version"] = held.version
     return json_response(found)
 
@@ -89,8 +96,7 @@ async def _answer_list(
     bounds = service.settings.bounds
     if len(events) > bounds.batch:
         raise too_large("events of the list", len(events), bounds.batch)
-    seconds = bounds.batch_seconds
-    answers = await service.work(answer_all, operation, held, events, question, seconds)
+    answers = await service.work(answer_all, operation, held, events, question, bounds)
     _count(service, held, operation, events, answers)
     return json_response({"results": answers, "version": held.version})
 
@@ -131,15 +137,15 @@ def _count(
     answers: list[Answer],
 ) -> None:
     refused = sum("error" in answer for answer in answers)
+    service.metrics.refused += refused
     if operation is not MATCH:
-        service.metrics.refused += refused
-        service.metrics.events += len(answers) - refused
-        return
-    service.metrics.found_many((answer.get("matches", []) for answer in answers), refused)
-    if service.tail.readers:
-        for event, answer in zip(events, answers, strict=True):
-            if answer.get("matches"):
-                service.tail.publish(held.version, event, answer["matches"])
+        service.metrics.ranked += len(answers) - refused
+    elif service.tail.readers:
+        happened = zip(events, answers, strict=True)
+        service.tail.publish(
+            held.version,
+            [(event, answer["matches"]) for event, answer in happened if "matches" in answer],
+        )
 
 
 async def _answer_stream(
@@ -151,8 +157,9 @@ async def _answer_stream(
     rest = bytearray()
     number = 0
     async for piece in request.pieces():
+        # Only what is new is searched: a line may come byte by byte.
+        end = len(rest) + piece.rfind(b"\n") + 1 if b"\n" in piece else 0
         rest += piece
-        end = rest.rfind(b"\n") + 1
         if not end and len(rest) <= service.settings.bounds.line:
             continue
         lines = bytes(rest[:end])
@@ -181,70 +188,79 @@ async def _answer_lines(
         end = len(lines)
         if end - begin > _SLICE_BYTES:
             end = lines.find(b"\n", begin + _SLICE_BYTES) + 1 or end
-        chunk = lines[begin:end] if (begin, end) != (0, len(lines)) else lines
+        chunk = Chunk(lines[begin:end], number)
         begin = end
-        held = service.held
-        count, answers = await service.run(
-            _answer_chunk, service, held, operation, question, chunk, number
-        )
-        number += count
-        await request.send({"type": "http.response.body", "body": answers, "more_body": True})
-        if service.stopping:
-            raise ClientGoneError
+        number += chunk.count
+        while chunk.events:
+            # A turn of its own, so that others have theirs.
+            answers = await service.run(chunk.answer, service, service.held, operation, question)
+            await request.send({"type": "http.response.body", "body": answers, "more_body": True})
+            if service.stopping:
+                raise ClientGoneError
     return number
 
 
-def _answer_chunk(
-    service: "Service",
-    held: Held,
-    operation: Operation,
-    question: Question,
-    chunk: bytes,
-    number: int,
-) -> tuple[int, bytes]:
-    """The answers for lines, written; runs on a thread of its own."""
-    numbers: list[int] = []
-    events: list[bytes] = []
-    place = number
-    for place, line in enumerate(chunk.split(b"\n"), number + 1):
-        if line and not line.isspace():
-            numbers.append(place)
-            events.append(line)
-    seconds = service.settings.bounds.batch_seconds
-    answers: list[Answer]
-    try:
-        if isinstance(held.engine, Filter):
-            answers = _answer_text_lines(operation, held, events, question, seconds)
-        else:
-            answers = answer_all(operation, held, events, question, seconds)
-    except TamisError as error:  # of all of them: their time is over, or what is asked is unknown
-        answers = [refusal(error)] * len(events)
-    except RequestError as error:
-        answers = [{"error": error.to_dict()}] * len(events)
-    service.loop.call_soon_threadsafe(_count, service, held, operation, events, answers)
-    written = encode_lines(
-        [{"line": line, **found} for line, found in zip(numbers, answers, strict=True)]
-    )
-    return chunk.count(b"\n"), written
+class Chunk:
+    """Lines of a stream that wait to be answered.
 
+    Args:
+        lines: The lines.
+        number: How many lines came before.
 
-def _answer_text_lines(
-    operation: Operation, held: Held, lines: list[bytes], question: Question, seconds: float
-) -> list[Answer]:
-    """The answers for documents that are JSON texts."""
-    answers: list[Answer] = []
-    documents: dict[int, bytes] = {}
-    for row, line in enumerate(lines):
+    Attributes:
+        count: How many lines end in it.
+        events: The events that were not yet answered.
+    """
+
+    def __init__(self, lines: bytes, number: int) -> None:
+        self.count = lines.count(b"\n")
+        numbered = enumerate(lines.split(b"\n"), number + 1)
+        found = [(at, line) for at, line in numbered if line and not line.isspace()]
+        self._numbers = [at for at, _ in found]
+        self.events = [line for _, line in found]
+
+    def answer(
+        self, service: "Service", held: Held, operation: Operation, question: Question
+    ) -> bytes:
+        """The answers for the first of the lines, written; runs on a thread of its own."""
+        answers: list[Answer]
+        bounds = service.settings.bounds
         try:
-            documents[row] = decode(line, str).encode()
+            if isinstance(held.engine, Filter):
+                answers = _answer_texts_of(operation, held, self.events, question, bounds)
+            else:
+                answers = answer_some(operation, held, self.events, question, bounds)
+        except TamisError as error:  # of all of them: what is asked is unknown
+            answers = [refusal(error)] * len(self.events)
+        except RequestError as error:
+            answers = [{"error": error.to_dict()}] * len(self.events)
+        count = len(answers)
+        events, self.events = self.events[:count], self.events[count:]
+        numbers, self._numbers = self._numbers[:count], self._numbers[count:]
+        service.loop.call_soon_threadsafe(_count, service, held, operation, events, answers)
+        return encode_lines(
+            [{"line": line, **found} for line, found in zip(numbers, answers, strict=True)]
+        )
+
+
+def _answer_texts_of(
+    operation: Operation, held: Held, lines: list[bytes], question: Question, bounds: Bounds
+) -> list[Answer]:
+    """The answers for the first of some documents that are JSON texts."""
+    documents: list[bytes] = []
+    refused: list[Answer] = []
+    for line in lines:
+        try:
+            document = decode(line, str).encode()
         except ValueError as error:
-            answers.append(refusal(EventError(f"the line is not a JSON string: {error}")))
+            if documents:
+                break
+            refused.append(refusal(EventError(f"the line is not a JSON string: {error}")))
         else:
-            answers.append({})
-    found = answer_all(operation, held, list(documents.values()), question, seconds)
-    for row, answer in zip(documents, found, strict=True):
-        answers[row] = answer
-    return answers
+            if refused:
+                break
+            documents.append(document)
+    return refused or answer_some(operation, held, documents, question, bounds)
 
 
 def _list(body: bytes, type: type[Item]) -> Sequence[Item]:
@@ -282,6 +298,7 @@ def _question(service: "Service", request: Request, operation: Operation) -> Que
         target=one(given, "target"),
         sinks_only=flag(given, "sinks_only"),
         explanations=number(given, "limit", 10, 1, bounds.explanations),
+        hits=service.metrics.hits,
     )
 
 

@@ -4,10 +4,9 @@ Checks as many as its time limit allows, and reports how many.
 """
 
 import time
-from collections.abc import Mapping
 from typing import Any
 
-from tamis._tamis import Filter
+from tamis._tamis import Filter, Hits
 from tamis.serve.held import Held
 
 _SECONDS = 1.0
@@ -15,7 +14,7 @@ _MOST = 200  # findings
 _CONSTANTS = {"true": "always matches", "false": "never matches"}
 
 
-def find(held: Held, hits: Mapping[str | int, int], events: int) -> dict[str, Any]:
+def find(held: Held, hits: Hits, events: int) -> dict[str, Any]:
     """Findings about the served subscriptions.
 
     Args:

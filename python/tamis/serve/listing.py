@@ -80,7 +80,7 @@ def _chosen(
         if index is not None:
             metadata = described.get("metadata")
             event = metadata if isinstance(metadata, dict) else {}
-            if not index.match(encode(event)):
+            if not index.match(encode(event), timeout=_SECONDS):
                 continue
         asked = described.get("expression") or described.get("xpath") or ""
         if text is not None and text not in f"{id}\n{asked}".casefold():

@@ -11,12 +11,13 @@ index is about to be saved, and those before it are deleted once it is.
 
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -76,7 +77,13 @@ class ChangeLog:
         self.changes = 0  # in the current file
 
     def files(self) -> list[tuple[int, Path]]:
-        """The files with the numbers of their first changes, ascending."""
+        """The files with the numbers of their first changes, ascending.
+
+        Raises:
+            StorageError: The folder is a link: what it leads to may belong to another index.
+        """
+        if self._folder.is_symlink():
+            raise StorageError(f"{self._folder}: it is a link", path=str(self._folder))
         if not self._folder.exists():
             return []
         found = ((_NAME.fullmatch(path.name), path) for path in self._folder.iterdir())
@@ -139,7 +146,11 @@ class ChangeLog:
             OSError: The state of the file is unknown; nothing may be written any more.
         """
         assert self._file is not None
-        payload = _encoder.encode(entries)
+        try:
+            payload = _encoder.encode(entries)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            message = f"{self._folder}: the change cannot be written: {error}"
+            raise StorageError(message, path=str(self._folder)) from error
         line = b"%08x %s\n" % (zlib.crc32(payload), payload)
         try:
             written = 0
@@ -170,7 +181,7 @@ class ChangeLog:
 
 def _read_file(path: Path, found: Read, *, last: bool) -> Iterator[list[Entry]]:
     at = 0
-    with path.open("rb") as file:
+    with _open_file(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 if not last:
@@ -182,13 +193,25 @@ def _read_file(path: Path, found: Read, *, last: bool) -> Iterator[list[Entry]]:
             found.bytes += len(line)
 
 
+def _open_file(path: Path) -> BinaryIO:
+    """A file of the log, which is no link, nor a device or pipe that would be waited for."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}", path=str(path)) from error
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise StorageError(f"{path}: it is not a regular file", path=str(path))
+    return os.fdopen(file, "rb")
+
+
 def _read_line(path: Path, number: int, at: int, line: bytes, found: Read) -> list[Entry]:
     checksum, payload = line[:_CHECKSUM], line[_CHECKSUM + 1 : -1]
     if checksum != b"%08x" % zlib.crc32(payload):
         raise _damage(path, number, at, "the checksum does not match")
     try:
         entries = _decoder.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _damage(path, number, at, f"it is not a group of changes: {error}") from None
     for entry in entries:
         if entry.number != found.last + 1:

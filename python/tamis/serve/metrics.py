@@ -1,24 +1,23 @@
 """How many requests are there, how long do they take, what do they find?
 
 Counters for Prometheus, and a series of the last minutes for the console. Only the event loop's
-thread changes them.
+thread changes them, except for the matches, which the engine counts.
 """
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from time import time
 from typing import Any
+
+from tamis._tamis import Hits
 
 BUCKETS = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01),
     *(0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
 )
 _REMEMBERED = 900  # seconds of the series
-_MOST_HITS = 1_000_000  # ids whose matches are counted
-_TOGETHER = 256  # events whose matches are counted together
 
 
 @dataclass
@@ -43,17 +42,15 @@ class Metrics:
 
     began: float = field(default_factory=time)
     routes: dict[str, RouteMetrics] = field(default_factory=dict)
-    events: int = 0
+    ranked: int = 0
     refused: int = 0
-    matches: int = 0
     busy: int = 0
     invalid_http: int = 0
     swaps: int = 0
     swap_failures: int = 0
     changes: int = 0
     connections: set[Any] = field(default_factory=set)
-    _hits: Counter[str | int] = field(default_factory=Counter)
-    _uncounted: list[list[Any]] = field(default_factory=list)
+    hits: Hits = field(default_factory=Hits)
     series: deque[dict[str, float]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     _before: tuple[int, int, int, int, list[int]] | None = None
 
@@ -61,31 +58,15 @@ class Metrics:
         """The figures of a route."""
         return self.routes.setdefault(name, RouteMetrics(name))
 
-    def found(self, ids: list[Any]) -> None:
-        """Count an event and what it matched."""
-        self.events += 1
-        self.matches += len(ids)
-        self._uncounted.append(ids)
-        if len(self._uncounted) >= _TOGETHER or len(ids) >= _TOGETHER:
-            self._count()
+    @property
+    def events(self) -> int:
+        """The number of events, without those that were refused or explained."""
+        return self.hits.events + self.ranked
 
-    def _count(self) -> None:
-        """Count matches by id: together, which takes half of the time that one by one takes."""
-        uncounted, self._uncounted = self._uncounted, []
-        if len(self._hits) < _MOST_HITS:
-            self._hits.update(chain.from_iterable(uncounted))
-
-    def hits(self) -> Counter[str | int]:
-        """The number of matches by id."""
-        self._count()
-        return self._hits.copy()
-
-    def found_many(self, many: Iterable[list[Any]], refused: int) -> None:
-        """Count the events of a batch; those that were refused matched nothing."""
-        for ids in many:
-            self.found(ids)
-        self.events -= refused
-        self.refused += refused
+    @property
+    def matches(self) -> int:
+        """The number of matches of all events."""
+        return self.hits.matches
 
     def tick(self) -> None:
         """Add a second to the series."""

@@ -1,6 +1,5 @@
 """What does each path do?"""
 
-from collections import Counter
 from importlib.resources import files
 from typing import Any
 
@@ -134,10 +133,10 @@ async def _send(request: Request, body: bytes) -> None:
 async def stats(service: Service, request: Request) -> Response:
     """What is served, and how busy is it?"""
     request.parameters()
-    return json_response(await service.work(_stats, service, service.metrics.hits()))
+    return json_response(await service.work(_stats, service))
 
 
-def _stats(service: Service, hits: Counter[str | int]) -> dict[str, Any]:
+def _stats(service: Service) -> dict[str, Any]:
     held, metrics = service.held, service.metrics
     return {
         "version": held.version,
@@ -151,18 +150,19 @@ def _stats(service: Service, hits: Counter[str | int]) -> dict[str, Any]:
         "matches": metrics.matches,
         "began": metrics.began,
         "series": list(metrics.series),
-        "most": [{"id": id, "matches": count} for id, count in hits.most_common(20)],
-        "never": _never(service, hits, 20),
+        "most": [{"id": id, "matches": count} for id, count in metrics.hits.most_common(20)],
+        "never": _never(service, 20),
     }
 
 
-def _never(service: Service, hits: dict[str | int, int], most: int) -> list[str | int]:
+def _never(service: Service, most: int) -> list[str | int]:
     """Some ids that matched nothing since the server began."""
     found: list[str | int] = []
     if service.held.kind == "graph" or not service.metrics.events:
         return found
+    hits = service.metrics.hits
     for id in service.held.engine:
-        if id not in hits:
+        if not hits.get(id):
             found.append(id)
             if len(found) == most:
                 break
@@ -173,7 +173,7 @@ async def findings(service: Service, request: Request) -> Response:
     """What about the subscriptions may be a mistake?"""
     request.parameters()
     seen = service.metrics
-    return json_response(await service.work(find, service.held, seen.hits(), seen.events))
+    return json_response(await service.work(find, service.held, seen.hits, seen.events))
 
 
 async def metrics(service: Service, request: Request) -> Response:

@@ -15,10 +15,11 @@ class Bounds:
         bodies: Bytes of all bodies that are being received or answered.
         line: Bytes of one line of a stream.
         batch: Events, or subscriptions, of one request that is not a stream.
+        answer: Bytes of the answers to one request that is not a stream, or to a piece of one.
         matches: Results that `top` and a page of subscriptions give at most.
         explanations: Explanations of one request.
-        seconds: What matching one event may take.
-        batch_seconds: What the events of one request may take together.
+        seconds: What answering one event may take.
+        batch_seconds: What the events of a list may take together.
         requests: Requests that wait for a thread; others are refused with `Retry-After`.
         streams: Streams of lines at one time.
         tails: Readers of `/stream` at one time.
@@ -34,6 +35,7 @@ class Bounds:
     bodies: int = 256 * MIB
     line: int = MIB
     batch: int = 10_000
+    answer: int = 64 * MIB
     matches: int = 1_000
     explanations: int = 100
     seconds: float = 1.0

@@ -8,8 +8,9 @@ told how many.
 import asyncio
 from collections import deque
 from itertools import count
-from time import time
-from typing import Any
+from time import monotonic, time
+
+import msgspec
 
 from tamis._tamis import Expression, Index
 from tamis.errors import TamisError
@@ -17,6 +18,8 @@ from tamis.serve.encoding import encode
 
 _WAITING = 1_000  # happenings that wait for a reader
 _WAITING_BYTES = 1 << 20
+_SECONDS = 0.02  # that the event loop waits for readers' expressions
+_NOTHING = msgspec.Raw(b"[]")
 
 
 class Reader:
@@ -36,6 +39,11 @@ class Reader:
         while len(self._waiting) > _WAITING or self._bytes > _WAITING_BYTES:
             self._bytes -= len(self._waiting.popleft())
             self.missed += 1
+        self._news.set()
+
+    def miss(self) -> None:
+        """Take note of a happening that the reader is not told of."""
+        self.missed += 1
         self._news.set()
 
     async def take(self, seconds: float) -> list[bytes]:
@@ -81,20 +89,35 @@ class Tail:
         del self.readers[reader.number]
         self._wanted.remove(reader.number)
 
-    def publish(self, version: str, event: bytes, ids: list[Any]) -> None:
-        """Tell readers of an event and what it matched.
+    def publish(self, version: str, happened: list[tuple[bytes, msgspec.Raw]]) -> None:
+        """Tell readers of events and what they matched.
+
+        The event loop waits meanwhile, so it ends soon: what it does not come to, all readers miss.
 
         Args:
-            version: What matched it.
-            event: The event; JSON, or an XML document.
-            ids: What it matched.
+            version: What matched them.
+            happened: Events, which are JSON or XML documents, with the JSON of what each matched.
         """
+        end = monotonic() + _SECONDS
+        for event, ids in happened:
+            if ids == _NOTHING:
+                continue
+            left = end - monotonic()
+            if left > 0:
+                self._publish(version, event, ids, left)
+                continue
+            for reader in self.readers.values():
+                reader.miss()
+
+    def _publish(self, version: str, event: bytes, ids: msgspec.Raw, seconds: float) -> None:
         head = {"time": round(time(), 3), "version": version, "matches": ids}
         shown = event if event.lstrip()[:1] == b"{" else encode(event.decode(errors="replace"))
         happening = encode(head)[:-1] + b',"event":' + b" ".join(shown.splitlines()) + b"}"
         try:
-            wanted = self._wanted.match(happening, timeout=0.01)
+            wanted = self._wanted.match(happening, timeout=seconds)
         except TamisError:  # such as an event that holds more than readers' expressions may see
+            for reader in self.readers.values():
+                reader.miss()
             return
         for number in wanted:
             self.readers[number].put(happening)

@@ -81,7 +81,7 @@ fn figure_13() {
     assert_eq!(rank(Pruning::None), (vec![2, 3, 4], 5));
     let scored = scores.score(3, &event, &weights, &mut {
         let mut scratch = ScoreScratch::default();
-        scores.begin(&mut scratch);
+        scores.begin(&event, &mut scratch);
         scratch
     });
     // The bound of c4 in the paper is 0.1, from bounds of 0.5; its own weights give 0.02.

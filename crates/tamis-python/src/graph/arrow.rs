@@ -26,6 +26,7 @@ impl Graph {
         sinks_only: bool,
         on_error: OnError,
         now: Option<&Bound<'py, PyAny>>,
+        deadline: Option<tamis::Deadline>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (snapshot, limits) = (self.graph.snapshot(), self.graph.limits());
         let now = read_now(now, snapshot.attributes())?;
@@ -41,7 +42,7 @@ impl Graph {
             };
             let events = ArrowEvents::new(batch, column, snapshot.attributes());
             let (starts, events) = starts
-                .and_then(|starts| Ok((starts, events?.at(now))))
+                .and_then(|starts| Ok((starts, events?.at(now).within(deadline))))
                 .map_err(|error| error::raise(py, &error))?;
             let search = |stop: &_| {
                 let rows = ArrowRows { events: &events, first, limits, stop };

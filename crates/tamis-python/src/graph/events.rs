@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMapping, PyString};
 use tamis::event::OnError;
 use tamis::graph::{GraphSnapshot, NodeNumber, Strategy};
-use tamis::{Event, IdRef};
+use tamis::{Deadline, Event, IdRef};
 
 use super::{Graph, WORKING, find};
 use crate::error;
@@ -30,6 +30,7 @@ impl Graph {
         sinks_only: bool,
         on_error: OnError,
         now: Option<&Bound<'py, PyAny>>,
+        deadline: Option<Deadline>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if events.cast::<PyMapping>().is_ok() {
             let message =
@@ -62,6 +63,7 @@ impl Graph {
                 let start = sources.get(done + position).ok_or_else(|| sources.too_few(py))?;
                 let event = &mut decoded[rows.len()];
                 event.set_now(Some(now));
+                event.set_deadline(deadline);
                 let read = event::decode(object, event, snapshot.attributes(), self.graph.limits());
                 match read.and_then(|()| start.as_ref().copied().map_err(|failure| failure.clone_ref(py))) {
                     Ok(start) => {

@@ -207,10 +207,9 @@ impl Graph {
         let strategy = read_strategy(strategy)?;
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
-        let decoded = event::read(event, now, snapshot.attributes(), self.graph.limits())?;
+        let decoded = event::read(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
         let search = snapshot.search(decoded, source, strategy, sinks_only);
-        let mut search = search.map_err(|error| error::raise(py, &error))?;
-        search.set_deadline(deadline);
+        let search = search.map_err(|error| error::raise(py, &error))?;
         Ok(GraphMatches { search })
     }
 
@@ -231,6 +230,7 @@ impl Graph {
     ///     on_error: What to do with events that cannot be read or whose source is not a node, as
     ///         in `Index.match_batch`.
     ///     now: The value of `now()` for all events; the current time by default.
+    ///     timeout: Seconds that all events may take together.
     #[pyo3(signature = (
         events,
         source=None,
@@ -240,7 +240,8 @@ impl Graph {
         sinks_only=false,
         strategy="auto",
         on_error="raise",
-        now=None
+        now=None,
+        timeout=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     fn match_batch<'py>(
@@ -254,11 +255,14 @@ impl Graph {
         strategy: &str,
         on_error: &str,
         now: Option<&Bound<'py, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let deadline = error::deadline(timeout)?;
         let (strategy, on_error) = (read_strategy(strategy)?, read_on_error(on_error)?);
         if is_arrow(events) {
-            return self
-                .match_arrow(py, events, source, sources, column, strategy, sinks_only, on_error, now);
+            return self.match_arrow(
+                py, events, source, sources, column, strategy, sinks_only, on_error, now, deadline,
+            );
         }
         if column.is_some() || sources.is_some() {
             return Err(PyValueError::new_err(
@@ -266,11 +270,22 @@ impl Graph {
             ));
         }
         let source = source.ok_or_else(|| PyTypeError::new_err("match_batch needs a `source`"))?;
-        self.match_events(py, events, source, strategy, sinks_only, on_error, now)
+        self.match_events(py, events, source, strategy, sinks_only, on_error, now, deadline)
     }
 
     /// The path on which an event reaches a target, or the nodes and edges that block it.
-    #[pyo3(signature = (event, source, target, *, now=None))]
+    ///
+    /// Args:
+    ///     event: A mapping, or JSON as text or bytes.
+    ///     source: The node at which the event starts.
+    ///     target: The node in question.
+    ///     now: The value of `now()`; the current time by default.
+    ///     timeout: Seconds that it may take.
+    ///
+    /// Raises:
+    ///     UnknownIdError: No node has one of the ids.
+    ///     MatchTimeoutError: It took longer than `timeout`.
+    #[pyo3(signature = (event, source, target, *, now=None, timeout=None))]
     fn explain(
         &self,
         py: Python<'_>,
@@ -278,10 +293,12 @@ impl Graph {
         source: &Bound<'_, PyAny>,
         target: &Bound<'_, PyAny>,
         now: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<GraphExplanation> {
+        let deadline = error::deadline(timeout)?;
         let snapshot = self.graph.snapshot();
         let ends = (find(py, &snapshot, source)?, find(py, &snapshot, target)?);
-        let decoded = event::read(event, now, snapshot.attributes(), self.graph.limits())?;
+        let decoded = event::read(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
         let route = py.detach(|| snapshot.explain(&decoded, ends.0, ends.1));
         let route = route.map_err(|error| error::raise(py, &error))?;
         let names = (id::read(source)?, id::read(target)?);
@@ -301,7 +318,21 @@ impl Graph {
     ///     sinks_only: Whether to return only nodes without outgoing edges.
     ///     weights: The event's weights, as for `Index.top`.
     ///     now: The value of `now()`; the current time by default.
-    #[pyo3(signature = (event, source, n=10, *, max_cost=None, sinks_only=false, weights=None, now=None))]
+    ///     timeout: Seconds that it may take.
+    ///
+    /// Raises:
+    ///     MatchTimeoutError: It took longer than `timeout`.
+    #[pyo3(signature = (
+        event,
+        source,
+        n=10,
+        *,
+        max_cost=None,
+        sinks_only=false,
+        weights=None,
+        now=None,
+        timeout=None
+    ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     fn top(
         &self,
@@ -313,14 +344,16 @@ impl Graph {
         sinks_only: bool,
         weights: Option<&Bound<'_, PyAny>>,
         now: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
     ) -> PyResult<Vec<Delivery>> {
+        let deadline = error::deadline(timeout)?;
         let max_cost = max_cost.unwrap_or(f64::INFINITY);
         if max_cost.is_nan() || max_cost < 0.0 {
             return Err(error::graph(py, &format!("max_cost is a number from 0, not {max_cost}")));
         }
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
-        let decoded = event::read(event, now, snapshot.attributes(), self.graph.limits())?;
+        let decoded = event::read(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ranking = Ranking { most: n, max_cost, sinks_only };
         let best = py.detach(|| {

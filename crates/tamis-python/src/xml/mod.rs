@@ -215,16 +215,29 @@ impl Filter {
     }
 
     /// Why a document satisfies a filter, or not.
+    ///
+    /// Args:
+    ///     id: The filter's id.
+    ///     document: As in `match`.
+    ///     timeout: Seconds that it may take, after the document has been read.
+    ///
+    /// Raises:
+    ///     UnknownIdError: No filter has this id.
+    ///     MatchTimeoutError: It took longer than `timeout`.
+    #[pyo3(signature = (id, document, *, timeout=None))]
     fn explain(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
         document: &Bound<'_, PyAny>,
+        timeout: Option<f64>,
     ) -> PyResult<XmlExplanation> {
+        let deadline = error::deadline(timeout)?;
         let subscription = self.find(py, id)?;
         let source = Source::read(document, self.filter.limits())?;
-        let explained = py
-            .detach(|| source.with(self.filter.limits(), |input| self.filter.explain(&subscription, input)));
+        let explained = py.detach(|| {
+            source.with(self.filter.limits(), |input| self.filter.explain(&subscription, input, deadline))
+        });
         explained.map(XmlExplanation).map_err(|failure| failure.raise(py))
     }
 

@@ -17,6 +17,7 @@ use super::checked::{self, Checked};
 use super::items::{Item, Items, damaged, item_range, list_values, read};
 use super::nested::{Nested, Target, dotted, nested_entry};
 use super::{AttributeId, Attributes, Event};
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::Limits;
@@ -48,6 +49,8 @@ pub struct ArrowEvents {
     columns: Vec<Nested>,
     /// The moment that `now()` is, where it is not the clock's.
     now: Option<Timestamp>,
+    /// When whatever is asked about the events fails.
+    deadline: Option<Deadline>,
 }
 
 #[derive(Debug)]
@@ -132,6 +135,7 @@ impl ArrowEvents {
             refused: Vec::new(),
             columns: Vec::new(),
             now: None,
+            deadline: None,
         };
         let _pin = attributes.pin();
         let all = attributes.asks_values().is_some();
@@ -195,6 +199,13 @@ impl ArrowEvents {
     #[must_use]
     pub fn at(mut self, now: Timestamp) -> ArrowEvents {
         self.now = Some(now);
+        self
+    }
+
+    /// Makes this when whatever is asked about the events fails, if there is such a moment.
+    #[must_use]
+    pub fn within(mut self, deadline: Option<Deadline>) -> ArrowEvents {
+        self.deadline = deadline;
         self
     }
 
@@ -308,6 +319,7 @@ impl ArrowEvents {
         limits: &Limits,
     ) -> Result<()> {
         event.set_now(self.now);
+        event.set_deadline(self.deadline);
         let decoded = self.decode_row(row, event, attributes, limits);
         if decoded.is_err() {
             event.clear_elements();
@@ -351,6 +363,7 @@ impl ArrowEvents {
     /// Empties an event, which is then filled from a row.
     pub(super) fn begin_row(&self, event: &mut Event) {
         event.set_now(self.now);
+        event.set_deadline(self.deadline);
         event.clear();
     }
 

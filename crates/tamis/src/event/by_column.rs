@@ -147,11 +147,15 @@ impl<'a> ColumnReader<'a> {
         if failed || self.events.is_json() {
             return self.events.decode(row, event, self.attributes, self.limits);
         }
-        let completed = self.complete_row(row, event);
-        if completed.is_ok() {
-            return Ok(());
+        match self.complete_row(row, event) {
+            Ok(()) => Ok(()),
+            // Reading it again would take as long.
+            Err(late @ Error::Timeout { .. }) => {
+                event.clear_elements();
+                Err(late)
+            }
+            Err(_) => self.events.decode(row, event, self.attributes, self.limits),
         }
-        self.events.decode(row, event, self.attributes, self.limits)
     }
 
     fn complete_row(&self, row: usize, event: &mut Event) -> Result<()> {

@@ -9,11 +9,15 @@ use std::collections::BinaryHeap;
 
 use super::attributes::{Argument, Computation, Program, Settings};
 use super::{AttributeId, Event, Field, Shape, Stored};
+use crate::deadline::Timer;
 use crate::error::Result;
 use crate::expression::{Context, Function, Reading};
 use crate::limits;
 use crate::truth::Missing;
 use crate::value::{Value, ValueRef};
+
+/// What combining arguments costs at most, in units of work: they may be long texts.
+const TEXTS: usize = 256;
 
 impl Event {
     /// Computes the terms that the event's attributes give a value.
@@ -28,12 +32,14 @@ impl Event {
         }
         let given = self.fields.len();
         let mut last = None;
+        let mut timer = Timer::new(self.deadline);
         while let Some(Reverse(term)) = waiting.pop() {
             if last == Some(term) {
                 continue;
             }
             last = Some(term);
             let Some(computation) = program.computation(term) else { continue };
+            timer.check()?;
             if !self.share(term, computation, given) && !self.lower(term, computation, given, settings)? {
                 self.results.clear();
                 let floating = self.evaluate(computation, given, settings)?;
@@ -223,7 +229,11 @@ impl Event {
         }
         limits::check("values of a term", "term_values", count, settings.limits.term_values)?;
         let mut chosen: Vec<ValueRef<'_>> = lists.iter().map(|values| values[0]).collect();
+        let mut timer = Timer::new(self.deadline);
         for mut combination in 0..count {
+            if timer.spend(TEXTS) {
+                timer.check()?;
+            }
             for (chosen, values) in chosen.iter_mut().zip(&lists).rev() {
                 *chosen = values[combination % values.len()];
                 combination /= values.len();

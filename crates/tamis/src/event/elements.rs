@@ -51,6 +51,7 @@ impl Event {
         event.clear();
         event.element_count = self.element_count;
         event.now = self.now;
+        event.deadline = self.deadline;
         if let Some(ElementList { snapshot, events, .. }) = self.elements.last_mut() {
             let attributes = snapshot.attributes();
             let pin = attributes.pin();

@@ -31,6 +31,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
+use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::limits::{self, Limits};
 use crate::value::{Address, Date, Decimal, Duration, Float, Timestamp, Value, ValueRef};
@@ -62,6 +63,8 @@ pub struct Event {
     tape: Vec<u8>,
     /// The moment that `now()` is, where it is not the clock's.
     now: Option<Timestamp>,
+    /// When whatever is asked about it gives up.
+    deadline: Option<Deadline>,
     /// Whether the terms were computed.
     computed: bool,
     /// Kept for its memory: terms that wait to be computed, and the values of one.
@@ -130,6 +133,7 @@ impl Clone for Event {
             values: self.values.clone(),
             text: self.text.clone(),
             now: self.now,
+            deadline: self.deadline,
             computed: self.computed,
             decimals: self.decimals.clone(),
             addresses: self.addresses.clone(),
@@ -209,7 +213,7 @@ impl Event {
     pub fn clear(&mut self) {
         let text = self.text.capacity() + self.tape.capacity() + self.path.capacity();
         if self.values.capacity() > 1 << 16 || text > 1 << 20 {
-            *self = Event { now: self.now, ..Event::default() };
+            *self = Event { now: self.now, deadline: self.deadline, ..Event::default() };
         }
         self.fields.clear();
         self.values.clear();
@@ -250,6 +254,17 @@ impl Event {
     /// The moment that `now()` is.
     pub fn moment(&self) -> Timestamp {
         self.now.unwrap_or_else(clock)
+    }
+
+    /// Sets when decoding, and whatever is asked about this and all later events, fails; `None` is never. The clock
+    /// is looked at now and then; the matchers of the papers do not look, and are asked between segments.
+    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+        self.deadline = deadline;
+    }
+
+    /// When whatever is asked about the event fails.
+    pub fn deadline(&self) -> Option<Deadline> {
+        self.deadline
     }
 
     /// Makes the attribute begun last a list.

@@ -36,9 +36,10 @@ impl RefusedEvents {
         RefusedEvents { on_error, count: 0, errors: Vec::new() }
     }
 
-    /// Takes note of an event that could not be read, or fails.
+    /// Takes note of an event that could not be read, or fails; also where it is the batch whose time is over.
     pub fn note(&mut self, number: u64, error: Error) -> Result<()> {
         match self.on_error {
+            _ if matches!(error, Error::Timeout { .. }) => return Err(error),
             OnError::Raise => {
                 let (position, name) = (number as usize, "event".to_owned());
                 return Err(Error::Item { position, name, cause: Box::new(error) });

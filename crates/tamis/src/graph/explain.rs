@@ -11,6 +11,9 @@ use crate::event::Event;
 use crate::explain::{Explanation, explain};
 use crate::id::Id;
 
+/// Units of work that following the edges of a node takes, more or less.
+const EDGES: usize = 16;
+
 /// Why an event reaches a node, or does not.
 #[derive(Debug, Clone)]
 pub enum Route {
@@ -50,21 +53,24 @@ impl fmt::Display for GraphElement {
 }
 
 impl GraphSnapshot {
-    /// Why the event reaches `target` from `source`, or does not.
+    /// Why the event reaches `target` from `source`, or does not. Fails at the event's deadline, if it has one.
     pub fn explain(&self, event: &Event, source: NodeNumber, target: NodeNumber) -> Result<Route> {
         let mut working = Working::default();
         self.guard(&mut working, |working| self.route(event, source.0, target.0, working))?
     }
 
     fn route(&self, event: &Event, source: u32, target: u32, working: &mut Working) -> Result<Route> {
-        working.begin(self.numbers());
-        working.memo.begin(&self.segment.programs);
+        working.begin(self.numbers(), event);
+        working.memo.begin(&self.segment.programs, event);
         let mut parents = vec![NONE; self.numbers()];
         let mut open = VecDeque::from([source]);
         while let Some(node) = open.pop_front() {
             let mut children = Vec::new();
             self.each_child(node, |child| children.push(child));
             for child in children {
+                if working.timer.spend(1) {
+                    working.timer.check()?;
+                }
                 if !working.mark(child, REACHABLE) {
                     continue;
                 }
@@ -80,13 +86,15 @@ impl GraphSnapshot {
                 }
             }
         }
+        working.timer.check()?;
         let cut = self.cut(source, target, working);
+        working.timer.check()?;
         if cut.is_empty() {
             return Ok(Route::Unconnected);
         }
         let refusal = |node: u32| {
             let expression = self.expression(node)?.ok_or_else(damaged)?;
-            let explanation = explain(&expression, event, &self.attributes, self.missing);
+            let explanation = explain(&expression, event, &self.attributes, self.missing)?;
             Ok(Refusal { place: self.place(node, parents[node as usize])?, explanation })
         };
         cut.into_iter().map(refusal).collect::<Result<_>>().map(Route::Refused)
@@ -117,13 +125,17 @@ impl GraphSnapshot {
 
     /// The nodes that were reached and refuse, and from which a path leads to the target that passes
     /// neither another of them nor a node that was reached and takes the event. Every path from the
-    /// source leads over one: the last of its nodes that was reached.
-    fn cut(&self, source: u32, target: u32, working: &Working) -> Vec<u32> {
+    /// source leads over one: the last of its nodes that was reached. Incomplete once the time is up.
+    fn cut(&self, source: u32, target: u32, working: &mut Working) -> Vec<u32> {
         let count = self.numbers();
         // Edges by their target.
         let mut starts = vec![0usize; count + 1];
-        let each = |follow: &mut dyn FnMut(u32, u32)| {
+        let timer = &mut working.timer;
+        let mut each = |follow: &mut dyn FnMut(u32, u32)| {
             for node in (0..count as u32).filter(|&node| !self.is_removed(node)) {
+                if timer.spend(EDGES) {
+                    return;
+                }
                 self.each_child(node, |child| follow(node, child));
             }
         };

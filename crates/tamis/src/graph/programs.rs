@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::column::Column;
+use crate::deadline::Timer;
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{
@@ -65,11 +66,14 @@ pub(super) struct Memo {
     truths: Vec<u32>,
     stamp: u32,
     registers: Vec<bool>,
+    /// Tells when to give up.
+    timer: Timer,
 }
 
 impl Memo {
-    /// Forgets the last event.
-    pub fn begin(&mut self, programs: &Programs) {
+    /// Forgets the last event and begins with another.
+    pub fn begin(&mut self, programs: &Programs, event: &Event) {
+        self.timer = Timer::new(event.deadline());
         if self.stamp >= u32::MAX >> 2 {
             self.truths.clear();
             self.stamp = 0;
@@ -130,7 +134,7 @@ impl Programs {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// Whether an expression is true on the event that the memo was begun for.
+    /// Whether an expression is true on the event that the memo was begun for; once the time is up, that means nothing.
     pub fn holds(&self, expression: u32, event: &Event, attributes: &Attributes, memo: &mut Memo) -> bool {
         let mut at = self.entries[expression as usize];
         while at < FAILS {
@@ -160,6 +164,9 @@ impl Programs {
         let known = memo.truths[predicate as usize];
         if known >> 2 == memo.stamp {
             return known & 3;
+        }
+        if memo.timer.look() {
+            return Truth::Unknown as u32;
         }
         let (attribute, check) =
             self.checks[predicate as usize].get_or_init(|| self.check(predicate, attributes));
@@ -407,7 +414,7 @@ mod tests {
             (r#"{"a": "2026-01-02T04:00:00Z", "b": "::1"}"#, false),
         ] {
             event.decode_json(json.as_bytes(), &attributes, &Limits::none()).unwrap();
-            memo.begin(&programs);
+            memo.begin(&programs, &event);
             assert_eq!(programs.holds(0, &event, &attributes, &mut memo), expected, "{json}");
         }
     }
@@ -420,9 +427,9 @@ mod tests {
         let mut event = Event::default();
         event.decode_json(json.as_bytes(), &attributes, &Limits::default()).unwrap();
         let mut memo = Memo::default();
-        memo.begin(&programs);
+        memo.begin(&programs, &event);
         let holds = programs.holds(0, &event, &attributes, &mut memo);
-        let wanted = explain(&expression, &event, &attributes, missing).truth() == Truth::True;
+        let wanted = explain(&expression, &event, &attributes, missing).unwrap().truth() == Truth::True;
         assert_eq!(holds, wanted, "{text} on {json}");
         holds
     }

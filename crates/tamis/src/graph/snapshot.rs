@@ -15,6 +15,9 @@ use crate::matcher::Matcher;
 use crate::matcher::extend::MatcherKind;
 use crate::truth::Missing;
 
+/// Units of work that evaluating an expression takes.
+const EVALUATING: usize = 32;
+
 /// A graph at one moment.
 #[derive(Debug, Clone)]
 pub struct GraphSnapshot {
@@ -152,11 +155,17 @@ impl GraphSnapshot {
             Constraint::None => true,
             Constraint::Compiled(expression) => {
                 working.counts.evaluated += 1;
+                if working.timer.spend(EVALUATING) {
+                    return false;
+                }
                 self.segment.programs.holds(expression, event, &self.attributes, &mut working.memo)
             }
             Constraint::Newer(condition) => {
                 working.counts.evaluated += 1;
-                working.newer.begin(&condition.program);
+                if working.timer.spend(EVALUATING) {
+                    return false;
+                }
+                working.newer.begin(&condition.program, event);
                 condition.program.holds(0, event, &self.attributes, &mut working.newer)
             }
         }
@@ -167,6 +176,7 @@ impl GraphSnapshot {
     pub(super) fn find_valid(&self, event: &Event, working: &mut Working) {
         working.slots.clear();
         self.segment.matcher.matches(event, &mut working.scratch, &mut working.slots);
+        working.timer.look();
         let segment = &self.segment;
         let slots = std::mem::take(&mut working.slots);
         let mut constrained = slots.iter().map(|&slot| segment.constrained[slot as usize]).peekable();

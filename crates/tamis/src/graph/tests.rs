@@ -63,7 +63,7 @@ fn trace(graph: &GraphSnapshot, source: u32, strategy: Strategy) -> (Vec<Row>, W
     let mut working = Working::default();
     let mut event = Event::default();
     event.decode_json(br#"{"label": "A"}"#, graph.attributes(), &Limits::default()).unwrap();
-    let mut run = Run::new(graph, source, strategy, &mut working);
+    let mut run = Run::new(graph, &event, source, strategy, &mut working);
     graph.find_valid(&event, &mut working);
     let valid = working.valid.clone();
     let mut cursor = ListCursor::new(&valid);

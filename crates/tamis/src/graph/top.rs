@@ -41,9 +41,12 @@ pub struct Ranking {
     pub sinks_only: bool,
 }
 
+/// Units of work that settling a node takes.
+const SETTLING: usize = 32;
+
 impl GraphSnapshot {
     /// The nodes that an event reaches and that are worth most, best first; of equal ones what was added
-    /// first.
+    /// first. Fails at the event's deadline, if it has one.
     pub fn top(
         &self,
         event: &Event,
@@ -63,10 +66,10 @@ impl GraphSnapshot {
         weights: &EventWeights,
         working: &mut Working,
     ) -> Result<Vec<Delivery>> {
-        working.begin(self.numbers());
-        working.memo.begin(&self.segment.programs);
+        working.begin(self.numbers(), event);
+        working.memo.begin(&self.segment.programs, event);
         let (scores, highest) = self.segment.scores(&self.attributes);
-        scores.begin(&mut working.scores);
+        scores.begin(event, &mut working.scores);
         // Bounds are summed in another order than scores.
         let highest = self.highest_score(*highest) * weights.most() * (1.0 + 1e-9);
         let mut costs = std::mem::take(&mut working.costs);
@@ -84,6 +87,9 @@ impl GraphSnapshot {
             if !working.mark(node, RESULT) {
                 continue;
             }
+            if working.timer.spend(SETTLING) {
+                break;
+            }
             if self.is_wanted(node, ranking.sinks_only) {
                 let score = self.score(node, event, scores, weights, working);
                 top.offer(score - cost, self.insertion(node).into(), (node, score, cost));
@@ -92,12 +98,20 @@ impl GraphSnapshot {
                 self.offer(node, cost, event, ranking.max_cost, working, &mut costs);
             }
         }
-        let deliveries = top.into_ranking().map(|((node, score, cost), value)| {
-            let id = self.id(node).ok_or_else(damaged)?.to_id();
-            let path = self.path(|node| costs.best[node as usize].1, source, node)?;
-            Ok(Delivery { id, value, score, cost, path })
+        let timer = &mut working.timer;
+        // What was asked for its score after the deadline has none.
+        let deliveries = timer.check().and_then(|()| {
+            let deliveries = top.into_ranking().map(|((node, score, cost), value)| {
+                let id = self.id(node).ok_or_else(damaged)?.to_id();
+                let path = self.path(|node| costs.best[node as usize].1, source, node)?;
+                // Many long paths are more than the graph.
+                if timer.spend(path.len()) {
+                    timer.check()?;
+                }
+                Ok(Delivery { id, value, score, cost, path })
+            });
+            deliveries.collect()
         });
-        let deliveries = deliveries.collect();
         working.costs = costs;
         deliveries
     }
@@ -115,7 +129,7 @@ impl GraphSnapshot {
         self.each_edge(node, |child, cost| {
             let cost = (spent + cost).min(f64::MAX);
             working.counts.edges += 1;
-            if cost > max_cost {
+            if working.timer.spend(1) || cost > max_cost {
                 return;
             }
             if working.mark(child, REACHABLE) {
@@ -153,7 +167,7 @@ impl GraphSnapshot {
             }
             Constraint::Newer(condition) => {
                 let scores = condition.scores(&self.attributes, self.missing);
-                scores.begin(&mut working.newer_scores);
+                scores.begin(event, &mut working.newer_scores);
                 scores.score(0, event, weights, &mut working.newer_scores)
             }
         };

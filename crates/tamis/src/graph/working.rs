@@ -9,7 +9,8 @@ use std::sync::Mutex;
 
 use super::costs::Costs;
 use super::programs::Memo;
-use crate::deadline::Deadline;
+use crate::deadline::Timer;
+use crate::event::Event;
 use crate::matcher::{Scratch, Slot};
 use crate::rank::ScoreScratch;
 
@@ -57,23 +58,14 @@ pub struct Working {
     pub(super) costs: Costs,
     pub(super) scores: ScoreScratch,
     pub(super) newer_scores: ScoreScratch,
-    /// When a search gives up, and whether it has.
-    pub(super) deadline: Option<Deadline>,
-    pub(super) expired: bool,
+    /// Tells when a search gives up.
+    pub(super) timer: Timer,
 }
 
 impl Working {
-    /// Whether the search gives up, checked after a unit of work; the clock is read from time to time.
-    pub(super) fn is_late(&mut self, unit: usize) -> bool {
-        if unit.is_multiple_of(256) && self.deadline.is_some_and(|deadline| deadline.has_passed()) {
-            self.expired = true;
-        }
-        self.expired
-    }
-
-    /// Makes room for so many nodes and forgets the last search.
-    pub(super) fn begin(&mut self, nodes: usize) {
-        (self.deadline, self.expired) = (None, false);
+    /// Makes room for so many nodes and forgets the last search; the next one is about this event.
+    pub(super) fn begin(&mut self, nodes: usize, event: &Event) {
+        self.timer = Timer::new(event.deadline());
         for node in self.touched.drain(..) {
             self.marks[node as usize] = 0;
         }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::columns::{Declared, Grouped, read_metadata};
 use super::segment::Segment;
 use super::slots::Bits;
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, Node, is_hidden, total_size};
@@ -92,6 +93,18 @@ impl Probe {
         self.scan.matches(event, scratch, found);
         !found.is_empty()
     }
+
+    /// As [`Probe::holds`], which fails at the deadline of the working memory's event.
+    fn try_holds(
+        &self,
+        metadata: Option<&str>,
+        now: Timestamp,
+        working: &mut ConditionScratch,
+    ) -> Result<bool> {
+        let holds = self.holds(metadata, now, working);
+        working.scratch.check_deadline()?;
+        Ok(holds)
+    }
 }
 
 impl Condition {
@@ -129,9 +142,11 @@ impl Condition {
     }
 
     /// The slots of a segment that are selected; `None` if each has to be checked.
-    pub(super) fn slots(&self, segment: &Segment) -> Result<Option<Bits>> {
+    pub(super) fn slots(&self, segment: &Segment, deadline: Option<Deadline>) -> Result<Option<Bits>> {
         let Some(plan) = &self.plan else { return Ok(None) };
-        plan.slots(segment, &mut ConditionScratch::default()).map(Some)
+        let mut working = ConditionScratch::default();
+        working.event.set_deadline(deadline);
+        plan.slots(segment, &mut working).map(Some)
     }
 }
 
@@ -169,13 +184,14 @@ impl Plan {
             }
             Plan::Columns(columns, probe) => {
                 // No predicate of a plan asks for the moment.
-                let mut holds = |slot: Slot| probe.holds(segment.metadata(slot), Timestamp::FIRST, working);
+                let mut holds =
+                    |slot: Slot| probe.try_holds(segment.metadata(slot), Timestamp::FIRST, working);
                 let grouped: Vec<&Grouped> = columns
                     .iter()
                     .map(|&column| segment.metadata_columns().get(column).ok_or_else(|| segment.damaged()))
                     .collect::<Result<_>>()?;
                 match grouped[..] {
-                    [] => Ok(if holds(0) { Bits::full(segment.len()) } else { Bits::new(segment.len()) }),
+                    [] => Ok(if holds(0)? { Bits::full(segment.len()) } else { Bits::new(segment.len()) }),
                     [column] => of_one(segment, column, &mut holds),
                     _ => of_several(segment, &grouped, &mut holds),
                 }
@@ -185,11 +201,11 @@ impl Plan {
 }
 
 /// The slots in those groups whose first slot is selected.
-fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> bool) -> Result<Bits> {
+fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> Result<bool>) -> Result<Bits> {
     let mut bits = Bits::new(segment.len());
     for group in column.groups() {
         let group = group.ok_or_else(|| segment.damaged())?;
-        if is_slot(segment, group[0])? && holds(group[0]) {
+        if is_slot(segment, group[0])? && holds(group[0])? {
             for &slot in group {
                 is_slot(segment, slot)?;
                 bits.insert(slot);
@@ -200,7 +216,11 @@ fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> b
 }
 
 /// The slots whose groups in several columns are, together, those of a slot that is selected.
-fn of_several(segment: &Segment, columns: &[&Grouped], holds: &mut impl FnMut(Slot) -> bool) -> Result<Bits> {
+fn of_several(
+    segment: &Segment,
+    columns: &[&Grouped],
+    holds: &mut impl FnMut(Slot) -> Result<bool>,
+) -> Result<Bits> {
     // The groups of a slot, numbered column by column.
     let mut numbers = vec![0_u32; segment.len()];
     for column in columns {
@@ -221,7 +241,7 @@ fn of_several(segment: &Segment, columns: &[&Grouped], holds: &mut impl FnMut(Sl
         let known = &mut known[number as usize];
         let selected = match *known {
             Some(selected) => selected,
-            None => *known.insert(holds(slot)),
+            None => *known.insert(holds(slot)?),
         };
         if selected {
             bits.insert(slot);

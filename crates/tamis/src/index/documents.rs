@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::algorithm::Algorithm;
 use super::subscription::Subscription;
 use crate::column::Column;
-use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, XPathKey};
@@ -92,7 +91,6 @@ impl Documents {
         &self,
         filters: &FilterSnapshot,
         document: Input<'_>,
-        deadline: Option<Deadline>,
         attributes: &Attributes,
         event: &mut Event,
     ) -> Result<()> {
@@ -104,7 +102,7 @@ impl Documents {
             event.begin(attribute);
             event.push(ValueRef::String(READ), &limits)?;
         }
-        let matched = self.filter.matches_within(filters, document, deadline, |satisfied| {
+        let matched = self.filter.matches_within(filters, document, event.deadline(), |satisfied| {
             if let (Some(_), Ok(()), Id::String(key)) = (attribute, &pushed, satisfied.id()) {
                 pushed = event.push(ValueRef::String(key), &limits);
             }

@@ -38,7 +38,8 @@ impl Snapshot {
     /// The `most` subscriptions of the highest priorities that the event matches, with their priorities; of equal
     /// priorities the one that was added first comes first.
     ///
-    /// Fails only where a file that was opened without verification turns out to be damaged.
+    /// Fails only at the event's deadline, if it has one, and where a file that was opened without verification turns
+    /// out to be damaged.
     pub fn first(
         &self,
         event: &Event,
@@ -126,11 +127,11 @@ impl Snapshot {
             }
             Slots::Tier(tier) => {
                 scratch.slots.clear();
+                scratch.scratch.begin_within(event.deadline());
                 let make = |slots: &[Slot]| segment.excerpt(slots, &self.sample.events());
                 tier.excerpt(make)?.matches(event, &mut scratch.scratch, &mut scratch.slots);
-                let admission = self.admission(position, event, selection);
-                admission.keep(&mut scratch.slots, &mut scratch.condition);
-                Ok(())
+                scratch.scratch.check_deadline()?;
+                self.keep(&self.admission(position, event, selection), event, scratch)
             }
         }
     }

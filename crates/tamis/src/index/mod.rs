@@ -48,7 +48,7 @@ pub use builder::{Builder, Refused};
 pub use condition::Condition;
 pub use counts::Counts;
 pub use selection::Selection;
-pub use snapshot::{FoundIds, MatchScratch, SlotRef, Snapshot, Stats};
+pub use snapshot::{FoundIds, IdPlace, MatchScratch, SlotRef, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
 pub use validity::Validity;
 
@@ -252,8 +252,8 @@ impl Index {
         Ok(ids)
     }
 
-    /// Why an expression matches an event, or not.
-    pub fn explain(&self, expression: &Expression, event: &Event) -> Explanation {
+    /// Why an expression matches an event, or not. Fails only at the event's deadline, if it has one.
+    pub fn explain(&self, expression: &Expression, event: &Event) -> Result<Explanation> {
         explain(expression, event, &self.snapshot().attributes, self.shared.missing)
     }
 

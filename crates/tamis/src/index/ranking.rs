@@ -12,12 +12,16 @@ use super::segment::Segment;
 use super::selection::{Admission, Selection};
 use super::snapshot::{MatchScratch, Snapshot};
 
+use crate::deadline::Timer;
 use crate::error::Result;
 use crate::event::Event;
 use crate::id::IdRef;
 use crate::matcher::extend::Visit;
 use crate::matcher::{Counters, Pruning, Slot};
 use crate::rank::{EventWeights, ScoreScratch, Scores, Top};
+
+/// Units of work that scoring a match takes.
+const SCORING: usize = 32;
 
 /// A segment and a slot in it.
 type SegmentSlot = (usize, Slot);
@@ -26,7 +30,8 @@ impl Snapshot {
     /// The `most` subscriptions that the event matches best, with their scores, best first; of equal
     /// scores the one that was added first.
     ///
-    /// Fails only where a file that was opened without verification turns out to be damaged.
+    /// Fails only at the event's deadline, if it has one, and where a file that was opened without verification turns
+    /// out to be damaged.
     pub fn top(
         &self,
         event: &Event,
@@ -70,7 +75,7 @@ impl Snapshot {
     ) -> Result<()> {
         let segment = &*self.segments[position];
         let (scores, coarse) = segment.scores()?;
-        scores.begin(&mut scratch.scores);
+        scores.begin(event, &mut scratch.scores);
         if let Some(matcher) = segment.matcher().ranked() {
             scratch.visited.clear();
             let MatchScratch { scratch, scores: scoring, visited, condition, .. } = scratch;
@@ -78,6 +83,7 @@ impl Snapshot {
                 segment,
                 position,
                 admission: self.admission(position, event, selection),
+                timer: Timer::new(event.deadline()),
                 condition,
                 event,
                 weights,
@@ -87,7 +93,7 @@ impl Snapshot {
                 top,
             };
             matcher.rank(event, weights, scratch, &mut ranking);
-            return Ok(());
+            return ranking.timer.check();
         }
         self.find_slots(position, event, selection, scratch)?;
         let place = |slot: Slot| (position as u64) << 32 | u64::from(slot);
@@ -101,7 +107,7 @@ impl Snapshot {
                     top.offer(score, place(slot), (position, slot));
                 }
             }
-            return Ok(());
+            return scratch.scores.timer.check();
         }
         // A bound is summed as a score is, but the highest weight of the event multiplies the sum, not its
         // terms; rounding may bring it out lower.
@@ -119,7 +125,7 @@ impl Snapshot {
                 top.offer(score, place(slot), (position, slot));
             }
         }
-        Ok(())
+        scratch.scores.timer.check()
     }
 }
 
@@ -149,6 +155,7 @@ struct Ranking<'a> {
     segment: &'a Segment,
     position: usize,
     admission: Admission<'a>,
+    timer: Timer,
     condition: &'a mut Option<Box<ConditionScratch>>,
     event: &'a Event,
     weights: &'a EventWeights,
@@ -167,7 +174,10 @@ impl Ranking<'_> {
 
 impl Visit for Ranking<'_> {
     fn visit(&mut self, slot: Slot) {
-        if self.admission.admits(slot, self.condition) && self.visited.insert(slot) {
+        if !self.timer.spend(SCORING)
+            && self.admission.admits(slot, self.condition, &mut self.timer)
+            && self.visited.insert(slot)
+        {
             let score = self.scores.score(slot as usize, self.event, self.weights, self.scoring);
             if let Some(score) = score {
                 let score = (score * self.segment.boost(slot)).min(f64::MAX);

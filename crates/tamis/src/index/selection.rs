@@ -8,10 +8,14 @@ use std::sync::Arc;
 use super::condition::{Condition, ConditionScratch};
 use super::excerpt::Chosen;
 use super::segment::Segment;
+use crate::deadline::{Deadline, Timer};
 use crate::error::Result;
 use crate::event::Event;
 use crate::matcher::Slot;
 use crate::value::Timestamp;
+
+/// Units of work that reading the metadata of a slot takes.
+const READING: usize = 256;
 
 /// What a condition selects of a snapshot.
 #[derive(Debug)]
@@ -23,10 +27,14 @@ pub struct Selection {
 
 impl Selection {
     /// What a condition selects of these segments.
-    pub(super) fn new(condition: &Arc<Condition>, segments: &[Arc<Segment>]) -> Result<Selection> {
+    pub(super) fn new(
+        condition: &Arc<Condition>,
+        segments: &[Arc<Segment>],
+        deadline: Option<Deadline>,
+    ) -> Result<Selection> {
         let select = |segment: &Arc<Segment>| match segment.chosen(condition.text()) {
             Some(known) => Ok(Some(known)),
-            None => Ok(condition.slots(segment)?.map(|bits| {
+            None => Ok(condition.slots(segment, deadline)?.map(|bits| {
                 let chosen = Arc::new(Chosen::new(bits, segment.len()));
                 segment.remember(condition.text(), &chosen);
                 chosen
@@ -74,8 +82,8 @@ impl<'a> Admission<'a> {
         self.selected.and_then(|(_, _, chosen)| chosen)
     }
 
-    /// Whether a slot counts.
-    pub fn admits(&self, slot: Slot, working: &mut Option<Box<ConditionScratch>>) -> bool {
+    /// Whether a slot counts; once the time is up, none that has to be looked at.
+    pub fn admits(&self, slot: Slot, working: &mut Option<Box<ConditionScratch>>, timer: &mut Timer) -> bool {
         if self.version.is_some_and(|version| !self.segment.is_live(slot, version))
             || self.now.is_some_and(|now| !self.segment.validities().hold(slot, now))
         {
@@ -84,7 +92,9 @@ impl<'a> Admission<'a> {
         match self.selected {
             None => true,
             Some((_, _, Some(chosen))) => chosen.contains(slot),
-            Some((condition, now, None)) => condition.selects(self.segment.metadata(slot), now, working),
+            Some((condition, now, None)) => {
+                !timer.spend(READING) && condition.selects(self.segment.metadata(slot), now, working)
+            }
         }
     }
 
@@ -94,9 +104,14 @@ impl<'a> Admission<'a> {
     }
 
     /// Leaves out what does not count.
-    pub fn keep(&self, slots: &mut Vec<Slot>, working: &mut Option<Box<ConditionScratch>>) {
+    pub fn keep(
+        &self,
+        slots: &mut Vec<Slot>,
+        working: &mut Option<Box<ConditionScratch>>,
+        timer: &mut Timer,
+    ) {
         if !self.is_open() {
-            slots.retain(|&slot| self.admits(slot, working));
+            slots.retain(|&slot| self.admits(slot, working, timer));
         }
     }
 }

@@ -14,7 +14,7 @@ use super::segment::Segment;
 use super::selection::{Admission, Selection};
 use super::subscription::Subscription;
 use super::validity::Validity;
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, Timer};
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::id::{Id, IdRef};
@@ -111,69 +111,50 @@ impl Snapshot {
 
     /// Calls `found` with the id of every subscription that the event matches, in insertion order.
     ///
-    /// Fails only where a file that was opened without verification turns out to be damaged.
+    /// Fails only at the event's deadline, if it has one, and where a file that was opened without verification turns
+    /// out to be damaged. What was found before is then incomplete.
     pub fn matches<'s>(
         &'s self,
         event: &Event,
         scratch: &mut MatchScratch,
         found: impl FnMut(IdRef<'s>),
     ) -> Result<()> {
-        self.matches_within(event, None, None, scratch, found)
+        self.matches_selected(event, None, scratch, found)
     }
 
-    /// As [`Snapshot::matches`], of what a condition selects, if there is one. It fails at the deadline as well, if there
-    /// is one; what was found before is then incomplete.
-    pub fn matches_within<'s>(
+    /// As [`Snapshot::matches`], of what a condition selects, if there is one.
+    pub fn matches_selected<'s>(
         &'s self,
         event: &Event,
         selection: Option<&Selection>,
-        deadline: Option<Deadline>,
         scratch: &mut MatchScratch,
         mut found: impl FnMut(IdRef<'s>),
     ) -> Result<()> {
-        scratch.scratch.set_deadline(deadline);
-        let matched = self.matching_slots(event, selection, scratch, |segment, slot| {
+        self.matching_slots(event, selection, scratch, |segment, slot| {
             found(segment.id(slot)?);
             Ok(())
-        });
-        scratch.scratch.set_deadline(None);
-        matched
+        })
     }
 
-    /// As [`Snapshot::matches_within`], all ids at once.
-    pub fn ids_within<'s>(
+    /// As [`Snapshot::matches_selected`], all ids at once.
+    pub fn ids_selected<'s>(
         &'s self,
         event: &Event,
         selection: Option<&Selection>,
-        deadline: Option<Deadline>,
         scratch: &mut MatchScratch,
     ) -> Result<FoundIds<'s>> {
         if self.has_text_ids() {
             let mut ids = Vec::new();
-            self.matches_within(event, selection, deadline, scratch, |id| ids.push(id))?;
+            self.matches_selected(event, selection, scratch, |id| ids.push(id))?;
             return Ok(FoundIds::Any(ids));
         }
-        scratch.scratch.set_deadline(deadline);
         let mut ids = Vec::new();
-        let matched = self.matching_integers(event, selection, scratch, &mut ids);
-        scratch.scratch.set_deadline(None);
-        matched.map(|()| FoundIds::Integers(ids))
-    }
-
-    /// Appends the ids of what the event matches, which are integers.
-    fn matching_integers(
-        &self,
-        event: &Event,
-        selection: Option<&Selection>,
-        scratch: &mut MatchScratch,
-        ids: &mut Vec<i64>,
-    ) -> Result<()> {
         self.sample.observe(event, &mut scratch.events);
         for (position, segment) in self.segments.iter().enumerate() {
             self.find_slots(position, event, selection, scratch)?;
-            segment.integers(&scratch.slots, ids)?;
+            segment.integers(&scratch.slots, &mut ids)?;
         }
-        Ok(())
+        Ok(FoundIds::Integers(ids))
     }
 
     /// Calls `found` with the segment and slot of every subscription that the event matches.
@@ -197,9 +178,9 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What a condition selects; it can be used for this snapshot only.
-    pub fn select(&self, condition: &Arc<Condition>) -> Result<Selection> {
-        Selection::new(condition, &self.segments)
+    /// What a condition selects; it can be used for this snapshot only. Fails at the deadline, if there is one.
+    pub fn select(&self, condition: &Arc<Condition>, deadline: Option<Deadline>) -> Result<Selection> {
+        Selection::new(condition, &self.segments, deadline)
     }
 
     /// Which slots of the segment at a position count.
@@ -214,19 +195,9 @@ impl Snapshot {
 
     /// Adds a document to a decoded event. Without one, `xpath` predicates are unknown.
     ///
-    /// Fails if the document is not well formed, or beyond a limit.
+    /// Fails if the document is not well formed, or beyond a limit, and at the event's deadline.
     pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
-        self.read_document_within(document, None, event)
-    }
-
-    /// As [`Snapshot::read_document`], which fails at the deadline as well, if there is one.
-    pub fn read_document_within(
-        &self,
-        document: Input<'_>,
-        deadline: Option<Deadline>,
-        event: &mut Event,
-    ) -> Result<()> {
-        self.documents.read(&self.filters, document, deadline, &self.attributes, event)
+        self.documents.read(&self.filters, document, &self.attributes, event)
     }
 
     /// Stops counting what a subscription that is about to be removed asks of documents, and of elements once
@@ -253,6 +224,7 @@ impl Snapshot {
         let segment = &*self.segments[position];
         let admission = self.admission(position, event, selection);
         scratch.slots.clear();
+        scratch.scratch.begin_within(event.deadline());
         let excerpt = match admission.chosen() {
             Some(chosen) if chosen.is_empty() => return Ok(()),
             Some(chosen) => segment.excerpt_of(chosen, &self.sample, 1)?,
@@ -263,8 +235,19 @@ impl Snapshot {
             None => segment.matches(event, &mut scratch.scratch, &mut scratch.slots)?,
         }
         scratch.scratch.check_deadline()?;
-        admission.keep(&mut scratch.slots, &mut scratch.condition);
-        Ok(())
+        self.keep(&admission, event, scratch)
+    }
+
+    /// Leaves out the slots that do not count.
+    pub(super) fn keep(
+        &self,
+        admission: &Admission<'_>,
+        event: &Event,
+        scratch: &mut MatchScratch,
+    ) -> Result<()> {
+        let mut timer = Timer::new(event.deadline());
+        admission.keep(&mut scratch.slots, &mut scratch.condition, &mut timer);
+        timer.check()
     }
 
     /// Calls `found` with the position of every event and the id of every subscription that it matches,
@@ -305,7 +288,8 @@ impl Snapshot {
     }
 
     /// Matches events together, of what a condition selects, if there is one; [`Snapshot::many_matches`] then tells what
-    /// each matches. Returns how many events were matched: once `stopped` says so, the last may be left out.
+    /// each matches. Returns how many events were matched: once `stopped` says so, the last may be left out. All
+    /// events have one deadline.
     pub fn match_many(
         &self,
         events: &[Event],
@@ -380,6 +364,7 @@ impl Snapshot {
         stopped: &dyn Fn() -> bool,
     ) -> Result<()> {
         let Some(first) = events.first() else { return Ok(()) };
+        scratch.begin_within(first.deadline());
         let segment = &*self.segments[position];
         let chosen = self.admission(position, first, selection).chosen();
         let excerpt = match chosen {
@@ -394,6 +379,8 @@ impl Snapshot {
             Some(excerpt) => excerpt.matches_many(events, scratch, slots, ends, stopped),
             None => segment.matches_many(events, scratch, slots, ends, stopped)?,
         }
+        scratch.check_deadline()?;
+        let mut timer = Timer::new(first.deadline());
         let (mut start, mut kept) = (0, 0);
         for (event, end) in events.iter().zip(ends) {
             let admission = self.admission(position, event, selection);
@@ -403,7 +390,10 @@ impl Snapshot {
             }
             for position in start..*end {
                 slots[kept] = slots[position];
-                kept += usize::from(admission.admits(slots[position], condition));
+                kept += usize::from(admission.admits(slots[position], condition, &mut timer));
+            }
+            if timer.is_late() {
+                return timer.check();
             }
             start = std::mem::replace(end, kept);
         }
@@ -440,6 +430,22 @@ impl Snapshot {
     /// The ids in insertion order.
     pub fn ids(&self) -> impl Iterator<Item = Result<IdRef<'_>>> {
         self.segments.iter().flat_map(|segment| segment.live(self.version).map(move |slot| segment.id(slot)))
+    }
+
+    /// The next ids in insertion order, so many at most; `place` says where they begin, and then where the rest does.
+    pub fn ids_from(&self, place: &mut IdPlace, most: usize) -> Result<Vec<IdRef<'_>>> {
+        let mut ids = Vec::new();
+        while let Some(segment) = self.segments.get(place.segment).filter(|_| ids.len() < most) {
+            let slots = segment.live_from(place.slot, self.version).take(most - ids.len());
+            for slot in slots {
+                ids.push(segment.id(slot)?);
+                place.slot = slot + 1;
+            }
+            if ids.len() < most {
+                *place = IdPlace { segment: place.segment + 1, slot: 0 };
+            }
+        }
+        Ok(ids)
     }
 
     /// The subscriptions in insertion order, each read again from its text.
@@ -503,6 +509,13 @@ impl Snapshot {
             matchers,
         }
     }
+}
+
+/// Where the ids of a snapshot go on; at the beginning by default.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IdPlace {
+    segment: usize,
+    slot: Slot,
 }
 
 /// Figures about an index.

@@ -16,7 +16,7 @@ pub use compiled::{Compiled, Shape};
 pub use counters::Counters;
 pub use scan::Scan;
 
-use crate::deadline::Deadline;
+use crate::deadline::{Deadline, Timer};
 use crate::error::Result;
 use crate::event::{AttributeId, Event};
 use crate::reusable::Stamped;
@@ -84,6 +84,9 @@ fn one_by_one<M: Matcher + ?Sized>(
             return;
         }
         matcher.matches(event, scratch, found);
+        if scratch.timer.is_late() {
+            return;
+        }
         ends.push(found.len());
     }
 }
@@ -126,27 +129,19 @@ pub struct Scratch {
     extensions: Vec<Box<dyn extend::ScratchExtension>>,
     pruning: Pruning,
     without_skipping: bool,
-    /// When to give up, and whether that was before the end.
-    deadline: Option<Deadline>,
-    expired: bool,
+    /// Tells matchers when to give up.
+    timer: Timer,
 }
 
 impl Scratch {
-    /// From now on, matches give up at a deadline, if there is one. Matchers look at the clock now and
-    /// then; those of the papers do not, and are asked between segments.
-    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
-        self.deadline = deadline;
-        self.expired = false;
+    /// Begins matches that give up at a deadline, if there is one.
+    pub(crate) fn begin_within(&mut self, deadline: Option<Deadline>) {
+        self.timer = Timer::new(deadline);
     }
 
-    /// Fails if the last match gave up, or the time is up now.
+    /// Fails if a match gave up since [`Scratch::begin_within`], or the time is up now.
     pub(crate) fn check_deadline(&mut self) -> Result<()> {
-        match self.deadline {
-            Some(deadline) if std::mem::take(&mut self.expired) || deadline.has_passed() => {
-                Err(deadline.error())
-            }
-            _ => Ok(()),
-        }
+        self.timer.check()
     }
 
     /// The work that matchers have done with this scratch since the last call; a scan counts nothing.

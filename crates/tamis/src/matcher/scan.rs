@@ -58,23 +58,21 @@ impl Scan {
         if let Some(known) = scratch.memo.get(predicate as usize) {
             return known;
         }
+        // The predicate may be asked of a long list, or a pattern of a long text.
+        if scratch.timer.look() {
+            return Truth::Unknown;
+        }
         let truth = self.predicates.truth(predicate, event, self.missing);
         scratch.memo.set(predicate as usize, truth);
         truth
     }
-}
 
-impl Matcher for Scan {
-    fn name(&self) -> &'static str {
-        "scan"
-    }
-
-    fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+    /// As [`Matcher::matches`], with the time that is left by the scratch.
+    pub(super) fn find(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
         scratch.memo.begin(self.predicates.len());
         let mut start = 0;
         for (slot, &end) in self.ends.iter().enumerate() {
-            if slot % 256 == 0 && scratch.deadline.is_some_and(|deadline| deadline.has_passed()) {
-                scratch.expired = true;
+            if scratch.timer.spend(end - start) {
                 return;
             }
             scratch.stack.clear();
@@ -98,6 +96,17 @@ impl Matcher for Scan {
                 found.push(slot as Slot);
             }
         }
+    }
+}
+
+impl Matcher for Scan {
+    fn name(&self) -> &'static str {
+        "scan"
+    }
+
+    fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        scratch.begin_within(event.deadline());
+        self.find(event, scratch, found);
     }
 
     fn asked_nulls(&self) -> Option<Vec<AttributeId>> {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::weights::EventWeights;
 use super::{COARSE_SUM, is_coarse};
+use crate::deadline::Timer;
 use crate::event::{AttributeId, Attributes, Event, Presence};
 use crate::expression::{Expression, Literal, NormalNode, Test, normalise, resolve};
 use crate::predicate::Check;
@@ -48,6 +49,8 @@ pub struct ScoreScratch {
     nodes: Vec<f64>,
     /// How many expressions were scored.
     pub scored: u64,
+    /// Tells when to give up.
+    pub(crate) timer: Timer,
 }
 
 impl Scores {
@@ -100,11 +103,12 @@ impl Scores {
     }
 
     /// Begins with an event: what was found out about the last one is forgotten.
-    pub fn begin(&self, scratch: &mut ScoreScratch) {
+    pub fn begin(&self, event: &Event, scratch: &mut ScoreScratch) {
         scratch.memo.begin(self.literals.len());
+        scratch.timer = Timer::new(event.deadline());
     }
 
-    /// What an expression scores on the event that was begun with; `None` if it is not true.
+    /// What an expression scores on the event that was begun with; `None` if it is not true, or the time is up.
     pub fn score(
         &self,
         expression: usize,
@@ -115,6 +119,9 @@ impl Scores {
         scratch.scored += 1;
         scratch.nodes.clear();
         let (mut position, end) = (self.starts[expression] as usize, self.starts[expression + 1] as usize);
+        if scratch.timer.spend(end - position) {
+            return None;
+        }
         while position < end {
             let (kind, number) = (self.words[position] & 3, self.words[position] >> 2);
             position += 1;
@@ -126,11 +133,15 @@ impl Scores {
                         NOT_TRUE
                     }
                 }
-                LITERAL => scratch.memo.get(number as usize).unwrap_or_else(|| {
-                    let score = self.literals[number as usize].score(event, weights, self.missing);
-                    scratch.memo.set(number as usize, score);
-                    score
-                }),
+                LITERAL => match scratch.memo.get(number as usize) {
+                    Some(known) => known,
+                    None if scratch.timer.look() => return None,
+                    None => {
+                        let score = self.literals[number as usize].score(event, weights, self.missing);
+                        scratch.memo.set(number as usize, score);
+                        score
+                    }
+                },
                 _ => {
                     let operands = &self.words[position..position + number as usize];
                     position += operands.len();

@@ -286,13 +286,22 @@ impl Filter {
         }
     }
 
-    /// Why a subscription's expression is true of a document, or not.
-    pub fn explain(&self, subscription: &FilterSubscription, input: Input<'_>) -> Result<Explanation> {
+    /// Why a subscription's expression is true of a document, or not. Fails at the deadline, if there is one.
+    pub fn explain(
+        &self,
+        subscription: &FilterSubscription,
+        input: Input<'_>,
+        deadline: Option<Deadline>,
+    ) -> Result<Explanation> {
         let mut document = Document::default();
         input.read(&mut document, &self.limits)?;
-        let mut meter = Meter::new(&self.limits, None);
+        let mut meter = Meter::new(&self.limits, deadline);
         let explained = explain(subscription.xpath(), &document, &mut meter);
-        explained.map_err(|exhausted| subscription.failed(meter.error(exhausted)))
+        explained.map_err(|exhausted| match meter.error(exhausted) {
+            // It is the call whose time is over, whatever the filter.
+            late @ Error::Timeout { .. } => late,
+            other => subscription.failed(other),
+        })
     }
 }
 

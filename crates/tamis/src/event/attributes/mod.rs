@@ -168,6 +168,11 @@ impl Attributes {
         self.program.load().as_ref().map_or(0, |program| program.len())
     }
 
+    /// Whether events are decoded without computing anything: no terms, and nothing asked of the elements of lists.
+    pub fn is_plain(&self) -> bool {
+        self.program.load().is_none()
+    }
+
     /// Whether a term is computed from what an attribute is like, whatever its values are.
     pub fn asks_shape(&self, attribute: AttributeId) -> bool {
         self.program.load().as_ref().is_some_and(|program| program.asks_shape(attribute))

@@ -35,7 +35,7 @@ impl Run {
         if self.strategy == Strategy::Index && !self.indexed {
             self.ask_index(snapshot, event, working);
         }
-        while working.results.len() < wanted && !working.is_late(0) {
+        while working.results.len() < wanted && !working.timer.spend(1) {
             if self.edges.is_empty() {
                 match working.results.get(self.expanded) {
                     None => {
@@ -63,7 +63,7 @@ impl Run {
         for edge in self.edges.by_ref() {
             let child = if self.copied { working.children[edge] } else { snapshot.segment.target(edge) };
             working.counts.edges += 1;
-            if working.is_late(working.counts.edges) {
+            if working.timer.spend(1) {
                 return;
             }
             if !working.mark(child, REACHABLE) {

@@ -121,9 +121,15 @@ const END: u32 = u32::MAX;
 
 impl Run {
     /// Begins a search; `working` is its own until it is done.
-    pub fn new(snapshot: &GraphSnapshot, source: u32, strategy: Strategy, working: &mut Working) -> Run {
-        working.begin(snapshot.numbers());
-        working.memo.begin(&snapshot.segment.programs);
+    pub fn new(
+        snapshot: &GraphSnapshot,
+        event: &Event,
+        source: u32,
+        strategy: Strategy,
+        working: &mut Working,
+    ) -> Run {
+        working.begin(snapshot.numbers(), event);
+        working.memo.begin(&snapshot.segment.programs, event);
         let mut run = Run {
             strategy: strategy.on(snapshot),
             source,
@@ -155,7 +161,7 @@ impl Run {
                     (std::mem::take(&mut working.valid), std::mem::take(&mut working.scratch));
                 let mut cursor = GraphCursor::new(snapshot, event, &changed, &mut scratch);
                 while working.results.len() < wanted && !self.done {
-                    if working.is_late(working.counts.retrieved) {
+                    if working.timer.spend(1) {
                         break;
                     }
                     self.done = self.step(snapshot, working, &mut cursor).is_none();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Run, Strategy};
-use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::Event;
 use crate::graph::snapshot::{GraphSnapshot, NodeNumber, damaged};
@@ -26,7 +25,8 @@ pub struct Search {
 }
 
 impl GraphSnapshot {
-    /// Begins a search from a node. The event must have been decoded by this snapshot's attributes.
+    /// Begins a search from a node, which fails at the event's deadline, if it has one. The event must have been decoded
+    /// by this snapshot's attributes.
     pub fn search(
         self: &Arc<Self>,
         event: Event,
@@ -35,11 +35,12 @@ impl GraphSnapshot {
         sinks_only: bool,
     ) -> Result<Search> {
         let mut working = self.pool.take();
-        let run = self.guard(&mut working, |working| Run::new(self, source.0, strategy, working))?;
+        let run = self.guard(&mut working, |working| Run::new(self, &event, source.0, strategy, working))?;
         Ok(Search { snapshot: Arc::clone(self), event, working, run, taken: 0, ahead: 1, sinks_only })
     }
 
-    /// Calls `found` with the id of every node that the event reaches from a source, or every sink.
+    /// Calls `found` with the id of every node that the event reaches from a source, or every sink. Fails at the
+    /// event's deadline, if it has one.
     pub fn matches<'s>(
         &'s self,
         event: &Event,
@@ -50,8 +51,9 @@ impl GraphSnapshot {
         mut found: impl FnMut(IdRef<'s>),
     ) -> Result<Counts> {
         self.guard(working, |working| {
-            Run::new(self, source.0, strategy, working).advance(self, event, working, usize::MAX);
+            Run::new(self, event, source.0, strategy, working).advance(self, event, working, usize::MAX);
         })?;
+        working.timer.check()?;
         for &node in &working.results {
             if self.is_wanted(node, sinks_only) {
                 found(self.id(node).ok_or_else(damaged)?);
@@ -76,11 +78,6 @@ impl GraphSnapshot {
 }
 
 impl Search {
-    /// From now on, the search fails at a deadline, if there is one.
-    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
-        self.working.deadline = deadline;
-    }
-
     /// The id of the next node that the event reaches.
     pub fn next_id(&mut self) -> Result<Option<IdRef<'_>>> {
         while !self.is_ready() {
@@ -99,9 +96,7 @@ impl Search {
         let wanted = self.working.results.len() + self.ahead;
         let Search { snapshot, event, working, run, .. } = &mut *self;
         snapshot.guard(working, |working| run.advance(snapshot, event, working, wanted))?;
-        if let Some(deadline) = self.working.deadline.filter(|_| self.working.expired) {
-            return Err(deadline.error());
-        }
+        self.working.timer.check()?;
         self.ahead = MOST_AHEAD.min(2 * self.ahead);
         Ok(true)
     }

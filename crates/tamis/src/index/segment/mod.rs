@@ -375,7 +375,12 @@ impl Segment {
 
     /// The live slots at a version, ascending.
     pub fn live(&self, version: u64) -> impl Iterator<Item = Slot> {
-        (0..self.len() as Slot).filter(move |&slot| self.is_live(slot, version))
+        self.live_from(0, version)
+    }
+
+    /// The live slots at a version that are not before `first`, ascending.
+    pub fn live_from(&self, first: Slot, version: u64) -> impl Iterator<Item = Slot> {
+        (first..self.len() as Slot).filter(move |&slot| self.is_live(slot, version))
     }
 
     pub fn is_live(&self, slot: Slot, version: u64) -> bool {

@@ -26,6 +26,9 @@ const RUN: f64 = 25.0;
 const ENTRY: f64 = 1.2;
 const ENTRY_TOGETHER: f64 = 20.0;
 
+/// Units of work that an entry takes for a batch of events.
+const ENTRY_UNITS: usize = 8;
+
 impl Compiled {
     /// Appends the slots that each event matches, ascending, and where they end. There are at most as
     /// many events as lanes; `deep` has what is true of the expressions too deep to compile. Where not
@@ -46,6 +49,8 @@ impl Compiled {
         if matched {
             deep().into_iter().for_each(|(lane, slot)| matching.state.found[lane].push(slot));
             matching.follow_all();
+        }
+        if matched && !state.timer.is_late() {
             state.counters.nodes += state.nodes.items.len() as u64;
             state.take(events.len(), found, ends);
         }
@@ -246,6 +251,9 @@ impl BatchMatch<'_> {
         if start == end || lanes.is_none() {
             return;
         }
+        if self.state.timer.is_late() {
+            return;
+        }
         self.state.counters.lists += 1;
         for (word, masks, entries) in groups(&self.compiled.runs[start as usize..end as usize]) {
             let word = if word == 0 { None } else { Some(self.state.word(word)) };
@@ -258,6 +266,9 @@ impl BatchMatch<'_> {
                 continue;
             }
             self.state.counters.entries += entries.len() as u64;
+            if self.state.timer.spend(ENTRY_UNITS * entries.len()) {
+                return;
+            }
             let (mut last, mut passed) = (0, EventSet::NONE);
             for (mask, entry) in masks.iter().zip(entries) {
                 let mask = mask.whole();
@@ -283,6 +294,9 @@ impl BatchMatch<'_> {
                 self.state.counters.candidates += 1;
                 let Candidate { residual, target } = entry.candidate;
                 if residual != NO_RESIDUAL {
+                    if self.state.timer.spend(ENTRY_UNITS) {
+                        return;
+                    }
                     lanes = self.holds(residual as usize, lanes);
                 }
                 if !lanes.is_none() {

@@ -10,6 +10,7 @@ use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
 use super::sparse::Sparse;
 use super::working::{Bitmap, Known};
+use crate::deadline::Timer;
 use crate::event::AttributeId;
 use crate::matcher::{Counters, Slot};
 
@@ -44,6 +45,8 @@ pub(crate) struct BatchState {
     pub(super) ascending: Bitmap,
     pub(super) probes: Vec<Probe>,
     pub(in crate::matcher) counters: Counters,
+    /// Tells when to give up.
+    pub(in crate::matcher) timer: Timer,
 }
 
 /// A word of which some event has a bit.
@@ -147,6 +150,8 @@ impl BatchState {
         self.keys.clear();
         self.ranks.clear();
         self.below.clear();
+        // What was found before the time was up is nobody's.
+        self.found.iter_mut().for_each(Vec::clear);
     }
 
     /// Notes that an event has an attribute, if only as a null.

@@ -161,7 +161,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::{Evaluation, Matcher, Scan, Scratch, Slot, one_by_one};
 use crate::column::Column;
 use crate::csr::Lists;
-use crate::deadline::Deadline;
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event, Presence};
 use crate::expression::Expression;
@@ -378,7 +377,7 @@ impl Compiled {
         let mut found = Vec::new();
         for (lane, event) in events.iter().enumerate().filter(|_| !self.deep.is_empty()) {
             let mut slots = Vec::new();
-            self.scan.matches(event, scratch, &mut slots);
+            self.scan.find(event, scratch, &mut slots);
             found.extend(slots.into_iter().map(|position| (lane, self.deep[position as usize])));
         }
         found
@@ -441,6 +440,10 @@ impl Compiled {
             if values > 0 {
                 self.find_patterns(attribute, global, event, working);
             }
+            if working.timer.spend(values as usize) {
+                working.triggers.clear();
+                return;
+            }
         }
     }
 
@@ -458,8 +461,7 @@ impl Compiled {
     }
 
     /// Looks at the entries of all triggers that wait.
-    fn follow(&self, event: &Event, working: &mut Working, deadline: Option<Deadline>) -> bool {
-        let mut in_time = true;
+    fn follow(&self, event: &Event, working: &mut Working) {
         let mut stages = std::mem::take(&mut working.stages);
         let ranges = working.triggers.drain(..).map(|trigger| {
             let trigger = trigger as usize;
@@ -480,15 +482,16 @@ impl Compiled {
                 {
                     self.reach(target, working);
                 }
+                if working.timer.is_late() {
+                    break;
+                }
             }
-            if deadline.is_some_and(|deadline| deadline.has_passed()) {
-                in_time = false;
+            if working.timer.look() {
                 working.triggers.clear();
                 break;
             }
         }
         working.stages = stages;
-        in_time
     }
 
     fn reach(&self, target: u32, working: &mut Working) {
@@ -549,11 +552,13 @@ impl Matcher for Compiled {
     }
 
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
+        scratch.begin_within(event.deadline());
         let mut deep = Vec::new();
         if !self.deep.is_empty() {
-            self.scan.matches(event, scratch, &mut deep);
+            self.scan.find(event, scratch, &mut deep);
         }
         let working = &mut scratch.compiled;
+        working.timer = scratch.timer.clone();
         let sets = self.sets.len();
         working.begin(
             self.names.len(),
@@ -565,8 +570,9 @@ impl Matcher for Compiled {
         );
         self.load(event, working);
         while !working.triggers.is_empty() {
-            scratch.expired |= !self.follow(event, working, scratch.deadline);
+            self.follow(event, working);
         }
+        scratch.timer = working.timer.clone();
         deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
         working.take(found);
         working.end();
@@ -581,7 +587,7 @@ impl Matcher for Compiled {
         stopped: &dyn Fn() -> bool,
     ) {
         for events in events.chunks(LANES) {
-            if stopped() {
+            if stopped() || scratch.timer.is_late() {
                 return;
             }
             if events.iter().any(|event| event.longest_list() > MOST_VALUES) {
@@ -593,10 +599,18 @@ impl Matcher for Compiled {
                 one_by_one(self, events, scratch, found, ends, stopped);
                 continue;
             }
+            scratch.begin_within(events[0].deadline());
             let mut state = std::mem::take(&mut scratch.batch);
+            state.timer = scratch.timer.clone();
             let deep = || self.match_deep(events, scratch);
             let matched = self.match_batch(events, &mut state, in_any_case, deep, found, ends);
+            if state.timer.is_late() {
+                scratch.timer = state.timer.clone();
+            }
             scratch.batch = state;
+            if scratch.timer.is_late() {
+                return;
+            }
             if !matched {
                 self.unasked.store(UNASKED, Ordering::Relaxed);
                 one_by_one(self, events, scratch, found, ends, stopped);

@@ -111,6 +111,10 @@ pub(super) fn holds<C: Context>(
             SET => {
                 let keys = context.set(program[position + 1]);
                 let field = working.fields[attribute];
+                // Long lists are looked at with every set: until the time is up.
+                if working.timer.spend(keys.len().min(field.values as usize)) {
+                    return false;
+                }
                 let found = match keys.len() < field.values as usize {
                     true => keys.iter().any(|&key| context.has_key(attribute as u32, key, working)),
                     false => working.values(field).iter().any(|value| keys.binary_search(&value.key).is_ok()),
@@ -136,6 +140,9 @@ pub(super) fn holds<C: Context>(
             NODE => (Some(context.node(program[position + 1], working)), position + 2),
             ANY => {
                 let (residuals, words) = (program[position + 1], program[position + 2]);
+                if working.timer.spend(residuals as usize) {
+                    return false;
+                }
                 let mut residual = position + 3;
                 let mut found = false;
                 for _ in 0..residuals {

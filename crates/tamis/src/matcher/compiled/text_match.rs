@@ -14,6 +14,12 @@ use crate::event::{Event, Presence};
 use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;
 
+/// Units of work that a pattern takes at least where it is tried.
+const TRIED: usize = 64;
+
+/// Bytes of a text that are searched in a unit of work.
+const SEARCHED: usize = 4;
+
 /// The texts among an event's values of an attribute.
 fn texts(event: &Event, global: u32) -> impl Iterator<Item = &str> {
     let values = match event.get(global) {
@@ -39,6 +45,9 @@ impl Compiled {
         if self.patterns.has_literals(attribute) {
             let mut scratch = std::mem::take(&mut working.texts);
             for text in texts(event, global) {
+                if working.timer.spend(text.len() / SEARCHED) {
+                    break;
+                }
                 self.patterns.find(attribute, text, &mut scratch);
                 for &pattern in &scratch.decided {
                     if working.guess(pattern) != Some(Guess::True) {
@@ -55,6 +64,9 @@ impl Compiled {
                         continue;
                     }
                     working.counters.tried += 1;
+                    if working.timer.spend(TRIED + text.len() / SEARCHED) {
+                        break;
+                    }
                     if self.patterns.get(pattern).1.holds(ValueRef::String(text)) {
                         working.note(pattern, Guess::True);
                         working.triggers.push(first + pattern);
@@ -66,6 +78,9 @@ impl Compiled {
             working.texts = scratch;
         }
         for &pattern in self.patterns.unfiltered_of(attribute) {
+            if working.timer.is_late() {
+                return;
+            }
             if self.is_trigger(pattern) && self.try_pattern(pattern, event, working) {
                 working.triggers.push(first + pattern);
             }
@@ -83,6 +98,10 @@ impl Compiled {
     }
 
     fn try_pattern(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
+        // One pattern may take long, on a long text or a list of many.
+        if working.timer.look() {
+            return false;
+        }
         let (attribute, check) = self.patterns.get(pattern);
         let global = working.fields[attribute as usize].global;
         let truth = check.truth(event.get(global), Missing::False) == Truth::True;
@@ -106,6 +125,9 @@ impl BatchMatch<'_> {
                     continue;
                 }
                 for text in texts(event, global) {
+                    if self.state.timer.spend(text.len() / SEARCHED) {
+                        break;
+                    }
                     compiled.patterns.find(attribute, text, &mut scratch);
                     for &pattern in &scratch.decided {
                         let truths = self.state.patterns.item(pattern);
@@ -120,6 +142,9 @@ impl BatchMatch<'_> {
                         truths.candidates.insert(lane);
                         if compiled.is_trigger(pattern) {
                             self.state.counters.tried += 1;
+                            if self.state.timer.spend(TRIED + text.len() / SEARCHED) {
+                                break;
+                            }
                             truths.known.insert(lane);
                             if compiled.patterns.get(pattern).1.holds(ValueRef::String(text)) {
                                 truths.truth.insert(lane);
@@ -168,8 +193,9 @@ impl BatchMatch<'_> {
         let global = self.state.fields.get(attribute).map_or(0, |field| field.global);
         let truths = self.state.patterns.item(pattern);
         truths.known |= rest;
+        let timer = &mut self.state.timer;
         rest.each(|lane| {
-            if check.truth(self.events[lane].get(global), Missing::False) == Truth::True {
+            if !timer.look() && check.truth(self.events[lane].get(global), Missing::False) == Truth::True {
                 truths.truth.insert(lane);
             }
         });

@@ -7,6 +7,7 @@ use super::entry_list::Stages;
 use super::keys::Probe;
 use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
+use crate::deadline::Timer;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
 
@@ -71,6 +72,8 @@ pub(crate) struct Working {
     /// The sets that were found: the stamp.
     sets: Vec<u32>,
     pub(in crate::matcher) counters: Counters,
+    /// Tells when to give up.
+    pub(in crate::matcher) timer: Timer,
     stamp: u32,
     found: Bitmap,
 }
