@@ -5,15 +5,19 @@ import re
 import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from tamis.serve import Settings
 from tamis.serve.auth import Tokens
+from tamis.serve.lists import items_of, lines_of
 from tamis.serve.problem import RequestError
 from tamis.serve.running import run
 from tamis.serve.settings import Bounds
@@ -299,3 +303,56 @@ def test_it_stops_in_order(folder: Path) -> None:
     thread.join(30)
     assert answers[0].status_code == 200
     assert server.lines("stopped")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"1," * 4_000_000 + b"1]",
+        b"[" + b'"\\",[{",' * 500_000 + b'1,"' * 500_000 + b"]",
+        b"[" + b'{"a":[1,2]},' * 700_000 + b"{}]",
+    ],
+    ids=["numbers", "texts with brackets", "objects"],
+)
+def test_millions_of_items_take_no_memory(body: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(RequestError) as caught:
+            items_of(body, msgspec.Raw, 10_000, "items")
+        assert caught.value.status == 413
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_items_are_counted_where_they_are() -> None:
+    inner = [list(range(60_000)), {"a": "[[[{,,,", "b": list(range(60_000))}]
+    body = json.dumps(inner).encode()
+    assert items_of(body, list[int] | dict[str, Any], 2, "items") == inner  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="2 is more than the 1"):
+        items_of(body, msgspec.Raw, 1, "items")
+    endless = b"[" + b"[1,2]," * 5 + b'"' + b'\\"' * 200_000 + b"," * 150_000
+    with pytest.raises(RequestError, match="cannot be read"):
+        items_of(endless, msgspec.Raw, 10, "items")
+
+
+def test_lines_are_counted_before_they_are_made() -> None:
+    assert lines_of(b"a\n\n  \nb\r\nc", 3, "lines") == [b"a", b"b\r", b"c"]
+    with pytest.raises(RequestError, match="4 is more than the 3"):
+        lines_of(b"\n" * 100_000 + b"1\n" * 4_000_000, 3, "lines")
+
+
+def test_a_list_that_is_too_long_blocks_nobody(served: Running, client: httpx.Client) -> None:
+    body = b"[" + b"1," * 4_000_000 + b"1]"
+    for path in ("/match", "/top"):
+        response = client.post(path, content=body)
+        assert response.status_code == 413
+        assert response.json()["error"]["allowed"] == 10_000
+
+
+def test_cursors_beyond_all_numbers(client: httpx.Client) -> None:
+    for after in ("[99999999999999999999, 1]", "[9223372036854775807, 1]", "[1.5, 1]", "[true, 1]"):
+        response = client.get("/subscriptions", params={"after": after})
+        assert response.status_code == 400, (after, response.text)
+    far = client.get("/subscriptions", params={"after": "[4611686018427387904, 1]"})
+    assert far.is_success

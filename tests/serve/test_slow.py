@@ -43,7 +43,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     index.save(folder)
     with running(folder, Settings(bounds=BOUNDS)) as server, server.client() as client:
         for path in ("/match", "/top", "/first"):  # patterns are compiled when they are first tried
-            wait_until(lambda path=path: client.post(path, json={"text": "an1"}).is_success)  # type: ignore[misc]
+            wait_until(lambda path=path: client.post(path, json={"text": "an1"}).is_success)
         yield server
 
 

@@ -109,13 +109,31 @@ pub fn write_json<'a>(ids: impl ExactSizeIterator<Item = tamis::IdRef<'a>>) -> V
             json.push(b',');
         }
         match id {
-            // Writing to memory does not fail.
-            tamis::IdRef::Integer(number) => drop(write!(json, "{number}")),
+            tamis::IdRef::Integer(number) => write_json_integer(number, &mut json),
             tamis::IdRef::String(text) => write_json_text(text, &mut json),
         }
     }
     json.push(b']');
     json
+}
+
+/// Appends an integer.
+fn write_json_integer(number: i64, json: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let (mut first, mut rest) = (digits.len(), number.unsigned_abs());
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        first -= 1;
+        digits[first] = b'-';
+    }
+    json.extend_from_slice(&digits[first..]);
 }
 
 /// Appends a text as JSON, in which quotes, backslashes and control characters are escaped.
@@ -124,6 +142,7 @@ fn write_json_text(text: &str, json: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     while let Some(plain) = rest.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
         json.extend_from_slice(&rest[..plain]);
+        // Writing to memory does not fail.
         drop(match rest[plain] {
             byte @ (b'"' | b'\\') => write!(json, "\\{}", char::from(byte)),
             byte => write!(json, "\\u{byte:04x}"),
@@ -144,5 +163,8 @@ mod tests {
         let json = String::from_utf8(write_json(ids.into_iter())).unwrap();
         assert_eq!(json, "[-7,\"a\\\"b\\\\\\u000a\\u001fé\u{7f}\"]");
         assert_eq!(write_json([].into_iter()), b"[]");
+        let ends = [0, 9, 10, i64::MAX, i64::MIN].map(tamis::IdRef::Integer);
+        let json = String::from_utf8(write_json(ends.into_iter())).unwrap();
+        assert_eq!(json, "[0,9,10,9223372036854775807,-9223372036854775808]");
     }
 }

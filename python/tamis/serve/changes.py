@@ -13,7 +13,8 @@ from tamis.errors import TamisError
 from tamis.serve.app import Service
 from tamis.serve.encoding import decode
 from tamis.serve.held import as_integer
-from tamis.serve.problem import RequestError, bad_request, of_error, too_large
+from tamis.serve.lists import items_of, lines_of
+from tamis.serve.problem import RequestError, bad_request, of_error
 from tamis.serve.request import Request, one
 from tamis.serve.response import Response, json_response
 from tamis.serve.source import Change
@@ -94,11 +95,9 @@ async def post_subscriptions(service: Service, request: Request) -> Response:
     if on_error not in ("raise", "collect"):
         raise bad_request("the parameter 'on_error' is raise or collect")
     body = await request.body()
-    items = _split(body, request.content_type in _LINES)
-    allowed = service.settings.bounds.batch
-    if len(items) > allowed:
-        raise too_large("subscriptions of the request", len(items), allowed)
     _accepting(service)
+    batch = service.settings.bounds.batch
+    items = await service.work(_split, body, batch, lines=request.content_type in _LINES)
     change, refused = await service.work(
         _read, service.held.index, items, collect=on_error == "collect"
     )
@@ -137,13 +136,11 @@ def _done(service: Service, request: Request, change: Change) -> None:
     )
 
 
-def _split(body: bytes, lines: bool) -> list[bytes]:
+def _split(body: bytes, most: int, *, lines: bool) -> list[bytes]:
+    what = "subscriptions of the request"
     if lines:
-        return [line for line in body.split(b"\n") if line and not line.isspace()]
-    try:
-        return [bytes(item) for item in decode(body, list[msgspec.Raw])]
-    except ValueError as error:
-        raise bad_request(f"the list cannot be read: {error}") from None
+        return lines_of(body, most, what)
+    return [bytes(item) for item in items_of(body, msgspec.Raw, most, what)]
 
 
 def _read(

@@ -1,8 +1,7 @@
 """How are events sent? One, a list, or lines that stream both ways."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,6 +18,7 @@ from tamis.serve.answers import (
 )
 from tamis.serve.encoding import decode, encode_lines
 from tamis.serve.held import Held
+from tamis.serve.lists import items_of
 from tamis.serve.problem import ClientGoneError, RequestError, bad_request, too_large
 from tamis.serve.request import Request, flag, number, one
 from tamis.serve.response import NDJSON, Response, json_response, start
@@ -26,8 +26,6 @@ from tamis.serve.settings import Bounds
 
 if TYPE_CHECKING:
     from tamis.serve.app import Service
-
-Item = TypeVar("Item")
 
 INLINE_BYTES = 1 << 14  # of an event that is matched on the event loop's thread
 INLINE_SECONDS = 0.02  # after which it is matched again, on another thread
@@ -64,7 +62,7 @@ async def answer(service: "Service", request: Request, operation: Operation) -> 
     if isinstance(held.engine, Filter):
         return await _answer_texts(service, held, operation, question, body)
     if body[:1] == b"[" or body.lstrip(b" \t\r\n")[:1] == b"[":
-        events = list(map(bytes, _list(body, msgspec.Raw)))
+        events = await service.work(_events, body, service.settings.bounds.batch)
         return await _answer_list(service, held, operation, question, events)
     return await _answer_one(service, held, operation, question, body)
 
@@ -94,8 +92,6 @@ async def _answer_list(
     service: "Service", held: Held, operation: Operation, question: Question, events: list[bytes]
 ) -> Response:
     bounds = service.settings.bounds
-    if len(events) > bounds.batch:
-        raise too_large("events of the list", len(events), bounds.batch)
     answers = await service.work(answer_all, operation, held, events, question, bounds)
     _count(service, held, operation, events, answers)
     return json_response({"results": answers, "version": held.version})
@@ -120,7 +116,7 @@ async def _answer_texts(
 ) -> Response:
     """Documents for XML filters, as JSON: a text, or a list of texts."""
     if body.lstrip(b" \t\r\n")[:1] == b"[":
-        documents = [document.encode() for document in _list(body, str)]
+        documents = await service.work(_documents, body, service.settings.bounds.batch)
         return await _answer_list(service, held, operation, question, documents)
     try:
         document = decode(body, str)
@@ -263,11 +259,14 @@ def _answer_texts_of(
     return refused or answer_some(operation, held, documents, question, bounds)
 
 
-def _list(body: bytes, type: type[Item]) -> Sequence[Item]:
-    try:
-        return decode(body, list[type])  # type: ignore[valid-type]
-    except ValueError as error:
-        raise bad_request(f"the list cannot be read: {error}") from None
+def _events(body: bytes, most: int) -> list[bytes]:
+    """The events of a list."""
+    return [bytes(event) for event in items_of(body, msgspec.Raw, most, "events of the list")]
+
+
+def _documents(body: bytes, most: int) -> list[bytes]:
+    """The documents of a list of texts."""
+    return [document.encode() for document in items_of(body, str, most, "documents of the list")]
 
 
 async def _send(request: Request, answers: list[Answer], *, last: bool) -> None:

@@ -19,6 +19,7 @@ from tamis.serve.problem import bad_request
 _STEP = 256  # subscriptions that are looked at before the time is
 _SECONDS = 0.25
 _REMEMBERED = 8
+_FARTHEST = 2**62
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,10 @@ def _read_cursor(text: str | None) -> Cursor:
         position, *seen = decode(text, list[str | int])
     except ValueError:
         position, seen = -1, []
-    if isinstance(position, str) or position < 1 or not 1 <= len(seen) <= _REMEMBERED:
+    known = isinstance(position, int) and 1 <= position <= _FARTHEST
+    if not known or not 1 <= len(seen) <= _REMEMBERED:
         raise bad_request("`after` is what the page before called `next`")
-    return Cursor(position, tuple(seen))
+    return Cursor(int(position), tuple(seen))
 
 
 def _from(held: Held, cursor: Cursor) -> Iterator[Any]:

@@ -89,6 +89,8 @@ class Request:
     def content_type(self) -> str:
         """The media type of the body, without parameters."""
         given = self.headers.get(b"content-type", b"")
+        if given == b"application/json":
+            return "application/json"
         return given.partition(b";")[0].strip().lower().decode("latin-1")
 
     @property

@@ -86,7 +86,10 @@ async def get_subscription(service: Service, request: Request) -> Response:
     """What is a subscription?"""
     kind = one(request.parameters("type"), "type")
     held = service.held
-    return json_response({**held.describe(held.find(request.name, kind)), "version": held.version})
+    id = held.find(request.name, kind)
+    # Of a long expression, writing it takes a while.
+    described = await service.work(held.describe, id)
+    return json_response({**described, "version": held.version})
 
 
 async def list_subscriptions(service: Service, request: Request) -> Response:
@@ -106,7 +109,7 @@ async def stream(service: Service, request: Request) -> None:
     """Which matches are happening?"""
     where = one(request.parameters("where"), "where")
     with service.tails.enter():
-        reader = service.tail.join(where)
+        reader = await service.work(service.tail.join, where)
         gone = service.loop.create_task(request.disconnected())
         try:
             await start(request, 200, b"text/event-stream", [])

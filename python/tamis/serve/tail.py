@@ -70,7 +70,7 @@ class Tail:
         self._numbers = count()
 
     def join(self, where: str | None) -> Reader:
-        """Begin to read.
+        """Begin to read; on any thread, because an expression may take a while to compile.
 
         Args:
             where: An expression over happenings: `matches = 'a' and event.age > 20`.
@@ -80,8 +80,13 @@ class Tail:
         """
         expression = Expression.constant(True) if where is None else Expression.parse(where)
         reader = Reader(next(self._numbers))
-        self._wanted.add(reader.number, expression)
+        # In this order, so that whoever publishes meanwhile finds the reader.
         self.readers[reader.number] = reader
+        try:
+            self._wanted.add(reader.number, expression)
+        except BaseException:
+            del self.readers[reader.number]
+            raise
         return reader
 
     def leave(self, reader: Reader) -> None:
@@ -106,7 +111,7 @@ class Tail:
             if left > 0:
                 self._publish(version, event, ids, left)
                 continue
-            for reader in self.readers.values():
+            for reader in list(self.readers.values()):
                 reader.miss()
 
     def _publish(self, version: str, event: bytes, ids: msgspec.Raw, seconds: float) -> None:
@@ -116,7 +121,7 @@ class Tail:
         try:
             wanted = self._wanted.match(happening, timeout=seconds)
         except TamisError:  # such as an event that holds more than readers' expressions may see
-            for reader in self.readers.values():
+            for reader in list(self.readers.values()):
                 reader.miss()
             return
         for number in wanted:
@@ -124,5 +129,5 @@ class Tail:
 
     def close(self) -> None:
         """Wake every reader, for the last time."""
-        for reader in self.readers.values():
+        for reader in list(self.readers.values()):
             reader.put(b"")
