@@ -39,6 +39,7 @@ __all__ = [
     "Graph",
     "GraphExplanation",
     "GraphMatches",
+    "Hits",
     "Index",
     "Limits",
     "Subscription",
