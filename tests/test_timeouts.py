@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -109,16 +110,21 @@ def test_long_lists_and_large_sets(sets: Index[int], name: str) -> None:
 
 @pytest.fixture(scope="module")
 def pairs() -> Index[int]:
-    """Terms of all pairs of the values of two lists, computed when an event is read."""
+    """Terms of all pairs of the values of two lists, computed when an event is read.
+
+    A number times a text has no value, so that there are never too many values.
+    """
     index: Index[int] = Index()
-    index.add_many((n, f"a * b + {n} = -1") for n in range(2_000))
+    index.add_many((n, f"(a + {n}) * b = -1") for n in range(4_900))
     return index
+
+
+PAIRS = {"a": list(range(100)), "b": ["text"] * 100}
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_terms_of_all_pairs(pairs: Index[int], name: str) -> None:
-    event = {"a": list(range(100)), "b": [0.5 + n for n in range(100)]}
-    stopped(lambda: CALLS[name](pairs, event, GIVEN))
+    stopped(lambda: CALLS[name](pairs, PAIRS, GIVEN))
 
 
 def test_elements_that_are_asked_one_by_one() -> None:
@@ -220,18 +226,14 @@ def test_batches_that_other_threads_match(
     patterns: Index[int], pairs: Index[int], on_error: Any
 ) -> None:
     """The first events are fast, so that the slow ones are matched by other threads."""
-    few: list[Any] = [{"text": "a", "a": 1, "b": 2}] * 300
+    given = 0.3  # seconds
+    few: list[Any] = [{"other": 1}] * 300
     slow_text = {"text": "abcnopqrstuvwxyz " * 10_000}
-    slow_terms = {"a": list(range(100)), "b": [0.5 + n for n in range(100)]}
-    for index, slow in ((patterns, slow_text), (pairs, slow_terms)):
+    for index, slow in ((patterns, slow_text), (pairs, PAIRS)):
         many = few + [slow] * 1_000
         texts = [json.dumps(event) for event in many]
         for events in (many, texts, "\n".join(texts)):
-            given = 0.3
-
-            def call(index: Index[int] = index, events: Any = events) -> object:
-                return index.match_batch(events, on_error=on_error, timeout=given)
-
+            call = partial(index.match_batch, events, on_error=on_error, timeout=given)
             stopped(call, given)
         answers = index.match_batch(few * 2, on_error="collect", timeout=60)
         assert len(answers.matches) == 600
@@ -241,12 +243,8 @@ def test_batches_that_other_threads_match(
 def test_arrow_data_that_is_read_by_column(patterns: Index[int], pairs: Index[int]) -> None:
     text = "abcnopqrstuvwxyz " * 10_000
     table = pa.table({"text": [text] * 500})
-    lists = pa.table({"a": [list(range(100))] * 500, "b": [[0.5 + n for n in range(100)]] * 500})
+    lists = pa.table({name: [values] * 500 for name, values in PAIRS.items()})
     for index, events in ((patterns, table), (pairs, lists)):
         for method in (index.match_batch, index.top_batch, index.first_batch):
-            stopped(lambda method=method, events=events: method(events, timeout=GIVEN))  # type: ignore[misc]
-        stopped(
-            lambda index=index, events=events: index.match_batch(  # type: ignore[misc]
-                events, on_error="collect", timeout=GIVEN
-            )
-        )
+            stopped(partial(method, events, timeout=GIVEN))
+        stopped(partial(index.match_batch, events, on_error="collect", timeout=GIVEN))

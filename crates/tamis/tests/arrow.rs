@@ -158,13 +158,14 @@ fn index(asked: &[bool], missing: Missing, limits: &Limits, algorithm: Algorithm
 }
 
 type Pairs = Vec<(u64, i64)>;
+type Best = Vec<(u64, i64, f64)>;
 
 /// The answers to a batch row by row: pairs of rows and ids, rows that cannot be read, and the best.
 fn one_by_one(
     events: &ArrowEvents,
     snapshot: &Snapshot,
     limits: &Limits,
-) -> (Pairs, Vec<(u64, Error)>, Vec<(u64, i64, f64)>) {
+) -> (Pairs, Vec<(u64, Error)>, Best) {
     let (mut pairs, mut refused, mut best) = (Vec::new(), Vec::new(), Vec::new());
     let (mut event, mut scratch) = (Event::default(), MatchScratch::default());
     let number = |id: tamis::IdRef<'_>| match id {
