@@ -394,3 +394,24 @@ def test_what_normalising_drops_is_mentioned_all_the_same(matcher: Any, tmp_path
         assert (predicate["truth"], predicate["seen"]) == ("true", [1])
         with pytest.raises(EventError, match="twice"):
             held.match('{"a": 1, "a": 2}')
+
+
+def test_a_profile_says_what_an_event_takes() -> None:
+    index = tamis.Index()
+    index.add_many((n, f"age > {n % 90} and state = 'S{n % 50}'") for n in range(2000))
+    index.add("text", "name matches '^a.*z$' and owner = 'x'")
+    index.settle()
+    event = {"age": 45, "state": "S3", "name": "abz"}
+    profile = index.profile(event)
+    assert profile["matches"] == len(index.match(event)) > 0
+    assert 0 < profile["candidates"] <= profile["entries"]
+    assert 0 < profile["lists"] <= profile["entries"]
+    assert profile["read_us"] > 0
+    assert profile["match_us"] > 0
+    assert profile["segments"] == index.stats()["segments"]
+    again = index.profile(json.dumps(event))
+    assert [again[key] for key in ("matches", "entries", "lists")] == [
+        profile[key] for key in ("matches", "entries", "lists")
+    ]
+    with pytest.raises(tamis.EventError):
+        index.profile("{")

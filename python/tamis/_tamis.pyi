@@ -23,7 +23,7 @@ from tamis.builder import Operand, Scalar
 from tamis.checking import Finding
 from tamis.graph import Strategy
 from tamis.ranking import Match
-from tamis.statistics import FilterStats, GraphStats, IndexStats
+from tamis.statistics import EventProfile, FilterStats, GraphStats, IndexStats
 from tamis.xml import Engine
 
 if TYPE_CHECKING:
@@ -630,6 +630,29 @@ class Index(Generic[_I]):
             EventError: The event cannot be decoded.
             DocumentError: The document is not well formed.
             MatchTimeoutError: Matching took longer than `timeout`.
+        """
+    def profile(
+        self,
+        event: _Event,
+        *,
+        where: _Expression | None = None,
+        document: _Document | None = None,
+        now: object = None,
+    ) -> EventProfile:
+        """How long an event takes, and how much the matcher read for it.
+
+        `tamis.statistics.EventProfile` describes the result. Call it twice: the first time, regular
+        expressions may have to be compiled and files to be read.
+
+        Args:
+            event: As in `match`.
+            where: As in `match`.
+            document: As in `match`.
+            now: As in `match`.
+
+        Raises:
+            EventError: The event cannot be decoded.
+            DocumentError: The document is not well formed.
         """
     @overload
     def match_batch(

@@ -6,6 +6,33 @@ They are dicts at run time; these classes describe their keys and types.
 from typing import TypedDict
 
 
+class EventProfile(TypedDict):
+    """The result of `Index.profile(event)`. Most counts are of the compiled matcher.
+
+    Attributes:
+        read_us: Microseconds to read the event: decoding it, computing terms, and matching the
+            elements of lists for `any`, `all` and `none`.
+        match_us: Microseconds to match it.
+        matches: Subscriptions that it matches.
+        segments: Segments that were searched.
+        lists: Entry lists that were read, one for each trigger that the event makes true.
+        entries: Entries that were read: expressions that are indexed under such a trigger.
+        candidates: Entries that passed their first tests and were examined further.
+        nodes: Subexpressions, shared by several expressions, that were evaluated.
+        patterns: `like` patterns and regular expressions that were tried on a text.
+    """
+
+    read_us: float
+    match_us: float
+    matches: int
+    segments: int
+    lists: int
+    entries: int
+    candidates: int
+    nodes: int
+    patterns: int
+
+
 class IndexStats(TypedDict):
     """The result of `Index.stats()`.
 
@@ -22,8 +49,8 @@ class IndexStats(TypedDict):
         sharing: The average number of uses of a node; 1.0 if nothing is shared.
         unfiltered_patterns: Patterns without a literal part, which are tried on every text.
         unselective: Expressions and shared parts that are examined on every event, or on every
-            event with a certain attribute, because they consist only of negations or unfiltered
-            patterns.
+            event with a certain attribute: negations, `exists`, unfiltered patterns and `true`
+            without anything more selective beside them.
         matching_bytes: Bytes that matching reads, in memory or in mapped files.
         subscription_bytes: Bytes of ids, texts of expressions and metadata, likewise.
         matcher: The algorithm of the largest segment.

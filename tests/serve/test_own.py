@@ -2,6 +2,9 @@
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -32,10 +35,12 @@ def test_put_get_delete(tmp_path: Path) -> None:
         assert client.get("/subscriptions/a%2Fb").json()["expression"] == "x = 2"
         assert client.delete("/subscriptions/5").json() == {"id": 5, "version": "5"}
         assert client.delete("/subscriptions/5").status_code == 404
-    with running(tmp_path / "new", OWN) as server, server.client() as client:
-        found = client.post("/match", json={"x": 2}).json()
-        assert (found["matches"], found["version"]) == (["a/b", 6], "5")
-        assert server.lines("replay")[0]["changes"] == 5
+        shutil.copytree(tmp_path / "new", tmp_path / "killed")
+    for folder, replayed in ((tmp_path / "new", 0), (tmp_path / "killed", 5)):
+        with running(folder, OWN) as server, server.client() as client:
+            found = client.post("/match", json={"x": 2}).json()
+            assert (found["matches"], found["version"]) == (["a/b", 6], "5")
+            assert server.lines("replay")[0]["changes"] == replayed
 
 
 @pytest.mark.parametrize(
@@ -174,11 +179,46 @@ def log_of(folder: Path) -> Path:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """A folder with three changes in its log."""
+    """A folder with three changes in its log, as a server leaves it that is killed."""
     with running(tmp_path / "new", OWN) as server, server.client() as client:
         for n in range(3):
             client.put(f"/subscriptions/s{n}", json={"expression": f"x = {n}"})
-    return tmp_path / "new"
+        shutil.copytree(tmp_path / "new", tmp_path / "killed")
+    return tmp_path / "killed"
+
+
+def test_a_server_that_stops_saves_what_its_log_has(tmp_path: Path) -> None:
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        client.put("/subscriptions/adult", json={"expression": "age >= 18"})
+        with pytest.raises(StorageError, match="not an index"):
+            tamis.open(tmp_path / "new")
+    assert list(tamis.open(tmp_path / "new")) == ["adult"]
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        client.put("/subscriptions/child", json={"expression": "age < 18"})
+        assert server.service.held.version == "2"
+    assert list(tamis.open(tmp_path / "new")) == ["adult", "child"]
+
+
+SAVE = """
+import sys, tamis
+index = tamis.Index()
+index.add("other", "true")
+try:
+    index.save(sys.argv[1])
+except tamis.StorageError as error:
+    print(error)
+"""
+
+
+def test_nobody_else_saves_into_a_folder_that_is_owned(tmp_path: Path) -> None:
+    save = [sys.executable, "-c", SAVE, str(tmp_path / "new")]
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        client.put("/subscriptions/adult", json={"expression": "age >= 18"})
+        told = subprocess.run(save, check=True, capture_output=True, text=True).stdout
+        assert "a server owns the folder; send changes to the server, or stop it first" in told
+    assert list(tamis.open(tmp_path / "new")) == ["adult"]
+    assert subprocess.run(save, check=True, capture_output=True, text=True).stdout == ""
+    assert list(tamis.open(tmp_path / "new")) == ["other"]
 
 
 def test_a_torn_tail_goes(written: Path) -> None:

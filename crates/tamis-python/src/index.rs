@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -378,6 +379,56 @@ impl Index {
             FoundIds::Integers(ids) => PyList::new(py, ids),
             FoundIds::Any(ids) => id::write_all(py, ids),
         }
+    }
+
+    /// How long an event takes, and how much the matcher read for it.
+    ///
+    /// `tamis.statistics.EventProfile` describes the result. Call it twice: the first time, regular
+    /// expressions may have to be compiled and files to be read.
+    ///
+    /// Args:
+    ///     event: As in `match`.
+    ///     where: As in `match`.
+    ///     document: As in `match`.
+    ///     now: As in `match`.
+    ///
+    /// Raises:
+    ///     EventError: The event cannot be decoded.
+    ///     DocumentError: The document is not well formed.
+    #[pyo3(signature = (event, *, r#where=None, document=None, now=None))]
+    fn profile<'py>(
+        &self,
+        py: Python<'py>,
+        event: &Bound<'py, PyAny>,
+        r#where: Option<&Bound<'py, PyAny>>,
+        document: Option<&Bound<'py, PyAny>>,
+        now: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let begun = Instant::now();
+        let snapshot = self.index.snapshot();
+        let question = Question { event, condition: r#where, document, now, deadline: None };
+        let (read, matched, matches, counters) =
+            self.ask(py, &snapshot, &question, |event, selection, scratch| {
+                let read = begun.elapsed();
+                scratch.take_counters();
+                let begun = Instant::now();
+                let matches = match snapshot.ids_selected(event, selection, scratch)? {
+                    FoundIds::Integers(ids) => ids.len(),
+                    FoundIds::Any(ids) => ids.len(),
+                };
+                Ok((read, begun.elapsed(), matches, scratch.take_counters()))
+            })?;
+        let dict = PyDict::new(py);
+        dict.set_item("read_us", read.as_secs_f64() * 1e6)?;
+        dict.set_item("match_us", matched.as_secs_f64() * 1e6)?;
+        dict.set_item("matches", matches)?;
+        dict.set_item("segments", snapshot.stats().segments)?;
+        dict.set_item("lists", counters.lists)?;
+        dict.set_item("entries", counters.entries)?;
+        dict.set_item("candidates", counters.candidates)?;
+        dict.set_item("nodes", counters.nodes)?;
+        dict.set_item("patterns", counters.tried)?;
+        Ok(dict)
     }
 
     /// The ids of the subscriptions that an event matches, as a JSON array.

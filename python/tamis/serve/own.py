@@ -139,13 +139,18 @@ class Own(Source):
         self._thread.start()
 
     async def stop(self) -> None:
-        """Finish the waiting changes, and accept no more."""
+        """Finish the waiting changes, accept no more, and save the index if the log has any."""
+        healthy = self._trouble is None
         self._trouble = "the server is stopping"
         if self._thread.is_alive():
             self._waiting.put(None)
             await asyncio.to_thread(self._thread.join)
         if self._folding is not None:
             await asyncio.to_thread(self._folding.join)
+        if healthy and self._changes.changes:
+            self._fold()
+            if self._folding is not None:
+                await asyncio.to_thread(self._folding.join)
         self._changes.close()
         os.close(self._lock)
 
@@ -368,4 +373,6 @@ def _lock(folder: Path) -> int:
             os.close(file)
         message = f"{folder}: another server owns this folder"
         raise StorageError(message, path=str(path)) from None
+    os.truncate(file, 0)
+    os.write(file, str(os.getpid()).encode())  # whose saves are allowed
     return file

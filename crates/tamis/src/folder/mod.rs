@@ -17,9 +17,9 @@
 pub(crate) mod manifest;
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -36,6 +36,31 @@ pub(crate) struct Folder {
     lock: File,
 }
 
+/// Fails if a server of another process owns the folder: it would overwrite what is saved there with its own state. A server
+/// locks a file in which it writes the number of its process.
+fn refuse_owned(path: &Path) -> Result<()> {
+    let name = path.join(".serve.lock");
+    let file = match files::open(&name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(|error| Error::storage(&name, error))?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::Error(error)) => Err(Error::storage(&name, error)),
+        Err(TryLockError::WouldBlock) => {
+            let mut process = String::new();
+            file.take(20).read_to_string(&mut process).map_err(|error| Error::storage(&name, error))?;
+            if process == std::process::id().to_string() {
+                return Ok(());
+            }
+            Err(Error::storage(
+                path,
+                "a server owns the folder; send changes to the server, or stop it first",
+            ))
+        }
+    }
+}
+
 impl Folder {
     /// Makes the folder if it is not there, and waits until no other save changes it.
     pub fn lock(path: &Path) -> Result<Folder> {
@@ -47,6 +72,7 @@ impl Folder {
             Ok(file)
         });
         let lock = lock.map_err(|error| Error::storage(&name, error))?;
+        refuse_owned(&path)?;
         Ok(Folder { path, lock })
     }
 
