@@ -291,3 +291,26 @@ def test_read_keeps_the_good_ones(tmp_path: Any) -> None:
     read = eventbridge.read(lines)
     assert [subscription.id for subscription in read.subscriptions] == ["a", "b"]
     assert [refused.line for refused in read.refused] == [2]
+
+
+def test_read_refuses_one_pattern() -> None:
+    one = '{"detail": {"state": ["stopped"]}, "source": ["aws.ec2"]}'
+    for source in (one, json.loads(one)):
+        read = eventbridge.read(source)
+        assert read.subscriptions == []
+        [refused] = read.refused
+        assert (refused.id, refused.line) == (None, 1)
+        assert 'this is one pattern, not patterns by id, because "source"' in refused.reason
+        assert "`parse`" in refused.reason
+
+
+def test_read_takes_a_mapping() -> None:
+    mixed: dict[Any, Any] = {"good": {"a": ["x"]}, "bad": {"a": []}, 3: {"a": ["x"]}}
+    read = eventbridge.read(mixed)
+    assert [subscription.id for subscription in read.subscriptions] == ["good"]
+    reasons = [(refused.id, refused.reason) for refused in read.refused]
+    assert reasons[0][0] == "bad"
+    assert reasons[1] == (None, "the id 3 is not a string")
+    unexpected: Any = [{"a": ["x"]}]
+    with pytest.raises(TypeError, match="JSON text, or a mapping of patterns by id, not list"):
+        eventbridge.read(unexpected)

@@ -331,3 +331,34 @@ def test_read_keeps_the_good_ones() -> None:
     )
     assert [subscription.id for subscription in read.subscriptions] == ["good", "g"]
     assert [refused.id for refused in read.refused] == ["bad"]
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        {"address": {"city": "x"}, "country": "FR"},
+        {"address": {"city": "x"}, "age": 3},
+        {"address": {"city": "x"}, "age": {"$gte": 18}},
+        {"address": {"city": "x"}, "name": {"$regex": "^a"}},
+        {"address": {"city": "x"}, "tags": ["new"]},
+        {"address": {"city": "x"}, "$or": [{"a": 1}, {"b": 2}]},
+    ],
+)
+def test_read_refuses_one_condition(one: dict[str, Any]) -> None:
+    for source in (json.dumps(one), one):
+        read = mongo.read(source)
+        assert read.subscriptions == []
+        [refused] = read.refused
+        assert "this is one condition, not conditions by id" in refused.reason
+
+
+def test_read_takes_a_mapping() -> None:
+    conditions = {
+        "a": {"$not": {"a": 1}},
+        "b": {"$or": [{"a": 1}, {"b": 2}]},
+        "c": ' {"a": {"$gte": 1}}',
+        "d": None,
+    }
+    read = mongo.read(conditions)
+    assert [subscription.id for subscription in read.subscriptions] == ["a", "b", "c"]
+    assert [refused.id for refused in read.refused] == ["d"]

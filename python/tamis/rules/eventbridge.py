@@ -43,13 +43,24 @@ def parse(pattern: str | bytes | Mapping[str, Any]) -> Expression:
     return Expression.parse(_object(pattern, "the pattern"))
 
 
-def read(source: str | Path, *, progress: Callable[[int], None] | None = None) -> ReadRules:
-    """Read the patterns of a JSON file or text: an object of patterns by their ids.
+def read(
+    source: str | Path | Mapping[str, Any], *, progress: Callable[[int], None] | None = None
+) -> ReadRules:
+    """Read many patterns by their ids: a JSON file, JSON text, or a mapping. For one, use `parse`.
 
     A bad pattern does not affect the others. A file may also hold one pattern per line as
     `{"id": ..., "pattern": {...}}`.
+
+    Raises:
+        RuleError: The file cannot be read.
+        TypeError: The source is neither a path, nor text, nor a mapping.
     """
-    return json_input.read_many(source, "pattern", parse, progress)
+    return json_input.read_many(source, "pattern", parse, progress, _is_part)
+
+
+def _is_part(_: str, value: Any) -> bool:
+    """Whether a member is a field of a pattern: no pattern is an array."""
+    return isinstance(value, list)
 
 
 def _object(pattern: Mapping[str, Any], place: str) -> str:

@@ -1,7 +1,7 @@
 """How JSON rules are read: no duplicate keys, no NaN, exact numbers, bounded depth."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -73,17 +73,43 @@ def _refuse_constant(constant: str) -> Never:
 
 
 def read_many(
-    source: str | Path,
+    source: str | Path | Mapping[str, Any],
     key: str,
     parse: Callable[[Any], Expression],
     progress: Callable[[int], None] | None = None,
+    is_part: Callable[[str, Any], bool] | None = None,
 ) -> ReadRules:
-    """Read many JSON rules from a file or from text.
+    """Read many JSON rules from a file, from text, or from a mapping of rules by id.
 
     The text is one JSON object of rules by id, or JSON lines with the members `id` and `key`.
+
+    Args:
+        source: The path, text or mapping.
+        key: What a rule is called.
+        parse: Reads one rule.
+        progress: Called with the number of rules so far.
+        is_part: Whether a member of the object can only be a part of a rule. If there is one, the
+            object is a single rule, and nothing is read from it.
+
+    Raises:
+        RuleError: The file cannot be read.
+        TypeError: The source is none of these.
     """
-    text, file = files.read_text(source)
     read = ReadRules(progress=progress)
+    if isinstance(source, Mapping):
+        if not _is_single(source, key, is_part, read, None):
+            for identifier, rule in source.items():
+                if isinstance(identifier, str):
+                    read.take(identifier, partial(parse, rule), None, file=None, line=1)
+                else:
+                    read.refuse(None, f"the id {identifier!r} is not a string", file=None, line=1)
+        return read
+    if not isinstance(source, str | Path):
+        raise TypeError(
+            f"read takes the path of a file, JSON text, or a mapping of {key}s by id, "
+            f"not {type(source).__name__}"
+        )
+    text, file = files.read_text(source)
     try:
         rules = load(text)
     except RuleError as error:
@@ -96,6 +122,8 @@ def read_many(
     if not isinstance(rules, dict):
         read.refuse(None, "rules are one JSON object by id, or JSON lines", file=file, line=1)
         return read
+    if _is_single(rules, key, is_part, read, file):
+        return read
     position, line = 0, 1
     for identifier, rule in rules.items():
         found = text.find(json.dumps(identifier, ensure_ascii=False), position)
@@ -104,6 +132,25 @@ def read_many(
             position = found
         read.take(identifier, partial(parse, rule), None, file=file, line=line)
     return read
+
+
+def _is_single(
+    rules: Mapping[str, Any],
+    key: str,
+    is_part: Callable[[str, Any], bool] | None,
+    read: ReadRules,
+    file: str | None,
+) -> bool:
+    """Whether an object is a single rule instead of rules by id; if so, refuse it."""
+    for name, value in rules.items():
+        if is_part is not None and isinstance(name, str) and is_part(name, value):
+            reason = (
+                f"this is one {key}, not {key}s by id, because {json.dumps(name)} holds only a "
+                f"part of one; read one {key} with `parse`"
+            )
+            read.refuse(None, reason, file=file, line=1)
+            return True
+    return False
 
 
 def _read_lines(

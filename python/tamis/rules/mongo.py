@@ -74,18 +74,34 @@ def parse(
 
 
 def read(
-    source: str | Path,
+    source: str | Path | Mapping[str, Any],
     *,
     groups: Groups | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ReadRules:
-    """Read the conditions of a JSON file or text: an object of conditions by id, or JSON lines.
+    """Read many conditions by id: a JSON file or text, or a mapping. For one, use `parse`.
 
-    A line is `{"id": ..., "condition": {...}}`. One bad condition costs no other.
+    A JSON text is one object, or lines of `{"id": ..., "condition": {...}}`. A bad condition does
+    not affect the others.
+
+    Raises:
+        RuleError: The file cannot be read.
+        TypeError: The source is neither a path, nor text, nor a mapping.
     """
     return json_input.read_many(
-        source, "condition", lambda rule: parse(rule, groups=groups), progress
+        source, "condition", lambda rule: parse(rule, groups=groups), progress, _is_part
     )
+
+
+def _is_part(name: str, value: Any) -> bool:
+    """Whether a member is a field of a condition, such as `"age": {"$gte": 18}`."""
+    if name.startswith("$"):
+        return True
+    if isinstance(value, str):
+        return not value.lstrip().startswith("{")  # a condition may be JSON in a text
+    if _is_operators(value):  # `$not` may begin a condition, too
+        return any(key in _OPERATORS and key != "$not" for key in value) or "$regex" in value
+    return isinstance(value, list | bool | int | float | Decimal)
 
 
 def _document(condition: Mapping[str, Any], groups: Groups) -> str:

@@ -13,9 +13,10 @@ string as different values where some databases cast, and names are taken as the
 most databases ignore their case.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tamis._tamis import Expression
 from tamis.rules import json_input
@@ -44,14 +45,19 @@ def parse(condition: str, dialect: str = "spark") -> Expression:
 
 
 def read(
-    source: str | Path,
+    source: str | Path | Mapping[str, Any],
     dialect: str = "spark",
     *,
     progress: Callable[[int], None] | None = None,
 ) -> ReadRules:
-    """Read the conditions of a JSON file or text: an object of conditions by id, or JSON lines.
+    """Read many conditions by id: a JSON file or text, or a mapping. For one, use `parse`.
 
-    A line is `{"id": ..., "condition": "..."}`. One bad condition costs no other.
+    A JSON text is one object, or lines of `{"id": ..., "condition": "..."}`. A bad condition does
+    not affect the others.
+
+    Raises:
+        RuleError: The file cannot be read.
+        TypeError: The source is neither a path, nor text, nor a mapping.
     """
     convert = partial(_parse_item, dialect=dialect)
     return json_input.read_many(source, "condition", convert, progress)
