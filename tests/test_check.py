@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import tamis
 from tamis import Finding, Index
-from tamis.cli import main
+from tamis.cli import linting, main
 
 SAMPLE = [
     {"country": "FR", "age": 21, "seen": "2026-01-02", "items": [{"price": 3}]},
@@ -185,12 +186,13 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0] == "rules.jsonl: 9 valid, 0 invalid"
-    assert lines[1].startswith("sample.jsonl:4: the event is no JSON: column 1")
-    assert lines[2] == (
-        '"case", column 1: none of 2 events has `Country`; did you mean `country`? '
+    assert lines[1] == (
+        'rules.jsonl:1: "case", column 1: none of 2 events has `Country`; did you mean `country`? '
         "[unseen-attribute]"
     )
-    assert lines[-1] == "9 findings"
+    [line] = [line for line in lines if line.endswith(" [event]")]
+    assert line.startswith("sample.jsonl:4: the event is no JSON: column 1")
+    assert lines[-1].startswith("9 findings: 1 unseen-attribute, ")
     assert err == ""
     assert main(["check", "age > 5", "--events", "good.jsonl"]) == 0
     assert capsys.readouterr().out == "age > 5\n0 findings\n"
@@ -203,7 +205,8 @@ def test_the_command_writes_json(folder: Path, capsys: pytest.CaptureFixture[str
     assert main(["check", "--file", "rules.jsonl", "--events", "good.jsonl", "--json"]) == 1
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     found = [(line["finding"], tuple(line["subscriptions"])) for line in lines if "finding" in line]
-    assert found == KINDS
+    assert sorted(found) == sorted(KINDS)
+    assert [line["line"] for line in lines if line.get("finding") == "unseen-attribute"] == [1]
     assert lines[0] == {
         "line": 1,
         "id": "case",
@@ -217,7 +220,7 @@ def test_the_command_takes_saved_indexes_and_other_languages(
 ) -> None:
     index_of(RULES).save("saved")
     assert main(["check", "--file", "saved", "--events", "good.jsonl"]) == 1
-    assert capsys.readouterr().out.endswith("\n8 findings\n")
+    assert "\n8 findings: " in capsys.readouterr().out
     Path("patterns.json").write_text(json.dumps({"rule": {"Country": ["FR"]}}))
     assert main(["check", "--from", "mongo", "-f", "patterns.json", "-e", "good.jsonl"]) in (0, 1)
     Path("empty").mkdir()
@@ -225,3 +228,38 @@ def test_the_command_takes_saved_indexes_and_other_languages(
     line = "age = 1 or age != 1"
     assert main(["check", line, "--events", "good.jsonl", "--missing", "false"]) == 1
     assert "every event satisfies" in capsys.readouterr().out
+
+
+def test_the_command_writes_the_most_serious_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sorted(linting._MOST_SERIOUS_FIRST) == sorted(linting._KINDS)
+    many = [f"age > {number}" for number in range(20)]
+    Path("rules.txt").write_text("\n".join([*many, "-- the one that matters", "Age > 3"]))
+    command = ["check", "--file", "rules.txt", "--events", "good.jsonl"]
+    assert main(command) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("rules.txt:22, column 1: none of 2 events has `Age`")
+    assert all(line.endswith(" [subsumed]") for line in lines[2:-1])
+    assert lines[-1] == f"{len(lines) - 2} findings: 1 unseen-attribute, {len(lines) - 3} subsumed"
+    assert main([*command, "--ignore", "equal,subsumed"]) == 1
+    assert capsys.readouterr().out.splitlines()[2:] == ["1 finding"]
+    assert main([*command, "--ignore", "equal", "--ignore", "unseen-attribute, subsumed"]) == 0
+    assert capsys.readouterr().out.endswith("\n0 findings\n")
+    assert main([*command, "--ignore", "subsumd"]) == 2
+    assert "there is no kind 'subsumd'; the kinds are event, " in capsys.readouterr().err
+    assert main(["check", "a > 1", "--ignore", "equal"]) == 2
+    assert "--ignore is about what --events finds" in capsys.readouterr().err
+    index_of(RULES).save("saved")
+    kinds = ",".join(linting._KINDS)
+    assert main(["check", "-f", "saved", "--events", "good.jsonl", "--ignore", kinds]) == 0
+
+
+def test_the_command_names_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = {"id": ["a", "b"], "expression": ["age > 3", "Age > 3"]}
+    parquet.write_table(pa.table(columns), "rules.parquet")
+    assert main(["check", "--file", "rules.parquet", "--events", "good.jsonl"]) == 1
+    assert 'rules.parquet, row 2: "b", column 1: none of' in capsys.readouterr().out
+    assert main(["check", "--file", "rules.parquet", "--events", "good.jsonl", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (found["finding"], found["row"]) == ("unseen-attribute", 2)

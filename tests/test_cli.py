@@ -411,7 +411,11 @@ class TestExplain:
             (["subscriptions.jsonl", "7", "[]"], 1, "event: .* an event is a JSON object"),
             (["subscriptions.jsonl", "7", "events.jsonl"], 2, "tamis: .*: @events.jsonl"),
             (["subscriptions.jsonl", "7", "@nowhere"], 2, "tamis: cannot read nowhere: No such"),
-            (["subscriptions.jsonl", "7", "@events.jsonl"], 1, "events.jsonl: the event is no"),
+            (
+                ["subscriptions.jsonl", "7", "@events.jsonl"],
+                1,
+                "events.jsonl: the event is no.*\nto .*--line",
+            ),
             (["subscriptions.jsonl", "7"], 2, "tamis: explain takes SUBSCRIPTIONS ID EVENT"),
             (["-", "7", "-"], 2, "tamis: subscriptions and event cannot both come"),
             (["--expression", "a <", "{}"], 1, "--expression: line 1, column 4: expected"),
@@ -422,6 +426,12 @@ class TestExplain:
         result = run("explain", *arguments)
         assert (result.code, result.out) == (code, "")
         assert re.match(message, result.err)
+
+    def test_names_the_column_of_a_line(self, run: Run) -> None:
+        Path("broken.jsonl").write_text('{"a": 1}\n{"a": }\n')
+        result = run("explain", "subscriptions.jsonl", "7", "broken.jsonl", "--line", "2")
+        assert result.code == 1
+        assert result.err.startswith("broken.jsonl:2: the event is no JSON: column 7: ")
 
     def test_says_which_line_is_wrong(self, run: Run) -> None:
         lines = '{"id": 1, "expression": "a"}\n{"id": 2, "expression": "a <"}\n'

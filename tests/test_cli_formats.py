@@ -221,6 +221,9 @@ def test_events_and_metadata_beside_matches(run: Run) -> None:
     refused = run("match", "subscriptions.jsonl", "-", "--with", "event,metadat", stdin=events)
     assert refused.code == 2
     assert "'metadat' is neither `event`" in refused.err
+    assert "did you mean `metadata`?" in refused.err
+    refused = run("match", "subscriptions.jsonl", "-", "--with", "age", stdin=events)
+    assert "write event.age or metadata.age" in refused.err
     deep = '{"age": 20, "deep": ' + "[" * 150 + "]" * 150 + "}"
     assert run("match", "subscriptions.jsonl", "-", "--with=event.age", stdin=deep).json == [
         {"line": 1, "event": {"age": 20}, "matches": ["adult"]}

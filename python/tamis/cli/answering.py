@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 
@@ -32,9 +33,14 @@ _SHOWN = ("event", "metadata")
 def _check_shown(_: object, shown: tuple[str, ...]) -> None:
     for name in _split(shown):
         if name not in _SHOWN and not name.startswith(("event.", "metadata.")):
+            close = get_close_matches(name, _SHOWN, 1)
             raise ValueError(
-                f"{name!r} is neither `event`, `metadata`, nor one of their members, "
-                "such as `event.age`"
+                f"{name!r} is neither `event`, `metadata`, nor one of their members: "
+                + (
+                    f"did you mean `{close[0]}`?"
+                    if close
+                    else f"write event.{name} or metadata.{name}"
+                )
             )
 
 

@@ -11,7 +11,7 @@ from tamis.cli.arguments import File, Json, Missing
 from tamis.cli.formats import Format, format_of, is_saved
 from tamis.cli.indexes import open_saved
 from tamis.cli.items import name_place, read_items
-from tamis.cli.linting import lint
+from tamis.cli.linting import Ignored, Places, kinds_of, lint
 from tamis.cli.output import (
     INVALID,
     VALID,
@@ -28,7 +28,7 @@ from tamis.cli.rules.languages import From, Language, read_rules, report_refused
 from tamis.cli.subscriptions import read_expression
 from tamis.errors import TamisError
 
-USAGE = "Usage: tamis check EXPRESSION... | --file FILE [--format FORMAT] [--events FILE] [--json]"
+USAGE = "Usage: tamis check EXPRESSION... | --file FILE [--format FORMAT] [--events FILE] [OPTIONS]"
 EXAMPLES = """
 Examples:
 
@@ -37,6 +37,7 @@ Examples:
     tamis check --file expressions.txt
     tamis check --file - --format text --json < expressions
     tamis check --file subscriptions.jsonl --events sample.jsonl
+    tamis check --file subscriptions.jsonl --events sample.jsonl --ignore equal,subsumed
     tamis check --file saved-index/ --events sample.jsonl --json
 """
 
@@ -52,12 +53,15 @@ class _Valid:
         self._wanted = wanted
         self._subscriptions = list[tuple[str | int, Expression]]()
         self.missing = missing
+        self.places = Places()
 
     def keep(self, place: dict[str, Any], expression: Expression) -> None:
         """Keep an expression under its id, or else under the name of its place."""
         if self._wanted:
             name, number = next(iter(place.items()))
-            self._subscriptions.append((place.get("id", f"{name} {number}"), expression))
+            id = place.get("id", f"{name} {number}")
+            self._subscriptions.append((id, expression))
+            self.places.note(id, place, "id" in place)
 
     def index(self) -> Index:
         index = Index(missing=self.missing)
@@ -70,6 +74,7 @@ def check(
     file: Annotated[File | None, Parameter(name=["--file", "-f"])] = None,
     format: Literal["jsonl", "text", "csv", "parquet"] | None = None,
     events: Annotated[File | None, Parameter(name=["--events", "-e"])] = None,
+    ignore: Ignored = (),
     missing: Missing | None = None,
     language: From = None,
     as_json: Json = False,
@@ -79,7 +84,7 @@ def check(
     Prints valid expressions in canonical form; for a file, prints only how many are valid. With
     `--events`, also reports probable mistakes: attributes and types that no event of the sample
     has; times, numbers, versions and networks written as text; expressions that are never or always
-    true; and subscriptions that equal others or imply them.
+    true; and subscriptions that equal others or imply them. The most serious come first.
 
     The exit code is 0 if all are valid and nothing was found, and 1 otherwise.
 
@@ -91,6 +96,7 @@ def check(
             per line (`text`), where lines that begin with `--` are comments. By default, the name
             of the file decides: `.jsonl`, `.csv`, `.parquet`, or `.txt` and `.sql` for text.
         events: A sample of events as JSON lines.
+        ignore: Kinds of findings to leave out, separated by commas, such as `equal,subsumed`.
         missing: The truth of a predicate on an attribute without a value: `unknown`, the default,
             or `false`. A saved index has its own setting.
         language: The language of the rules that `--file` names, a file or a folder.
@@ -98,11 +104,14 @@ def check(
     """
     if (file is None) == (not expressions):
         raise CommandError("check takes expressions or --file, one of the two")
+    if ignore and events is None:
+        raise CommandError("--ignore is about what --events finds")
+    ignored = kinds_of(ignore)
     if file is not None and events is not None:
         if is_standard_input(file) and is_standard_input(events):
             raise CommandError("subscriptions and events cannot both come from standard input")
         if language is None and is_saved(file):
-            return _code(lint(open_saved(file, missing), events, as_json))
+            return _code(lint(open_saved(file, missing), events, as_json, ignored))
     valid = _Valid(missing or "unknown", events is not None)
     if file is None:
         invalid = _check_arguments(expressions, as_json, valid)
@@ -110,8 +119,9 @@ def check(
         invalid = _check_rules(file, language, as_json, valid)
     else:
         invalid = _check_file(file, format or _format(file), as_json, valid)
-    found = 0 if events is None else lint(valid.index(), events, as_json)
-    return _code(invalid + found)
+    if events is None:
+        return _code(invalid)
+    return _code(invalid + lint(valid.index(), events, as_json, ignored, valid.places))
 
 
 def _code(count: int) -> int:
@@ -150,6 +160,7 @@ def _check_arguments(expressions: tuple[str, ...], as_json: bool, valid: _Valid)
 
 def _check_file(file: File, format: Format, as_json: bool, valid: _Valid) -> int:
     name = "<stdin>" if is_standard_input(file) else str(file)
+    valid.places.name = name
     count = invalid = 0
     for checked in _check_lines(file) if format == "text" else _check_items(file, format):
         place, result, message = checked

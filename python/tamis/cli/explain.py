@@ -16,7 +16,15 @@ from tamis.cli.events import find_event
 from tamis.cli.formats import format_of, is_saved
 from tamis.cli.indexes import open_saved
 from tamis.cli.items import name_place, read_items
-from tamis.cli.output import INVALID, VALID, CommandError, encode, write, write_json
+from tamis.cli.output import (
+    INVALID,
+    VALID,
+    CommandError,
+    encode,
+    on_one_line,
+    write,
+    write_json,
+)
 from tamis.cli.reading import Source, is_standard_input
 from tamis.cli.rules.languages import From, Language, read_rules
 from tamis.cli.subscriptions import read_expression
@@ -167,4 +175,15 @@ def _explain(
     try:
         return index.explain(id, text, document=document, now=now)
     except (TamisError, OSError) as error:
-        raise CommandError(f"{where}: {error}", INVALID) from error
+        message = str(error)
+        if line is not None and isinstance(error, TamisError):
+            message = on_one_line(error)
+        elif isinstance(text, bytes) and _has_events_on_lines(text):
+            message += "\nto explain one of the events on its lines: --line NUMBER"
+        raise CommandError(f"{where}: {message}", INVALID) from error
+
+
+def _has_events_on_lines(text: bytes) -> bool:
+    """Whether a text holds JSON lines, as far as its first two lines show."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return len(lines) > 1 and all(line.startswith(b"{") for line in lines[:2])

@@ -1,20 +1,106 @@
 """What is worth a look in subscriptions, given a sample of events: `tamis check --events`."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import Annotated, Any, get_args
+
+from cyclopts import Parameter
 
 from tamis._tamis import Index
-from tamis.checking import Finding
+from tamis.checking import Finding, Kind
 from tamis.cli.arguments import File
+from tamis.cli.items import name_place
 from tamis.cli.output import encode, write, write_json
 from tamis.cli.reading import Source, enumerate_lines
 
 _NAMED = 3  # ids of a finding that are written; the JSON has more
 
 
-def lint(index: Index, events: File, as_json: bool) -> int:
-    """Write what is found in the subscriptions of an index; returns how many findings there are."""
+_KINDS: tuple[str, ...] = get_args(Kind)
+_MOST_SERIOUS_FIRST = (
+    "unseen-attribute",
+    "unseen-type",
+    "quoted-name",
+    "text-network",
+    "text-order",
+    "never",
+    "always",
+    "event",
+    "bound",
+    "equal",
+    "subsumed",
+)
+
+
+def _check_kinds(_: object, names: tuple[str, ...]) -> None:
+    for kind in kinds_of(names):
+        if kind not in _KINDS:
+            raise ValueError(f"there is no kind {kind!r}; the kinds are {', '.join(_KINDS)}")
+
+
+Ignored = Annotated[tuple[str, ...], Parameter(name="--ignore", validator=_check_kinds)]
+
+
+def kinds_of(names: Sequence[str]) -> set[str]:
+    """The kinds of findings in texts that separate them by commas."""
+    return {part.strip() for name in names for part in name.split(",") if part.strip()}
+
+
+class Places:
+    """Where the subscriptions of a file stand, by their ids.
+
+    Attributes:
+        name: What messages call the file.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self._places: dict[str | int, Mapping[str, Any]] = {}
+        self._nameless = set[str | int]()
+
+    def note(self, id: str | int, place: Mapping[str, Any], has_id: bool) -> None:
+        """Take note of a line or row; without an id of its own, it is named by its place."""
+        self._places[id] = place
+        if not has_id:
+            self._nameless.add(id)
+
+    def number(self, id: str | int) -> dict[str, int]:
+        """The line or row of a subscription, if it has one."""
+        found = self._places.get(id, {})
+        return {key: found[key] for key in ("line", "row") if key in found}
+
+    def describe(self, id: str | int) -> str:
+        """The file and the line or row of a subscription, if known."""
+        found = self.number(id)
+        return name_place(self.name, found) if self.name and found else ""
+
+    def has_id(self, id: str | int) -> bool:
+        """Whether a subscription has an id in its file."""
+        return id not in self._nameless
+
+
+def lint(
+    index: Index,
+    events: File,
+    as_json: bool,
+    ignored: Collection[str] = (),
+    places: Places | None = None,
+) -> int:
+    """Write what is found in the subscriptions of an index, the most serious first.
+
+    Args:
+        index: The subscriptions.
+        events: The sample.
+        as_json: Whether to write JSON.
+        ignored: The kinds of findings to leave out.
+        places: Where the subscriptions stand in their file.
+
+    Returns:
+        How many findings there are.
+    """
+    places = places or Places()
     numbers = list[int]()
 
     def lines(source: Source) -> Iterator[bytes]:
@@ -24,7 +110,9 @@ def lint(index: Index, events: File, as_json: bool) -> int:
                 yield line
 
     with Source(events) as source:
-        findings = index.check(lines(source))
+        found = index.check(lines(source))
+    findings = [finding for finding in found if finding.kind not in ignored]
+    findings.sort(key=lambda finding: _MOST_SERIOUS_FIRST.index(finding.kind))
     for finding in findings:
         line = None
         if finding.kind == "event" and finding.position is not None:
@@ -32,17 +120,27 @@ def lint(index: Index, events: File, as_json: bool) -> int:
             line = numbers[min(finding.position, len(numbers) - 1)]
         if as_json:
             where = {} if line is None else {"line": line}
+            if finding.subscriptions:
+                where = places.number(finding.subscriptions[0])
             written = asdict(finding)
             write_json({"finding": written.pop("kind"), **where, **written})
         else:
-            write(_describe(finding, source.name, line))
+            write(_describe(finding, source.name, line, places))
     if not as_json:
-        write(f"{len(findings)} findings" if len(findings) != 1 else "1 finding")
+        write(_summary(findings))
     return len(findings)
 
 
-def _describe(finding: Finding, events: str, line: int | None) -> str:
-    where = _ids(finding.subscriptions, finding.count)
+def _summary(findings: Sequence[Finding]) -> str:
+    count = f"{len(findings)} findings" if len(findings) != 1 else "1 finding"
+    kinds = Counter(finding.kind for finding in findings)
+    if len(kinds) < 2:
+        return count
+    return f"{count}: " + ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+
+
+def _describe(finding: Finding, events: str, line: int | None, places: Places) -> str:
+    where = _ids(finding, places)
     message = finding.message
     if line is not None:
         where = f"{events}:{line}"
@@ -54,6 +152,13 @@ def _describe(finding: Finding, events: str, line: int | None) -> str:
     return f"{where}: {message} [{finding.kind}]" if where else message
 
 
-def _ids(ids: Sequence[str | int], count: int) -> str:
-    named = ", ".join(encode(id) for id in ids[:_NAMED])
-    return f"{named} and {count - _NAMED} more" if count > _NAMED else named
+def _ids(finding: Finding, places: Places) -> str:
+    """The place of the first subscription, if it has one, and the ids."""
+    ids = list(finding.subscriptions[:_NAMED])
+    place = places.describe(ids[0]) if ids else ""
+    if place and len(ids) == 1 and not places.has_id(ids[0]):
+        return place
+    named = ", ".join(encode(id) for id in ids)
+    if finding.count > _NAMED:
+        named += f" and {finding.count - _NAMED} more"
+    return f"{place}: {named}" if place else named

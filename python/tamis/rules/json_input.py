@@ -32,6 +32,11 @@ def load(text: str | bytes) -> Any:
         )
     except RecursionError:
         raise RuleError(f"the rule is nested deeper than {DEPTH} levels") from None
+    except json.JSONDecodeError as error:
+        # In JSON lines, the line is known.
+        line = f"line {error.lineno}, " if error.doc.count("\n") else ""
+        reason = f"{line}column {error.colno}: {error.msg.lower()}"
+        raise RuleError(f"the rule is not valid JSON: {reason}") from error
     except ValueError as error:
         raise RuleError(f"the rule is not valid JSON: {error}") from error
 
@@ -97,8 +102,9 @@ def read_many(
     """
     read = ReadRules(progress=progress)
     if isinstance(source, Mapping):
-        if not _is_single(source, key, is_part, read, None):
-            for identifier, rule in source.items():
+        by_id: Mapping[Any, Any] = source  # keys that are not strings are refused
+        if not _is_single(by_id, key, is_part, read, None):
+            for identifier, rule in by_id.items():
                 if isinstance(identifier, str):
                     read.take(identifier, partial(parse, rule), None, file=None, line=1)
                 else:
@@ -135,7 +141,7 @@ def read_many(
 
 
 def _is_single(
-    rules: Mapping[str, Any],
+    rules: Mapping[Any, Any],
     key: str,
     is_part: Callable[[str, Any], bool] | None,
     read: ReadRules,
