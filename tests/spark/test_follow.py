@@ -226,6 +226,36 @@ def test_rules_instead_of_an_index(
     assert matches("some_rules") == {3}
 
 
+def test_rules_that_are_left_out_are_reported(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Every call says so, also one that finds the rules compiled."""
+    monkeypatch.setenv("TAMIS_CACHE", str(tmp_path))
+    events = spark.createDataFrame([(1,)], "a long")
+    valid = [("x", "a = 1"), ("x", "a = 1")]
+    frame = spark.createDataFrame(valid, "id string, expression string")
+    assert ts.match(events, frame).count() == 1
+    assert not caplog.records
+    twice = [("y", "a = 1"), ("y", "a = 2")]
+    frame = spark.createDataFrame([*valid, *twice], "id string, expression string")
+    assert ts.match(events, frame).count() == 1
+    [record] = caplog.records
+    assert record.name == "tamis.spark"
+    assert record.levelname == "WARNING"
+    assert "rules were left out; the first has the id 'y': " in record.message
+    assert "`strict=True`" in record.message
+    wrong = spark.createDataFrame([*valid, ("z", "a <")], "id string, expression string")
+    for ask in (ts.match, ts.first, ts.count, ts.unmatched):
+        caplog.clear()
+        ask(events, wrong).collect()
+        [record] = caplog.records
+        first = "1 rule was left out; the first has the id 'z': "
+        assert record.message.startswith(first + "line 1, column 4: expected a value")
+
+
 def test_rules_that_change_while_they_are_compiled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

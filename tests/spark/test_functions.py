@@ -300,3 +300,15 @@ def test_errors_are_a_column(spark: SparkSession, path: Path) -> None:
     assert good[1] is None
     assert bad[0] is None
     assert "the event is no JSON" in bad[1]
+
+
+def test_rules_themselves_are_refused(spark: SparkSession) -> None:
+    rules = spark.createDataFrame([("a", "a = 1")], "id string, expression string")
+    unexpected: Any = rules
+    message = r"take the folder of an index, not a DataFrame: .*`ts.compile\(rules, path\)`"
+    with pytest.raises(TypeError, match=message):
+        ts.register(spark, names={"rules": unexpected})
+    with pytest.raises(TypeError, match=message):
+        ts.match_column(unexpected)
+    with pytest.raises(TypeError, match=message):
+        ts.error_column(unexpected, version=1)

@@ -294,6 +294,11 @@ def commit(
     )
 
 
+def refused_rows(spark: SparkSession, index: Manifest) -> DataFrame:
+    """The rows that were refused when a version was built; see `Compiled.errors`."""
+    return _read_errors(spark, index.folder, index.content["errors"]["files"])
+
+
 def _errors_of(manifest: Manifest) -> list[tuple[int, int, str]]:
     """The files of refused rows: their shard, how many rows, and the name."""
     errors = manifest.content.get("errors", {})

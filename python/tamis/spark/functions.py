@@ -232,6 +232,11 @@ def _result(function: Function, ids: str) -> DataType:
 
 def _read(place: Path | tuple[Path, int]) -> Manifest:
     path, version = place if isinstance(place, tuple) else (place, None)
+    if not isinstance(path, str | PathLike):
+        raise TypeError(
+            f"SQL functions and columns take the folder of an index, not a {type(path).__name__}: "
+            "compile rules first with `ts.compile(rules, path)`, and pass the path"
+        )
     index = manifests.read(Folder(path), version)
     index.check_files()
     return index

@@ -7,6 +7,7 @@ to reach.
 """
 
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -29,6 +30,7 @@ CACHE = "spark.tamis.cache"
 Rules = DataFrame | str | PathLike[str]
 """The folder of an index, or the rules themselves: a DataFrame, or the name of a table."""
 
+_log = logging.getLogger("tamis.spark")
 _FILES = re.compile(r"\w+\.`[^`]+`")  # such as delta.`s3://bucket/rules`, a table without a name
 _ATTEMPTS = 5  # if rules change while they are compiled
 _KEPT = 32  # compiled rules that the local cache always keeps
@@ -107,8 +109,29 @@ def _compiled(frame: DataFrame) -> Manifest:
                 continue
             except CommitConflictError:  # of the same content: another job was faster
                 pass
-        return manifests.read(folder, 1)
+        index = manifests.read(folder, 1)
+        _warn_of_refused(spark, index)
+        return index
     raise StorageError("the rules change faster than they can be compiled; use `follow`", path="")
+
+
+def _warn_of_refused(spark: SparkSession, index: Manifest) -> None:
+    """Say how many rules were left out, and why the first was."""
+    from tamis.spark import building
+
+    count = index.content.get("errors", {}).get("count", 0)
+    if not count:
+        return
+    first = building.refused_rows(spark, index).first()
+    assert first is not None
+    _log.warning(
+        "%d %s left out; the first has the id %r: %s\n"
+        "`compile` returns all of them as `errors`, and fails with `strict=True`",
+        count,
+        "rule was" if count == 1 else "rules were",
+        first["id"],
+        first["message"],
+    )
 
 
 def _cached(spark: SparkSession, name: str) -> Folder:
