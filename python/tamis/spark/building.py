@@ -294,9 +294,14 @@ def commit(
     )
 
 
-def refused_rows(spark: SparkSession, index: Manifest) -> DataFrame:
-    """The rows that were refused when a version was built; see `Compiled.errors`."""
-    return _read_errors(spark, index.folder, index.content["errors"]["files"])
+def first_refused(index: Manifest) -> dict[str, Any]:
+    """The first of the rows that were refused when a version was built; see `Compiled.errors`."""
+    from pyarrow import BufferReader, parquet
+
+    [name, *_] = index.content["errors"]["files"]
+    file = parquet.ParquetFile(BufferReader(index.folder.read(name)))
+    row: dict[str, Any] = next(file.iter_batches(batch_size=1)).to_pylist()[0]
+    return row
 
 
 def _errors_of(manifest: Manifest) -> list[tuple[int, int, str]]:

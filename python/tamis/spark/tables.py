@@ -110,20 +110,19 @@ def _compiled(frame: DataFrame) -> Manifest:
             except CommitConflictError:  # of the same content: another job was faster
                 pass
         index = manifests.read(folder, 1)
-        _warn_of_refused(spark, index)
+        _warn_of_refused(index)
         return index
     raise StorageError("the rules change faster than they can be compiled; use `follow`", path="")
 
 
-def _warn_of_refused(spark: SparkSession, index: Manifest) -> None:
+def _warn_of_refused(index: Manifest) -> None:
     """Say how many rules were left out, and why the first was."""
     from tamis.spark import building
 
     count = index.content.get("errors", {}).get("count", 0)
     if not count:
         return
-    first = building.refused_rows(spark, index).first()
-    assert first is not None
+    first = building.first_refused(index)
     _log.warning(
         "%d %s left out; the first has the id %r: %s\n"
         "`compile` returns all of them as `errors`, and fails with `strict=True`",
