@@ -257,3 +257,17 @@ def test_check_is_told_the_format(run: Run) -> None:
     told = run("check", "--file", "rules.txt", "--format", "jsonl")
     assert told.out == "rules.txt: 1 valid, 1 invalid\n"
     assert told.err.startswith("rules.txt:1: the line is not valid JSON")
+
+
+def test_bad_json_in_a_cell_is_told_with_its_column(run: Run) -> None:
+    texts = ["{a}", '{"a": ' + "1" * 5000 + "}"]
+    reasons = ["column 2: expecting property name enclosed in double quotes", "Exceeds the limit"]
+    for text, reason in zip(texts, reasons, strict=True):
+        columns = {"id": ["a"], "expression": ["x > 1"], "metadata": [text]}
+        parquet.write_table(pa.table(columns), "bad.parquet")
+        Path("bad.csv").write_text(
+            f'id,expression,metadata\na,x > 1,"{text.replace(chr(34), chr(34) * 2)}"\n'
+        )
+        expected = f"the column `metadata` holds JSON: {reason}"
+        assert f"bad.parquet, row 1: {expected}" in run("check", "--file", "bad.parquet").err
+        assert f"bad.csv:2: id 'a': {expected}" in run("check", "--file", "bad.csv").err

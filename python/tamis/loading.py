@@ -180,7 +180,7 @@ def read_cells(
     try:
         for name in _JSON:
             if name in given:
-                given[name] = json.loads(given[name])
+                given[name] = read_json(name, given[name])
         if "boost" in given:
             given["boost"] = float(given["boost"])
         if "priority" in given:
@@ -190,3 +190,19 @@ def read_cells(
     except (ValueError, RecursionError) as error:
         return SubscriptionError(f"id {given['id']!r}: {error}")
     return given
+
+
+def read_json(name: str, text: str) -> Any:
+    """The JSON of a cell in the column of that name.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if "\n" in text else ""
+        reason = f"{line}column {error.colno}: {error.msg.lower()}"
+        raise ValueError(f"the column `{name}` holds JSON: {reason}") from error
+    except ValueError as error:  # thousands of digits
+        raise ValueError(f"the column `{name}` holds JSON: {error}") from error

@@ -1,6 +1,5 @@
 """Which subscriptions does a file hold, whatever its format?"""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from tamis.cli.progress import progress
 from tamis.cli.reading import Rows, Source
 from tamis.cli.subscriptions import Record, Records
 from tamis.errors import SubscriptionError, TamisError
-from tamis.loading import plain, read_cells, read_header
+from tamis.loading import plain, read_cells, read_header, read_json
 
 Place = dict[str, int]
 """Where a subscription stands: `line`, or `row` in a format without lines, from 1."""
@@ -118,9 +117,11 @@ def _from_parquet(row: dict[str, Any]) -> dict[str, Any]:
     try:
         for name in ("metadata", "weights"):
             if isinstance(given.get(name), str):
-                given[name] = json.loads(given[name])
+                given[name] = read_json(name, given[name])
             elif name in given:
                 given[name] = plain(given[name])
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
+        raise SubscriptionError(str(error)) from error
+    except RecursionError as error:
         raise SubscriptionError(f"the column `{name}` holds JSON: {error}") from error
     return given

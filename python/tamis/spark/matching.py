@@ -63,7 +63,8 @@ def match(
         events: One column per attribute, unless `event` names the one that holds the events. A
             streaming DataFrame, too.
         path: The folder of the index; or the rules themselves, a DataFrame or the name of a table,
-            which are compiled once per content.
+            which are compiled once per content. Rules that are invalid, and different ones with the
+            same id, are left out with a warning.
         event: The column that holds the events: a struct, a map, a variant, or JSON as string or
             binary.
         document: The column with the XML documents that `xpath('...')` queries, as string or
