@@ -239,7 +239,7 @@ def test_the_command_writes_the_most_serious_first(
     command = ["check", "--file", "rules.txt", "--events", "good.jsonl"]
     assert main(command) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith("rules.txt:22, column 1: none of 2 events has `Age`")
+    assert lines[1].startswith("rules.txt:22: none of 2 events has `Age`")
     assert all(line.endswith(" [subsumed]") for line in lines[2:-1])
     assert lines[-1] == f"{len(lines) - 2} findings: 1 unseen-attribute, {len(lines) - 3} subsumed"
     assert main([*command, "--ignore", "equal,subsumed"]) == 1

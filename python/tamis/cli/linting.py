@@ -147,9 +147,15 @@ def _describe(finding: Finding, events: str, line: int | None, places: Places) -
         # The number of the line says which event it is.
         message = re.sub(r"^event \d+ cannot be read: ", "", message)
         message = message.replace("line 1, column ", "column ", 1)
-    elif finding.position is not None:
+    elif finding.position is not None and finding.subscriptions and _has_column(finding, places):
         where += f", column {finding.position + 1}"
     return f"{where}: {message} [{finding.kind}]" if where else message
+
+
+def _has_column(finding: Finding, places: Places) -> bool:
+    """Whether to name the column, which counts in the canonical text, not in a line of a file."""
+    id = finding.subscriptions[0]
+    return places.has_id(id) or not places.describe(id)
 
 
 def _ids(finding: Finding, places: Places) -> str:
