@@ -12,7 +12,6 @@ use super::names::is_hidden;
 use super::predicate::{Predicate, Test};
 use super::term::{Comparison, Function, Reading, Term};
 use super::tree::{Expression, Node};
-use crate::truth::Truth;
 use crate::value::{Duration, Family, TimeZone, Value};
 
 /// Values of a set with their weights, and how strings are read for them.
@@ -26,18 +25,9 @@ pub fn resolve<'e>(expression: &'e Expression, zone: &TimeZone) -> Cow<'e, Expre
     let mut nodes: Vec<Option<Node>> = Vec::with_capacity(expression.nodes().len());
     // Where each operand that waits for its connective ends.
     let mut roots: Vec<usize> = Vec::new();
-    // Where the node before begins, if it is a predicate.
-    let mut before = None;
     for node in expression.nodes() {
         let first = roots.len() - node.operands();
-        let start = std::mem::replace(&mut before, matches!(node, Node::Predicate(_)).then_some(nodes.len()));
         let node = match node {
-            // All parts of a predicate are unknown together, so one of them tells; asking about all of them would score
-            // what some of them find.
-            Node::Is(test) if test.truth == Truth::Unknown => {
-                nodes.truncate(start.map_or(nodes.len(), |start| start + 1));
-                Some(node.clone())
-            }
             Node::Predicate(predicate) => {
                 let mut resolved = resolve_predicate(predicate, zone);
                 let last = resolved.pop();
@@ -219,18 +209,6 @@ mod tests {
             "a not between timestamp '2026-06-30 22:00:00Z' and timestamp '2026-07-01 22:00:00Z'"
         );
         assert_eq!(resolved("a = date '2026-07-01'"), "a = timestamp '2026-06-30 22:00:00Z'");
-    }
-
-    #[test]
-    fn one_part_of_a_predicate_tells_whether_it_is_unknown() {
-        assert_eq!(
-            resolved("a not in (cidr '10.0.0.0/8', 3) is unknown or b = 1"),
-            "a in (3) is unknown or b = 1"
-        );
-        assert_eq!(
-            resolved("(a in (cidr '10.0.0.0/8', 3) or b = 1) is unknown"),
-            "(a in (3) or a between ip '10.0.0.0' and ip '10.255.255.255' or b = 1) is unknown"
-        );
     }
 
     #[test]

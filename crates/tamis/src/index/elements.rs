@@ -16,7 +16,7 @@ use super::snapshot::{MatchScratch, Snapshot};
 use super::subscription::Subscription;
 use crate::error::Result;
 use crate::event::{Attributes, ElementIndex, ElementSnapshot, Event};
-use crate::expression::{Expression, Node, number_of, read_inner, resolve, resolve_predicate};
+use crate::expression::{Expression, number_of, read_inner, resolve};
 use crate::fork::ForkLock;
 use crate::id::{Id, IdRef};
 use crate::limits::Limits;
@@ -38,14 +38,7 @@ impl Attributes {
         let unknowns = resolved.names_of_unknowns();
         if !unknowns.is_empty() {
             // A matcher may ask for less than an explanation does.
-            for predicate in expression.predicates() {
-                let parts = resolve_predicate(predicate, self.time_zone());
-                let parts = parts.iter().filter_map(|part| match part {
-                    Node::Predicate(part) => Some(part),
-                    _ => None,
-                });
-                parts.for_each(|part| _ = self.intern(part.attribute()));
-            }
+            resolved.predicates().for_each(|predicate| _ = self.intern(predicate.attribute()));
             unknowns.iter().for_each(|name| _ = self.intern(name));
         }
         self.retain_elements(std::iter::once(expression), make_elements)
