@@ -311,7 +311,7 @@ def canonical(value: Value) -> str:
         case str():
             return value
         case Number(exact):
-            if not exact.is_finite() or (exact and not -7 < exact.adjusted() < 16):
+            if not exact.is_finite() or (exact and not -5 < exact.adjusted() < 16):
                 raise Unspecified("the text of very large and very small numbers")
             if exact == 0:
                 return "0"
