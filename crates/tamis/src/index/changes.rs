@@ -122,7 +122,7 @@ impl Index {
     }
 
     /// The subscriptions in the rows of a table, or what is wrong with a row and the id that stands there; see
-    /// [`Builder::add`] for the columns. Rows that say that there is no such subscription are left out.
+    /// [`Builder::add`](super::Builder::add) for the columns. Rows that say that there is no such subscription are left out.
     pub fn read_table(&self, batch: &RecordBatch) -> Result<Vec<TableRow>> {
         let (zone, mut read) = (self.time_zone(), Vec::with_capacity(batch.num_rows()));
         let rows = Rows::new(batch, &zone, &self.shared.limits)?;
