@@ -337,3 +337,29 @@ def test_now_is_given_to_graphs() -> None:
     assert len(graph.top(EVENTS[0], "source", now=NOW)) == 1
     assert graph.explain(EVENTS[0], "source", "recent", now=NOW).reached
     assert not graph.explain(EVENTS[0], "source", "recent").reached
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ({"a": 1}, ["exact"]),
+        ({"a": 1.0}, ["float"]),
+        ({"a": np.float32(1)}, ["float"]),
+        ({"a": [1, 2.0]}, ["exact", "two thirds"]),
+        ({"a": [Decimal(2), 1.0]}, ["float"]),
+        ({"a": np.array([1.0, 2.0])}, ["float", "two thirds"]),
+        ({"a": list(range(3, 40)) + [1.0]}, ["float"]),
+        ({"b": [{"c": 1.0}, {"c": 1}]}, ["path exact", "path float"]),
+        ({"b": [{"c": 2}, {"c": 1.0}]}, ["path float"]),
+    ],
+)
+def test_each_value_of_a_list_calculates_as_what_it_is(event: Any, expected: list[str]) -> None:
+    third = "0." + 38 * "3"
+    for matcher in ("auto", "scan"):
+        index = Index(matcher=matcher)
+        index.add("exact", f"a / 3 = {third}")
+        index.add("float", "a / 3 = 0.3333333333333333")
+        index.add("two thirds", "a / 3 = 0.6666666666666666")
+        index.add("path exact", f"-coalesce(x, b.c) / 3 = -{third}")
+        index.add("path float", "coalesce(x, b.c) / 3 = 0.3333333333333333")
+        assert index.match(event) == expected

@@ -103,9 +103,6 @@ class Terms:
     def results(self, function: Callable[..., Value | None], *arguments: Term) -> list[Value]:
         """The results of a function for all choices of arguments, where it has one."""
         lists = [self.values(argument) for argument in arguments]
-        for values in lists:
-            if len({value.floating for value in values if isinstance(value, Number)}) > 1:
-                raise Unspecified("functions of a list that mixes floats and exact numbers")
         results = [function(*chosen) for chosen in itertools.product(*lists)]
         return [result for result in results if result is not None]
 

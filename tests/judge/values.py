@@ -311,10 +311,15 @@ def canonical(value: Value) -> str:
         case str():
             return value
         case Number(exact):
-            if not exact.is_finite() or (exact and not -5 < exact.adjusted() < 16):
-                raise Unspecified("the text of very large and very small numbers")
+            if not exact.is_finite():
+                raise Unspecified("the text of an infinity")
             if exact == 0:
                 return "0"
+            if exact.adjusted() < -6 or exact.adjusted() >= DIGITS:
+                sign, digits, _ = exact.normalize(EXACT).as_tuple()
+                first, *rest = map(str, digits)
+                point = "." if rest else ""
+                return f"{'-' * sign}{first}{point}{''.join(rest)}e{exact.adjusted()}"
             plain = f"{exact:f}"
             return plain.rstrip("0").rstrip(".") if "." in plain else plain
     raise Unspecified("the text of times, durations and addresses")

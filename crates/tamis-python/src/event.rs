@@ -395,11 +395,9 @@ impl<'py> Decoder<'_, 'py> {
 
     /// Reads one value; false where it is none, such as NaN.
     fn scalar(&mut self, path: &str, value: &Bound<'py, PyAny>) -> PyResult<bool> {
-        if value.is_instance_of::<PyFloat>() {
-            self.event.floating();
-        }
-        let pushed = with_value(value, |value| match value {
+        let pushed = with_value(value, |value, is_float| match value {
             ValueRef::Network(_) => Ok(false),
+            value if is_float => self.event.push_float(value, self.limits).map(|()| true),
             value => self.event.push(value, self.limits).map(|()| true),
         });
         match pushed {

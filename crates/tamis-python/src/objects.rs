@@ -14,6 +14,8 @@ pub enum Object {
     /// Nothing: NaN, or a time that is none.
     Null,
     Value(Value),
+    /// A number that is a binary float.
+    Float(Value),
     /// It is of a class that stands for no value.
     Unknown,
 }
@@ -72,7 +74,7 @@ pub fn read(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
         ("numpy", "bool" | "bool_") => Ok(Object::Value(Value::Boolean(object.is_truthy()?))),
         ("numpy", "float16" | "float32" | "longdouble" | "float128") => {
             let number = object.call_method0("__float__")?.extract::<f64>()?;
-            Ok(Value::number(number).map_or(Object::Null, Object::Value))
+            Ok(Value::number(number).map_or(Object::Null, Object::Float))
         }
         ("numpy", "datetime64" | "timedelta64") => read_numpy_time(object),
         (_, "NaTType" | "NAType") if module.starts_with("pandas") => Ok(Object::Null),

@@ -17,38 +17,39 @@ pub enum Refusal {
     Python(PyErr),
 }
 
-/// Calls `take` with the value that a Python object stands for; `None` for NaN and times that are none,
+/// Calls `take` with the value that a Python object stands for, and whether it is a binary float; `None` for NaN and times that are none,
 /// which are nulls. Runs no Python code for objects of the built-in types.
 pub fn with_value<T>(
     object: &Bound<'_, PyAny>,
-    take: impl FnOnce(ValueRef<'_>) -> T,
+    take: impl FnOnce(ValueRef<'_>, bool) -> T,
 ) -> Result<Option<T>, Refusal> {
     let refuse = |reason: &str| Err(Refusal::Reason(reason.to_owned()));
     if let Ok(text) = object.cast::<PyString>() {
         return match text.to_str() {
-            Ok(text) => Ok(Some(take(ValueRef::String(text)))),
+            Ok(text) => Ok(Some(take(ValueRef::String(text), false))),
             Err(_) => refuse("the string holds a lone surrogate, which is not Unicode text"),
         };
     }
     if let Ok(boolean) = object.cast::<PyBool>() {
-        return Ok(Some(take(ValueRef::Boolean(boolean.is_true()))));
+        return Ok(Some(take(ValueRef::Boolean(boolean.is_true()), false)));
     }
     if let Ok(float) = object.cast::<PyFloat>() {
-        return Ok(ValueRef::number(float.value()).map(take));
+        return Ok(ValueRef::number(float.value()).map(|value| take(value, true)));
     }
     // Integers, and what is exactly one without being Python's own, such as NumPy's.
     if is_integer(object) {
         return match object.extract::<i64>() {
-            Ok(number) => Ok(Some(take(ValueRef::Integer(number)))),
+            Ok(number) => Ok(Some(take(ValueRef::Integer(number), false))),
             Err(failure) if failure.is_instance_of::<PyOverflowError>(object.py()) => {
-                objects::read_large_integer(object).map(|value| Some(take(value.as_ref())))
+                objects::read_large_integer(object).map(|value| Some(take(value.as_ref(), false)))
             }
             Err(failure) => Err(Refusal::Python(failure)),
         };
     }
     match objects::read(object)? {
         Object::Null => Ok(None),
-        Object::Value(value) => Ok(Some(take(value.as_ref()))),
+        Object::Value(value) => Ok(Some(take(value.as_ref(), false))),
+        Object::Float(value) => Ok(Some(take(value.as_ref(), true))),
         Object::Unknown => {
             let found = shorten(&type_name(object));
             refuse(&format!(
@@ -64,7 +65,7 @@ fn is_integer(object: &Bound<'_, PyAny>) -> bool {
 
 /// The value that a Python object stands for.
 pub fn read(object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
-    match with_value(object, |value| value.to_value())? {
+    match with_value(object, |value, _| value.to_value())? {
         Some(Value::Float(float)) if float.get().is_infinite() => {
             Err(Refusal::Reason(format!("{} is no value", float.get())))
         }

@@ -80,7 +80,7 @@ fn visit<'py>(
 
 /// Adds the text of a value.
 fn text(object: &Bound<'_, PyAny>, event: &mut Event, limits: &Limits) -> PyResult<()> {
-    let pushed = with_value(object, |value| match value {
+    let pushed = with_value(object, |value, _| match value {
         ValueRef::Network(network) => event.push_text(ValueRef::String(&network.to_string()), limits),
         value => event.push_text(value, limits),
     });

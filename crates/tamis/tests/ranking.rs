@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tamis::event::{Attributes, Presence};
-use tamis::expression::{Literal, NormalNode, Test, normalise, resolve};
+use tamis::expression::{Literal, NormalNode, Test, normalise};
 use tamis::index::{Algorithm, MatchScratch, Subscription};
 use tamis::matcher::Check;
 use tamis::matcher::Pruning;
@@ -93,7 +93,7 @@ fn score(
     weights: &[Weight],
     missing: Missing,
 ) -> Option<f64> {
-    let form = normalise(&resolve(expression, attributes.time_zone()));
+    let form = normalise(expression);
     let mut nodes: Vec<Option<f64>> = Vec::new();
     for node in form.nodes() {
         let score = match node {

@@ -183,10 +183,7 @@ impl Column<'_> {
             None | Some(Item::Null) if !self.keeps_nulls => Ok(()),
             Some(Item::Value(value)) => {
                 event.begin(*attribute);
-                if self.are_floats {
-                    event.floating();
-                }
-                event.push(value, limits)
+                if self.are_floats { event.push_float(value, limits) } else { event.push(value, limits) }
             }
             _ => {
                 event.begin(*attribute);

@@ -42,19 +42,18 @@ impl Event {
             timer.check()?;
             if !self.share(term, computation, given) && !self.lower(term, computation, given, settings)? {
                 self.results.clear();
-                let floating = self.evaluate(computation, given, settings)?;
+                self.evaluate(computation, given, settings)?;
                 if self.results.is_empty() {
                     continue;
                 }
                 self.begin(term);
                 let mut results = std::mem::take(&mut self.results);
-                let pushed =
-                    results.drain(..).try_for_each(|value| self.push(value.as_ref(), &settings.limits));
+                let pushed = results.drain(..).try_for_each(|(value, is_float)| match is_float {
+                    true => self.push_float(value.as_ref(), &settings.limits),
+                    false => self.push(value.as_ref(), &settings.limits),
+                });
                 self.results = results;
                 pushed?;
-                if let Some(field) = self.fields.last_mut() {
-                    field.floating = floating;
-                }
             }
             if let Some(dependents) = program.dependents(term) {
                 waiting.extend(dependents.iter().copied().map(Reverse));
@@ -135,7 +134,7 @@ impl Event {
     }
 
     /// Writes the values of a term into `results`.
-    fn evaluate(&mut self, computation: &Computation, given: usize, settings: &Settings) -> Result<bool> {
+    fn evaluate(&mut self, computation: &Computation, given: usize, settings: &Settings) -> Result<()> {
         let mut results = std::mem::take(&mut self.results);
         let evaluated = self.results_of(computation, given, settings, &mut results);
         self.results = results;
@@ -147,55 +146,68 @@ impl Event {
         computation: &Computation,
         given: usize,
         settings: &Settings,
-        results: &mut Vec<Value>,
-    ) -> Result<bool> {
+        results: &mut Vec<(Value, bool)>,
+    ) -> Result<()> {
         let Computation { function, arguments } = computation;
         let field = |argument: &Argument| match argument {
             Argument::Attribute(attribute) => self.field(*attribute, given),
             Argument::Constant(_) => None,
         };
         match (function, &**arguments) {
-            (Function::Size, [argument]) => results.extend(field(argument).and_then(Field::size)),
+            (Function::Size, [argument]) => {
+                results.extend(field(argument).and_then(Field::size).map(|size| (size, false)));
+            }
             (Function::Type, [argument]) => {
-                results.extend(field(argument).and_then(|field| self.type_of(field)));
+                let word = field(argument).and_then(|field| self.type_of(field));
+                results.extend(word.map(|word| (word, false)));
             }
             (Function::IsUnknown, [argument]) => {
                 let known = field(argument).is_some_and(|field| !field.null && field.start < field.end);
-                results.push(Value::Boolean(!known && settings.missing == Missing::Unknown));
+                let is_unknown = !known && settings.missing == Missing::Unknown;
+                results.push((Value::Boolean(is_unknown), false));
             }
             (Function::Coalesce, arguments) => {
                 for argument in arguments {
                     if let Argument::Constant(value) = argument {
-                        results.push(value.clone());
+                        results.push((value.clone(), false));
                         break;
                     }
                     if let Some(field) =
                         field(argument).filter(|field| !field.null && field.start < field.end)
                     {
-                        results.extend(self.values_of(field).map(ValueRef::to_value));
-                        return Ok(field.floating);
+                        results.extend(self.operands(field).map(|(value, float)| (value.to_value(), float)));
+                        break;
                     }
                 }
             }
             (function, [Argument::Attribute(argument)]) => {
                 let Some(field) = self.field(*argument, given).filter(|field| !field.null) else {
-                    return Ok(false);
+                    return Ok(());
                 };
-                let values = self.values_of(field);
-                limits::check("values of a term", "term_values", values.len(), settings.limits.term_values)?;
-                let context = self.context(*function, field.floating, settings);
-                results.extend(values.filter_map(|value| function.apply(&[value], &context)));
-                return Ok(field.floating);
+                let count = (field.end - field.start) as usize;
+                limits::check("values of a term", "term_values", count, settings.limits.term_values)?;
+                let mut context = self.context(*function, settings);
+                for (value, float) in self.operands(field) {
+                    context.floating = float;
+                    let result = function.apply(&[value], &context);
+                    results.extend(result.map(|result| (result, function.gives_float(float))));
+                }
             }
             _ => return self.combine(*function, arguments, given, settings, results),
         }
-        Ok(false)
+        Ok(())
+    }
+
+    /// The values of a field, each with whether it is a float.
+    fn operands(&self, field: Field) -> impl ExactSizeIterator<Item = (ValueRef<'_>, bool)> {
+        let is_float = |position| !self.floats.is_empty() && self.floats.binary_search(&position).is_ok();
+        (field.start..field.end).zip(self.values_of(field)).map(move |(at, value)| (value, is_float(at)))
     }
 
     /// What a function depends on besides its arguments; the clock is read only for what asks for it.
-    fn context<'s>(&self, function: Function, floating: bool, settings: &'s Settings) -> Context<'s> {
+    fn context<'s>(&self, function: Function, settings: &'s Settings) -> Context<'s> {
         let asks_now = matches!(function, Function::Now | Function::Read(Reading::SinceNow));
-        Context { zone: Some(&settings.time_zone), now: asks_now.then(|| self.moment()), floating }
+        Context { zone: Some(&settings.time_zone), now: asks_now.then(|| self.moment()), floating: false }
     }
 
     /// Applies a function to all combinations of its arguments' values.
@@ -205,42 +217,43 @@ impl Event {
         arguments: &[Argument],
         given: usize,
         settings: &Settings,
-        results: &mut Vec<Value>,
-    ) -> Result<bool> {
-        let mut context = self.context(function, false, settings);
-        let mut lists: Vec<Vec<ValueRef<'_>>> = Vec::with_capacity(arguments.len());
+        results: &mut Vec<(Value, bool)>,
+    ) -> Result<()> {
+        let mut context = self.context(function, settings);
+        let mut lists: Vec<Vec<(ValueRef<'_>, bool)>> = Vec::with_capacity(arguments.len());
         let mut count = 1usize;
         for argument in arguments {
             let values = match argument {
-                Argument::Constant(value) => vec![value.as_ref()],
+                Argument::Constant(value) => vec![(value.as_ref(), false)],
                 Argument::Attribute(attribute) => match self.field(*attribute, given) {
-                    Some(field) if !field.null => {
-                        context.floating |= field.floating;
-                        self.values_of(field).collect()
-                    }
+                    Some(field) if !field.null => self.operands(field).collect(),
                     _ => Vec::new(),
                 },
             };
             if values.is_empty() {
-                return Ok(false);
+                return Ok(());
             }
             count = count.saturating_mul(values.len());
             lists.push(values);
         }
         limits::check("values of a term", "term_values", count, settings.limits.term_values)?;
-        let mut chosen: Vec<ValueRef<'_>> = lists.iter().map(|values| values[0]).collect();
+        let mut chosen: Vec<ValueRef<'_>> = lists.iter().map(|values| values[0].0).collect();
         let mut timer = Timer::new(self.deadline);
         for mut combination in 0..count {
             if timer.spend(TEXTS) {
                 timer.check()?;
             }
+            context.floating = false;
             for (chosen, values) in chosen.iter_mut().zip(&lists).rev() {
-                *chosen = values[combination % values.len()];
+                let (value, float) = values[combination % values.len()];
+                *chosen = value;
+                context.floating |= float;
                 combination /= values.len();
             }
-            results.extend(function.apply(&chosen, &context));
+            let result = function.apply(&chosen, &context);
+            results.extend(result.map(|result| (result, function.gives_float(context.floating))));
         }
-        Ok(context.floating)
+        Ok(())
     }
 
     /// The word for what an attribute is.

@@ -319,21 +319,21 @@ pub(super) fn read(
     name: &dyn Fn() -> String,
 ) -> Result<()> {
     let wrong = |reason: &str| Error::event(format!("the attribute `{}`: {reason}", shorten(&name())));
-    if items.are_floats() {
-        event.floating();
-    }
     match items.get(position) {
         None | Some(Item::Null) if inside => event.other_element(),
         None | Some(Item::Null) => event.null(),
         Some(Item::Damaged(damage)) => return Err(wrong(damage.reason())),
+        Some(Item::Value(value)) if items.are_floats() => event.push_float(value, limits)?,
         Some(Item::Value(value)) => event.push(value, limits)?,
         Some(Item::Refused(reason)) => return Err(wrong(reason)),
         Some(Item::Range(items, start, end)) => {
             event.list();
+            let are_floats = items.are_floats();
             for position in start..end {
                 match items.get(position) {
                     None | Some(Item::Null) => event.other_element(),
                     Some(Item::Damaged(damage)) => return Err(wrong(damage.reason())),
+                    Some(Item::Value(value)) if are_floats => event.push_float(value, limits)?,
                     Some(Item::Value(value)) => event.push(value, limits)?,
                     Some(Item::Refused(reason)) => return Err(wrong(reason)),
                     Some(Item::Range(..)) => return Err(wrong("a list inside a list")),

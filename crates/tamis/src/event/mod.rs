@@ -58,6 +58,9 @@ pub struct Event {
     allowed: usize,
     /// Which values are times without an offset, until the event is complete.
     locals: Vec<u32>,
+    /// Which values came as binary floats, or were computed from some, ascending: arithmetic with them is IEEE's.
+    /// Holds until lists are sorted.
+    floats: Vec<u32>,
     /// Kept for its memory: the name being decoded, and the parser's own buffer.
     path: String,
     tape: Vec<u8>,
@@ -67,9 +70,9 @@ pub struct Event {
     deadline: Option<Deadline>,
     /// Whether the terms were computed.
     computed: bool,
-    /// Kept for its memory: terms that wait to be computed, and the values of one.
+    /// Kept for its memory: terms that wait to be computed, and the values of one, each with whether it is a float.
     waiting: BinaryHeap<Reverse<AttributeId>>,
-    results: Vec<Value>,
+    results: Vec<(Value, bool)>,
     /// The elements of lists that are asked about one by one, and how many there are at all levels.
     elements: Vec<ElementList>,
     element_count: usize,
@@ -81,8 +84,6 @@ pub struct Event {
 struct Field {
     attribute: AttributeId,
     null: bool,
-    /// Whether a value came as a binary float, so that arithmetic is IEEE's.
-    floating: bool,
     shape: Shape,
     part: Part,
     start: u32,
@@ -137,6 +138,7 @@ impl Clone for Event {
             computed: self.computed,
             decimals: self.decimals.clone(),
             addresses: self.addresses.clone(),
+            floats: self.floats.clone(),
             allowed: self.allowed,
             ..Event::default()
         }
@@ -223,6 +225,7 @@ impl Event {
         self.addresses.clear();
         self.clear_elements();
         self.locals.clear();
+        self.floats.clear();
     }
 
     /// Begins an attribute; the values that follow are its values.
@@ -231,19 +234,11 @@ impl Event {
         self.fields.push(Field {
             attribute,
             null: false,
-            floating: false,
             shape: Shape::Plain,
             part: Part::Whole,
             start,
             end: start,
         });
-    }
-
-    /// Takes note that a value of the attribute begun last came as a binary float.
-    pub fn floating(&mut self) {
-        if let Some(field) = self.fields.last_mut() {
-            field.floating = true;
-        }
     }
 
     /// Makes this the moment that `now()` is, for this and all later events; `None` is the clock's.
@@ -297,6 +292,13 @@ impl Event {
         self.check_room(text, limits)?;
         let stored = self.store(value);
         self.add(stored);
+        Ok(())
+    }
+
+    /// Adds a value that came as a binary float to the attribute begun last.
+    pub fn push_float(&mut self, value: ValueRef<'_>, limits: &Limits) -> Result<()> {
+        self.push(value, limits)?;
+        self.floats.push(self.values.len() as u32 - 1);
         Ok(())
     }
 

@@ -3,6 +3,8 @@
 //! Those of all elements. A decoder meets them element by element, so an attribute may be begun several
 //! times; before an event is complete, what belongs to one attribute is brought together.
 
+use std::ops::Range;
+
 use super::{AttributeId, Attributes, Event, Field, Shape};
 use crate::error::{Error, Result};
 use crate::expression::shorten;
@@ -71,13 +73,23 @@ impl Event {
         let start = self.values.len() as u32;
         let mut others = 0u32;
         for field in run {
+            self.copy_floats(field.start..field.end);
             self.values.extend_from_within(field.start as usize..field.end as usize);
             if let Shape::List { others: more } = field.shape {
                 others = others.saturating_add(more);
             }
         }
         let end = self.values.len() as u32;
-        let floating = run.iter().any(|field| field.floating);
-        Field { null: false, floating, shape: Shape::List { others }, start, end, ..run[0] }
+        Field { null: false, shape: Shape::List { others }, start, end, ..run[0] }
+    }
+
+    /// Marks which of the values that are about to be copied behind all others are floats.
+    fn copy_floats(&mut self, copied: Range<u32>) {
+        let first = self.floats.partition_point(|position| *position < copied.start);
+        let behind = self.floats.partition_point(|position| *position < copied.end);
+        let moved = self.values.len() as u32 - copied.start;
+        for place in first..behind {
+            self.floats.push(self.floats[place] + moved);
+        }
     }
 }

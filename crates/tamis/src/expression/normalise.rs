@@ -248,7 +248,7 @@ impl Normaliser {
                 join(negation, both.into_iter(), &mut self.joined, parts)
             }
             Node::Is(test) => {
-                if let Some(predicate) = tested_alone(*test, &nodes[self.operands[0]]) {
+                if let Some(predicate) = tested_alone(*test, &nodes[..index]) {
                     let negated = test.negated == is_upright(polarity);
                     return match predicate.when_unknown() {
                         Some(unknown) => parts.literal(&unknown, negated),
@@ -285,7 +285,7 @@ impl Normaliser {
                     asked.fold(0, |bits, polarity| bits | 1 << polarity | 1 << OPPOSITE[polarity])
                 }
                 // The operand of a node is right before it. It is needed at least for explanations.
-                Node::Is(test) if tested_alone(test, &nodes[index - 1]).is_some() => 1 << POSITIVE,
+                Node::Is(test) if tested_alone(test, &nodes[..index]).is_some() => 1 << POSITIVE,
                 Node::Is(test) => asked.fold(0, |bits, polarity| {
                     asked_by(test, is_upright(polarity)).iter().fold(bits, |bits, asked| bits | 1 << asked)
                 }),
@@ -297,12 +297,33 @@ impl Normaliser {
     }
 }
 
-/// A predicate that is tested for being unknown, which takes one literal.
-fn tested_alone(test: TruthTest, operand: &Node) -> Option<&Predicate> {
-    match operand {
-        Node::Predicate(predicate) if test.truth == Truth::Unknown => Some(predicate),
-        _ => None,
+/// A predicate that is unknown whenever the operand of a test for being unknown is, which takes one literal: the
+/// operand itself, or one of several that are unknown together, such as the parts of a set with networks. The operand
+/// is the last of the nodes.
+fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
+    if test.truth != Truth::Unknown {
+        return None;
     }
+    let end = nodes.iter().rposition(|node| !matches!(node, Node::Not))?;
+    let operands = match &nodes[end] {
+        Node::Predicate(_) => &nodes[end..=end],
+        // They are its operands if all of them are predicates.
+        Node::And(count) | Node::Or(count) => &nodes[end.checked_sub(*count as usize)?..end],
+        _ => return None,
+    };
+    let mut predicates = operands.iter().map(|node| match node {
+        Node::Predicate(predicate) => Some(predicate),
+        _ => None,
+    });
+    let first = predicates.next()??;
+    if operands.len() == 1 {
+        return Some(first);
+    }
+    let asked = first.when_unknown()?;
+    let same = |predicate: &Arc<Predicate>| {
+        predicate.when_unknown().is_some_and(|unknown| unknown.attribute() == asked.attribute())
+    };
+    predicates.all(|predicate| predicate.is_some_and(same)).then_some(first)
 }
 
 /// What `is`, or its negation, asks of its operand: one of these, both of the last two, or either of the two before.
@@ -520,6 +541,17 @@ mod tests {
         assert_eq!(form("a like '%x'"), form("a ends with 'x'"));
         assert_eq!(form("a like '%'"), form("a starts with ''"));
         assert_eq!(form("a like ''"), form("a = ''"));
+    }
+
+    #[test]
+    fn what_is_unknown_together_is_asked_once() {
+        let expected = form("a = 1 is unknown");
+        for text in ["a > 2 is unknown", "(not a in (1, 2)) is unknown", "(a = 1 or a > 2) is unknown"] {
+            assert_eq!(form(text), expected);
+        }
+        assert_eq!(form("(not (a > 1 and a < 5)) is not unknown"), form("a = 1 is not unknown"));
+        assert_ne!(form("(a = 1 or b = 2) is unknown"), expected);
+        assert_ne!(form("(a = 1 or exists(a)) is unknown"), expected);
     }
 
     #[test]

@@ -78,8 +78,7 @@ impl fmt::Display for ValueRef<'_> {
         match self {
             ValueRef::Boolean(value) => write!(f, "{value}"),
             ValueRef::Integer(value) => write!(f, "{value}"),
-            // Debug prints the shortest digits that read back as the same number, with an exponent.
-            ValueRef::Float(value) => write!(f, "{:?}", value.get()),
+            ValueRef::Float(value) => value.fmt(f),
             ValueRef::Decimal(value) => value.fmt(f),
             ValueRef::String(text) => write_quoted(f, text, '\''),
             ValueRef::Duration(value) => {

@@ -80,24 +80,38 @@ impl Decimal {
     }
 }
 
-/// Prints a literal: plain digits if they are few, and an exponent otherwise.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (coefficient, exponent) = self.parts();
-        let digits = coefficient.unsigned_abs().to_string();
-        let sign = if coefficient < 0 { "-" } else { "" };
-        let point = digits.len() as i32 + exponent;
-        if exponent >= 0 && point <= DIGITS as i32 {
-            write!(f, "{sign}{digits}{}", "0".repeat(exponent as usize))
-        } else if exponent < 0 && point > 0 {
-            write!(f, "{sign}{}.{}", &digits[..point as usize], &digits[point as usize..])
-        } else if exponent < 0 && point > -6 {
-            write!(f, "{sign}0.{}{digits}", "0".repeat(-point as usize))
-        } else if digits.len() == 1 {
-            write!(f, "{sign}{digits}e{}", point - 1)
-        } else {
-            write!(f, "{sign}{}.{}e{}", &digits[..1], &digits[1..], point - 1)
+        write_plainly(f, coefficient, exponent)
+    }
+}
+
+impl fmt::Display for Float {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_infinite() {
+            return write!(f, "{}", self.0);
         }
+        let (coefficient, exponent) = shortest(self.0);
+        write_plainly(f, coefficient, exponent)
+    }
+}
+
+/// Writes a number without an exponent, unless it is below 0.000001 or has more than 38 digits before the point.
+fn write_plainly(f: &mut fmt::Formatter<'_>, coefficient: i128, exponent: i32) -> fmt::Result {
+    let digits = coefficient.unsigned_abs().to_string();
+    let sign = if coefficient < 0 { "-" } else { "" };
+    let point = digits.len() as i32 + exponent;
+    if exponent >= 0 && point <= DIGITS as i32 {
+        write!(f, "{sign}{digits}{}", "0".repeat(exponent as usize))
+    } else if exponent < 0 && point > 0 {
+        write!(f, "{sign}{}.{}", &digits[..point as usize], &digits[point as usize..])
+    } else if exponent < 0 && point > -6 {
+        write!(f, "{sign}0.{}{digits}", "0".repeat(-point as usize))
+    } else if digits.len() == 1 {
+        write!(f, "{sign}{digits}e{}", point - 1)
+    } else {
+        write!(f, "{sign}{}.{}e{}", &digits[..1], &digits[1..], point - 1)
     }
 }
 

@@ -141,7 +141,7 @@ impl Parser<'_> {
         negated: bool,
         right: Term,
     ) -> Result<()> {
-        match (left, right) {
+        match (left.settled(), right.settled()) {
             (left @ Term::Constant(_), right @ Term::Constant(_)) => {
                 let comparison = Comparison::from_spelling(operator.spelling(false));
                 let compared =
@@ -211,8 +211,8 @@ impl Parser<'_> {
 
     /// Reads the right side of `<=>`, which is true of two nulls, and never unknown. `null` is no term.
     pub(super) fn same(&mut self, start: Token, left: Option<Term>, negated: bool) -> Result<()> {
-        let right = if self.take_word("null")? { None } else { Some(self.term()?) };
-        let (left, right) = match (left, right) {
+        let right = if self.take_word("null")? { None } else { Some(self.term()?.settled()) };
+        let (left, right) = match (left.map(Term::settled), right) {
             (None, right) => (right, None),
             (Some(left @ Term::Constant(_)), Some(right)) => (Some(right), Some(left)),
             (left, right) => (left, right),
@@ -299,7 +299,7 @@ impl Parser<'_> {
             }
             Operator::Like | Operator::Matches => {
                 let place = self.token;
-                let Term::Constant(mut value) = self.term()? else {
+                let Term::Constant(mut value) = self.term()?.settled() else {
                     let expected = "a string in single quotes, not a term";
                     return Err(self.error_at(place, self.describe(place), expected, None));
                 };
@@ -320,7 +320,7 @@ impl Parser<'_> {
 
     /// Emits `between`; with a term it is two comparisons.
     fn between(&mut self, start: Token, term: Term, negated: bool, low: Term, high: Term) -> Result<()> {
-        match (term, low, high) {
+        match (term.settled(), low.settled(), high.settled()) {
             (term, Term::Constant(low), Term::Constant(high)) if !term.is_constant() => {
                 self.weighed(start, &term, Operator::Between, negated, Operand::Range(low, high))
             }
@@ -403,7 +403,7 @@ impl Parser<'_> {
     /// A value of a set: a constant, or a term of constants.
     fn set_value(&mut self) -> Result<Value> {
         let place = self.token;
-        match self.term()? {
+        match self.term()?.settled() {
             Term::Constant(value) => Ok(value),
             _ => {
                 let expected = "a value; a set holds no attributes: write `a = b or a = c`";

@@ -48,7 +48,7 @@ impl Parser<'_> {
         } else {
             self.advance()?;
             let place = self.token;
-            let term = self.term()?;
+            let term = self.term()?.settled();
             if term.is_constant() {
                 return Err(self.error_at(place, self.describe(place), "the name of an attribute", None));
             }

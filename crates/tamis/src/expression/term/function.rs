@@ -248,9 +248,24 @@ impl Function {
         }
     }
 
+    /// Whether a result that is a number is a float, given whether an argument is.
+    pub(crate) fn gives_float(self, floating: bool) -> bool {
+        match self {
+            Function::Cast(kind) => kind == Type::Float,
+            Function::Add | Function::Subtract | Function::Multiply | Function::Divide => floating,
+            Function::Remainder | Function::Negate | Function::Abs | Function::Round => floating,
+            Function::Floor | Function::Ceil | Function::Coalesce => floating,
+            _ => false,
+        }
+    }
+
     /// The constant that a function of constants is, where that depends on nothing else.
     pub(in crate::expression) fn fold(self, arguments: &[Term]) -> Option<Value> {
         if matches!(self, Function::Now | Function::Values | Function::IsUnknown | Function::Read(_)) {
+            return None;
+        }
+        // A constant is an exact number, with which another calculates otherwise than with a float.
+        if self.gives_float(false) {
             return None;
         }
         let mut values = Vec::with_capacity(arguments.len());

@@ -119,15 +119,30 @@ impl Term {
 
     /// The value of a term that reads nothing of an event; `None` if it does, or has no result.
     pub(crate) fn value_apart(&self, context: &Context<'_>) -> Option<Value> {
+        self.operand_apart(context).map(|(value, _)| value)
+    }
+
+    /// The same, with whether it is a float.
+    fn operand_apart(&self, context: &Context<'_>) -> Option<(Value, bool)> {
         match self {
-            Term::Attribute(_) | Term::Call(Function::Values, _) => None,
-            Term::Constant(value) => Some(value.clone()),
+            Term::Attribute(_) | Term::Call(Function::Values | Function::IsUnknown, _) => None,
+            Term::Constant(value) => Some((value.clone(), false)),
             Term::Call(function, arguments) => {
-                let values = arguments.iter().map(|argument| argument.value_apart(context));
-                let values = values.collect::<Option<Vec<Value>>>()?;
-                let values: Vec<_> = values.iter().map(Value::as_ref).collect();
-                function.apply(&values, context)
+                let operands = arguments.iter().map(|argument| argument.operand_apart(context));
+                let operands = operands.collect::<Option<Vec<(Value, bool)>>>()?;
+                let floating = operands.iter().any(|(_, float)| *float);
+                let values: Vec<_> = operands.iter().map(|(value, _)| value.as_ref()).collect();
+                let result = function.apply(&values, &Context { floating, ..*context })?;
+                Some((result, function.gives_float(floating)))
             }
+        }
+    }
+
+    /// The constant that a term of constants is, for whoever does not calculate with it: a constant is no float.
+    pub(crate) fn settled(self) -> Term {
+        match &self {
+            Term::Call(..) => self.value_apart(&Context::default()).map_or(self, Term::Constant),
+            _ => self,
         }
     }
 
