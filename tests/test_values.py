@@ -348,7 +348,7 @@ def test_now_is_given_to_graphs() -> None:
         ({"a": [1, 2.0]}, ["exact", "two thirds"]),
         ({"a": [Decimal(2), 1.0]}, ["float"]),
         ({"a": np.array([1.0, 2.0])}, ["float", "two thirds"]),
-        ({"a": list(range(3, 40)) + [1.0]}, ["float"]),
+        ({"a": [*range(3, 40), 1.0]}, ["float"]),
         ({"b": [{"c": 1.0}, {"c": 1}]}, ["path exact", "path float"]),
         ({"b": [{"c": 2}, {"c": 1.0}]}, ["path float"]),
     ],
