@@ -84,7 +84,11 @@ def rounded(rounding: str) -> Callable[[Value], Value | None]:
 def absolute(operand: Value) -> Value | None:
     if isinstance(operand, Span):
         raise Unspecified("the absolute value of a duration")
-    return in_bounds(abs(operand.value), operand.floating) if isinstance(operand, Number) else None
+    return (
+        in_bounds(operand.value.copy_abs(), operand.floating)
+        if isinstance(operand, Number)
+        else None
+    )
 
 
 def read_number(text: str) -> Number | None:
@@ -143,7 +147,9 @@ def simple_upper(character: str) -> str:
 def substring(text: str, start: Value, count: Value) -> str | None:
     if not isinstance(start, Number) or not isinstance(count, Number):
         return None
-    if any(not n.value.is_finite() or n.value % 1 for n in (start, count)):
+    if any(
+        not n.value.is_finite() or n.value != n.value.to_integral_value() for n in (start, count)
+    ):
         raise Unspecified("parts of a character")
     first, length = int(start.value), int(count.value)
     if length < 0:
