@@ -169,7 +169,12 @@ impl Event {
             (Function::Coalesce, arguments) => {
                 for argument in arguments {
                     if let Argument::Constant(value) = argument {
-                        results.push((value.clone(), false));
+                        // A time without an offset is at home in the index's zone, as those of the event are.
+                        let moment = match value {
+                            Value::Local(local) => Value::Timestamp(settings.time_zone.moment(*local)),
+                            other => other.clone(),
+                        };
+                        results.push((moment, false));
                         break;
                     }
                     if let Some(field) =
