@@ -160,6 +160,10 @@ events: st.SearchStrategy[dict[str, Any]] = st.builds(
     common_fields,
     left_out,
 )
+# Events that give no attribute twice, once by its dotted name and once nested.
+unambiguous_events = events.filter(
+    lambda event: not oracle.given_twice(event, {name for name, _ in oracle.pairs(event)})
+)
 
 # Questions: predicates on one attribute whose operands are close to what an event has for it.
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
 import strategies
 import tamis
 import writers
@@ -57,13 +56,9 @@ def test_columns_are_attributes(index: Index) -> None:
     assert pairs(index.match_batch(table.to_reader())) == expected(index, EVENTS)
 
 
-def unambiguous(event: dict[str, Any]) -> bool:
-    return not oracle.given_twice(event, {name for name, _ in oracle.pairs(event)})
-
-
 @given(
     st.lists(strategies.expressions, min_size=1, max_size=12),
-    st.lists(strategies.events.filter(unambiguous), min_size=1, max_size=6),
+    st.lists(strategies.unambiguous_events, min_size=1, max_size=6),
     st.lists(st.integers(0, 5), min_size=1, max_size=100),
     strategies.missing,
     strategies.randoms,
@@ -224,7 +219,7 @@ def test_a_mapping_is_no_batch(index: Index) -> None:
 
 @given(
     st.lists(strategies.expressions, min_size=1, max_size=12),
-    st.lists(strategies.events, min_size=1, max_size=8),
+    st.lists(strategies.unambiguous_events, min_size=1, max_size=8),
     strategies.randoms,
 )
 def test_json_columns_equal_single_events(

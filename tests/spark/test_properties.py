@@ -69,7 +69,7 @@ def found_lists(lists: DataFrame, events: int) -> Pairs:
 @few
 @given(
     st.lists(strategies.expressions, min_size=5, max_size=40),
-    st.lists(strategies.events, min_size=5, max_size=20),
+    st.lists(strategies.unambiguous_events, min_size=5, max_size=20),
     strategies.missing,
     strategies.randoms,
 )
