@@ -129,10 +129,18 @@ def _rows(
     try:
         header = read_header(next(reader, []))
         number = reader.line_num + 1
+        first: dict[Any, int] = {}
         for cells in reader:
             if cells:  # else the line is blank
                 lines.append(number)
-                yield read_cells(header, cells, ids)
+                read = read_cells(header, cells, ids)
+                if not isinstance(read, SubscriptionError):
+                    earlier = first.setdefault(read["id"], number)
+                    if earlier != number:
+                        read = SubscriptionError(
+                            f"the id {read['id']!r} is already on line {earlier}"
+                        )
+                yield read
             number = reader.line_num + 1
     except csv.Error as error:
         raise SubscriptionError(f"line {reader.line_num} is no CSV: {error}") from error
@@ -150,12 +158,15 @@ def read_header(cells: list[str]) -> list[str]:
     header = [name.strip() for name in cells]
     for name in ("id", "expression"):
         if name not in header:
-            raise SubscriptionError(f"the file has no column `{name}` in its first line")
+            found = ", ".join(f"`{column[:40]}`" for column in header[:20]) or "nothing"
+            raise SubscriptionError(
+                f"the file has no column `{name}` in its first line, which has {found}"
+            )
     for name in header:
         if name not in _COLUMNS or header.count(name) > 1:
             raise SubscriptionError(
                 f"the file has a column `{name}`, and its columns are {', '.join(_COLUMNS)}, "
-                "each at most once"
+                'each at most once; other fields belong into `metadata`, as JSON: {"team": "web"}'
             )
     return header
 
