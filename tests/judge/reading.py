@@ -46,6 +46,7 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+DATE = re.compile(r"\d{4}(?:-\d{1,2}){2}(?:[Tt]\d+:|(?![\w.]))")  # refused where it has no quotes
 SIGNS = {"==": "=", "<>": "!="}
 COMPARISONS = {"=", "!=", "<", "<=", ">", ">=", "<=>"}
 TYPED = {"timestamp", "date", "interval", "ip", "cidr", "version"}
@@ -76,6 +77,8 @@ def tokens(text: str) -> list[Token]:
         if token is None:
             raise Unreadable(text[place:])
         assert token.lastgroup is not None
+        if token.lastgroup == "number" and DATE.match(text, place):
+            raise Unreadable(text[place:])
         if token.lastgroup != "blank":
             found.append(Token(token.lastgroup, token[0]))
         place = token.end()

@@ -186,8 +186,29 @@ impl Reader<'_> {
                 }
                 Ok(Term::Attribute(word.into()))
             }
+            Kind::Number => {
+                self.check_date()?;
+                self.value().map(Term::Constant)
+            }
             _ => self.value().map(Term::Constant),
         }
+    }
+
+    /// Refuses `2026-01-02` and `2026-01-02T10:00:00Z`, which nobody means as a subtraction.
+    fn check_date(&self) -> Result<()> {
+        let sign = usize::from(self.text[self.token.range()].starts_with(['-', '+']));
+        let start = self.token.start + sign;
+        let Some((length, kind)) = date_length(&self.text[start..]) else { return Ok(()) };
+        let place = Token { start, end: start + length, ..self.token };
+        let written = &self.text[place.range()];
+        // The literal wants two digits for the month and the day.
+        let mut parts = written.splitn(3, '-');
+        let mut part = || parts.next().unwrap_or_default();
+        let (year, month, day) = (part(), part(), part());
+        let short = day.bytes().take_while(u8::is_ascii_digit).count() == 1;
+        let literal = format!("{kind} '{year}-{month:0>2}-{}{day}'", if short { "0" } else { "" });
+        let expected = "a time as a typed literal, or spaces around the minus signs of a subtraction";
+        Err(self.error_at(place, format!("`{written}`"), expected, Some(&literal)))
     }
 
     /// Reads a constant that begins with a word, if there is one here.
@@ -263,5 +284,74 @@ impl Reader<'_> {
         let suggestion = nearest(name, &names);
         let expected = format!("a function; there is no function `{shown}`; known are {}", known.join(", "));
         self.error_at(place, format!("`{shown}`"), &expected, suggestion)
+    }
+}
+
+/// The length of the date or timestamp that a text begins with, and the word of its literal. A date is written
+/// `YYYY-MM-DD`, without spaces; the month and the day may have one digit.
+fn date_length(text: &str) -> Option<(usize, &'static str)> {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits(0) != 4 {
+        return None;
+    }
+    let mut length = 4;
+    for _ in 0..2 {
+        if bytes.get(length) != Some(&b'-') {
+            return None;
+        }
+        let count = digits(length + 1);
+        if !(1..=2).contains(&count) {
+            return None;
+        }
+        length += 1 + count;
+    }
+    match bytes.get(length) {
+        Some(b'T' | b't' | b' ') => {
+            let hour = digits(length + 1);
+            if hour > 0 && bytes.get(length + 1 + hour) == Some(&b':') {
+                let part =
+                    |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'.' | b'+' | b'-');
+                let time = bytes[length + 1..].iter().take_while(part).count();
+                return Some((length + 1 + time, "timestamp"));
+            }
+            (bytes[length] == b' ').then_some((length, "date"))
+        }
+        // Part of another number, or of a name.
+        _ if text[length..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.')) => None,
+        _ => Some((length, "date")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_without_quotes() {
+        for (text, expected) in [
+            ("2026-01-02", Some((10, "date"))),
+            ("2026-1-2)", Some((8, "date"))),
+            ("2026-99-99 and b", Some((10, "date"))),
+            ("2026-01-02-03", Some((10, "date"))),
+            ("2026-01-02T10:00:00Z or b", Some((20, "timestamp"))),
+            ("2026-01-02 10:00:00.5+01:00,", Some((27, "timestamp"))),
+            ("2026-01-02t1:00", Some((15, "timestamp"))),
+            ("2026-01-02\u{a0}", Some((10, "date"))),
+            ("2026-01", None),
+            ("2026 - 01 - 02", None),
+            ("2026-01 -02", None),
+            ("202-01-02", None),
+            ("12026-01-02", None),
+            ("2026-001-02", None),
+            ("2026-01-002", None),
+            ("2026-01-02.5", None),
+            ("2026-01-a", None),
+            ("2026-01-", None),
+            ("2026.0-01-02", None),
+            ("2026-01-02é", None),
+        ] {
+            assert_eq!(date_length(text), expected, "{text}");
+        }
     }
 }
