@@ -636,7 +636,7 @@ def test_now_is_given(run: Run) -> None:
     assert explanation["right_seen"] == ["2026-01-01 05:00:00+00:00"]
     refused = run("match", "recent.jsonl", "-", "--now", "noon", stdin=event)
     assert refused.code == 2
-    assert "now is a time, not 'noon'" in refused.err
+    assert "`now` must be a time, not 'noon'" in refused.err
 
 
 def test_where_count_and_first(run: Run) -> None:

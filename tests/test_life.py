@@ -292,7 +292,7 @@ def test_a_condition_is_written_in_the_language() -> None:
     ("where", "message"),
     [
         ("tenant =", "expected"),
-        (3, "`where` is a string, not int"),
+        (3, "`where` must be a string, not int"),
         ("xpath('//a')", "metadata has none"),
     ],
 )
@@ -376,10 +376,10 @@ def test_validity_can_be_listed_extended_and_replaced() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"active_from": "soon"}, "`active_from` is a time, not 'soon'"),
-        ({"active_until": 3}, "`active_until` is a time, not 3"),
-        ({"priority": 1.5}, "a priority is an integer, not float"),
-        ({"priority": True}, "a priority is an integer, not bool"),
+        ({"active_from": "soon"}, "`active_from` must be a time, not 'soon'"),
+        ({"active_until": 3}, "`active_until` must be a time, not 3"),
+        ({"priority": 1.5}, "a priority must be an integer, not float"),
+        ({"priority": True}, "a priority must be an integer, not bool"),
         ({"priority": 2**64}, "64 bits"),
         ({"active_from": "2026-01-02", "active_until": "2026-01-02"}, "until a later one"),
     ],

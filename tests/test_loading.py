@@ -52,7 +52,7 @@ def test_bad_items_are_collected(items: list[Any]) -> None:
     assert set(index) == {"a", "c", "e"} | ({"j"} if len(items) > len(ITEMS) else set())
     assert isinstance(loaded.refused[0].error, ExpressionSyntaxError)
     assert loaded.refused[0].id == "b"
-    assert "a priority is an integer, not str" in loaded.refused[2].message
+    assert "a priority must be an integer, not str" in loaded.refused[2].message
     again = Index()
     assert again.add_many(items, on_error="skip") == (len(again), len(REFUSED), [])
 
@@ -190,7 +190,7 @@ def test_bad_rows_are_collected() -> None:
         (4, "e"),
         (5, "f"),
     ]
-    assert "`active_from` is a time, not 'soon'" in loaded.refused[4].message
+    assert "`active_from` must be a time, not 'soon'" in loaded.refused[4].message
     with pytest.raises(ExpressionError, match=r"item 0 \(id 'a'\)"):
         Index.from_table(table)
 

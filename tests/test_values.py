@@ -311,7 +311,7 @@ def test_now_is_given_to_batches() -> None:
         assert index.top_batch(table, now=now)["event"].to_pylist() == [0]
     assert index.match_batch([*EVENTS, {"t": datetime.now(UTC)}]) == [[], [], [], [1]]
     assert index.match_batch([{"list": [NOW]}, {"list": []}], now=NOW) == [[2], []]
-    with pytest.raises(ValueError, match="now is a time, not 'noon'"):
+    with pytest.raises(ValueError, match="`now` must be a time, not 'noon'"):
         index.match_batch(EVENTS, now="noon")
 
 

@@ -347,7 +347,7 @@ class Attribute(Operand):
     def __getitem__(self, name: object) -> "Attribute":
         if not isinstance(name, str):
             found = type(name).__name__
-            raise ExpressionError(f"an attribute's name is a string, not {found}")
+            raise ExpressionError(f"an attribute's name must be a string, not {found}")
         return Attribute(f"{self._name}.{name}")
 
     def __setattr__(self, name: str, value: object) -> Never:

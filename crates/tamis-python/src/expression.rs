@@ -83,7 +83,7 @@ impl Expression {
                 .map_err(|error| error::raise(py, &error));
         }
         let Some((kind, negated)) = tamis::expression::Operator::from_spelling(operator) else {
-            return Err(error::expression(py, &format!("`{operator}` is no operator")));
+            return Err(error::expression(py, &format!("there is no operator `{operator}`")));
         };
         if let [right] = &operands[..]
             && let Ok(right) = right.cast::<Term>()
@@ -303,10 +303,10 @@ impl Expression {
 pub fn text_of<'a>(py: Python<'_>, object: &'a Bound<'_, PyAny>, what: &str) -> PyResult<&'a str> {
     let Ok(text) = object.cast::<PyString>() else {
         let found = error::type_name(object);
-        return Err(error::expression(py, &format!("{what} is a string, not {found}")));
+        return Err(error::expression(py, &format!("{what} must be a string, not {found}")));
     };
     text.to_str().map_err(|_| {
-        error::expression(py, &format!("{what} holds a lone surrogate, which is not Unicode text"))
+        error::expression(py, &format!("{what} contains a lone surrogate, which is not valid Unicode"))
     })
 }
 

@@ -58,7 +58,7 @@ pub fn read(object: &Bound<'_, PyAny>) -> PyResult<Hierarchy> {
                 let found = type_name(&below);
                 error::expression(
                     py,
-                    &format!("what lies below a value is a mapping or a list of values, not {found}"),
+                    &format!("the values below a value must be a mapping or a list, not {found}"),
                 )
             })?;
             for item in items {

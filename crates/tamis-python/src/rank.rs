@@ -79,7 +79,7 @@ fn each(
             let Some(weight) = number(&weight)? else {
                 let found = type_name(&weight);
                 let (name, value) = (shorten(name), shorten(&value.to_string()));
-                return Err(wrong(format!("the weight of `{name}` = {value} is a number, not {found}")));
+                return Err(wrong(format!("the weight of `{name}` = {value} must be a number, not {found}")));
             };
             take(name, Some(value), weight)?;
         }

@@ -130,7 +130,7 @@ impl Index {
         let zone = self.index.time_zone();
         let moment = value::read(time).ok().and_then(|value| zone.moment_of(value.as_ref()));
         moment.ok_or_else(|| {
-            error::subscription(time.py(), &format!("`{name}` is a time, not {}", error::shown(time)))
+            error::subscription(time.py(), &format!("`{name}` must be a time, not {}", error::shown(time)))
         })
     }
 
@@ -207,16 +207,16 @@ pub fn read_priority(priority: &Bound<'_, PyAny>) -> PyResult<i64> {
     let known = !priority.is_instance_of::<PyBool>() && priority.get_type().hasattr("__index__")?;
     if !known {
         let found = error::type_name(priority);
-        return Err(error::subscription(py, &format!("a priority is an integer, not {found}")));
+        return Err(error::subscription(py, &format!("a priority must be an integer, not {found}")));
     }
     priority
         .extract::<i64>()
-        .map_err(|_| error::subscription(py, "a priority is an integer of 64 bits, and this one is larger"))
+        .map_err(|_| error::subscription(py, "a priority must fit into 64 bits, and this one does not"))
 }
 
 pub fn read_boost(boost: &Bound<'_, PyAny>) -> PyResult<f64> {
     rank::number(boost)?.ok_or_else(|| {
-        error::subscription(boost.py(), &format!("a boost is a number, not {}", error::type_name(boost)))
+        error::subscription(boost.py(), &format!("a boost must be a number, not {}", error::type_name(boost)))
     })
 }
 

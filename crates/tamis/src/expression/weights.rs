@@ -44,7 +44,7 @@ impl Weight {
                     Ok(())
                 }
                 None => Err(Error::expression(format!(
-                    "the weight of `{}` is a number, or an object of values with numbers",
+                    "the weight of `{}` must be a number, or an object with a number for each value",
                     shorten(attribute)
                 ))),
             };
@@ -86,14 +86,16 @@ impl Expression {
             None => Ok(expression),
             Some((Weight { attribute, value, .. }, _)) => {
                 let name = shorten(attribute);
-                let what = match value {
-                    None => format!("a weight is given for `{name}`, about which nothing is asked"),
-                    Some(value) => {
-                        let value = shorten(&value.to_string());
-                        format!("a weight is given for `{name}` = {value}, which is not asked for")
-                    }
+                let message = match value {
+                    None => format!(
+                        "there is a weight for `{name}`, but no predicate on `{name}` that can take one"
+                    ),
+                    Some(value) => format!(
+                        "there is a weight for `{name}` = {value}, but no predicate that asks for this value",
+                        value = shorten(&value.to_string())
+                    ),
                 };
-                Err(Error::expression(format!("{what} that could be weighed")))
+                Err(Error::expression(message))
             }
         }
     }

@@ -120,21 +120,21 @@ impl<'a> Rows<'a> {
             Some(Item::Null) => 1.0,
             Some(Item::Value(ValueRef::Integer(number))) => number as f64,
             Some(Item::Value(ValueRef::Float(number))) => number.get(),
-            _ => return Err(Error::expression("the boost is no number")),
+            _ => return Err(Error::expression("the boost must be a number")),
         };
         check_weight("the boost", boost)?;
         let priority = match get(&self.priorities, row) {
             Some(Item::Null) => 0,
             Some(Item::Value(ValueRef::Integer(number))) => number,
-            _ => return Err(Error::expression("the priority is no integer of 64 bits")),
+            _ => return Err(Error::expression("the priority must be a 64-bit integer")),
         };
         let moment = |items: &Option<Items>, name: &str| match get(items, row) {
             Some(Item::Null) => Ok(None),
             Some(Item::Value(value)) => match self.zone.moment_of(value) {
                 Some(moment) => Ok(Some(moment)),
-                None => Err(Error::expression(format!("`{name}` is a time, not {value}"))),
+                None => Err(Error::expression(format!("`{name}` must be a time, not {value}"))),
             },
-            _ => Err(Error::expression(format!("`{name}` is no time"))),
+            _ => Err(Error::expression(format!("`{name}` must be a time"))),
         };
         let (from, until) =
             (moment(&self.active_from, "active_from")?, moment(&self.active_until, "active_until")?);
@@ -154,7 +154,7 @@ impl<'a> Rows<'a> {
         };
         if let Some(metadata) = &metadata {
             JsonValue::parse(metadata.as_bytes(), false)
-                .map_err(|error| Error::expression(format!("the metadata is no JSON: {error}")))?;
+                .map_err(|error| Error::expression(format!("the metadata is not valid JSON: {error}")))?;
         }
         let metadata = metadata.map(Into::into);
         Ok(WrittenSubscription {
