@@ -50,6 +50,11 @@ class Refused:
         return error.message if isinstance(error, TamisError) else str(error)
 
 
+def on_one_line(error: TamisError | Refused) -> str:
+    """The message of an error in a text of one line, without the number of that line."""
+    return error.message.replace("line 1, column ", "column ", 1)
+
+
 class Skipped(NamedTuple, Generic[Matches]):
     """The result of a call with `on_error="skip"`.
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 from cyclopts import Parameter
 
 from tamis._tamis import Index
-from tamis.batches import OnError
+from tamis.batches import OnError, on_one_line
 from tamis.cli.arguments import File, Missing, Now, Where
 from tamis.cli.events import Batch, EventFormat, pick, pick_from_text, read_batches
 from tamis.cli.indexes import GO_ON, open_index
@@ -19,7 +19,6 @@ from tamis.cli.output import (
     VALID,
     CommandError,
     encode,
-    on_one_line,
     report,
     write_json,
     write_lines,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from cyclopts import Parameter
 
 from tamis._tamis import Expression, Index
+from tamis.batches import on_one_line
 from tamis.cli.arguments import File, Json, Missing
 from tamis.cli.formats import Format, format_of, is_saved
 from tamis.cli.indexes import open_saved
@@ -17,7 +18,6 @@ from tamis.cli.output import (
     VALID,
     CommandError,
     encode,
-    on_one_line,
     report,
     write,
     write_json,

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from tamis._tamis import Explanation, Expression, Index
+from tamis.batches import on_one_line
 from tamis.cli.arguments import FileOrText, Json, Missing, Now
 from tamis.cli.events import find_event
 from tamis.cli.formats import format_of, is_saved
@@ -21,7 +22,6 @@ from tamis.cli.output import (
     VALID,
     CommandError,
     encode,
-    on_one_line,
     write,
     write_json,
 )

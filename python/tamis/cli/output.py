@@ -5,9 +5,6 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from tamis.batches import Refused
-from tamis.errors import TamisError
-
 VALID = 0
 INVALID = 1
 FAILED = 2
@@ -60,11 +57,6 @@ def report(message: str) -> None:
         sys.stdout.flush()
     if sys.stderr is not None:
         print(message, file=sys.stderr)
-
-
-def on_one_line(error: TamisError | Refused) -> str:
-    """The message of an error in a text of one line, whose number is then of no use."""
-    return error.message.replace("line 1, column ", "column ", 1)
 
 
 def prepare() -> None:

@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from typing import Any, Never, Self
 
 from tamis._tamis import Expression
-from tamis.cli.output import INVALID, CommandError, encode, on_one_line
+from tamis.batches import on_one_line
+from tamis.cli.output import INVALID, CommandError, encode
 from tamis.cli.reading import Source
 from tamis.errors import SubscriptionError, TamisError
 

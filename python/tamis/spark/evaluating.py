@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from tamis._tamis import Index
+from tamis.batches import on_one_line
 from tamis.errors import EventError, StorageError, UnknownIdError
 from tamis.spark.asking import ask
 from tamis.spark.values import to_python
@@ -284,7 +285,7 @@ def _error(asked: Asked, kind: pa.DataType) -> pa.Array:
     _, refused = asked.ask("match_batch")
     texts: list[str | None] = [None] * len(asked.events)
     for event in refused:
-        texts[event.row] = event.message
+        texts[event.row] = on_one_line(event)
     return pa.array(texts, kind)
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from tamis._tamis import Builder, Index, Limits, Workload, read_manifest
-from tamis.batches import Refused
+from tamis.batches import Refused, on_one_line
 from tamis.builder import any_of, attr, values
 from tamis.errors import StorageError, TamisError
 from tamis.spark import asking, shapes
@@ -541,7 +541,7 @@ def _reasons(reasons: pa.Array, refused: Sequence[Refused]) -> pa.Array:
         return reasons
     texts = reasons.to_pylist()
     for event in refused:
-        texts[event.row] = event.message
+        texts[event.row] = on_one_line(event)
     return pa.array(texts, pa.string())
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tamis import lab
+from tamis.batches import on_one_line
 from tamis.cli.arguments import File, Json, Missing
 from tamis.cli.lab.files import read_events, read_subscriptions
 from tamis.cli.lab.table import table
@@ -16,7 +17,6 @@ from tamis.cli.output import (
     INVALID,
     VALID,
     CommandError,
-    on_one_line,
     report,
     write,
     write_json,
