@@ -122,6 +122,13 @@ def test_positions_are_those_of_the_canonical_text() -> None:
     assert text[finding.position :].startswith("Z = 3")
 
 
+def test_texts_in_another_case() -> None:
+    (finding,) = index_of({"a": "b = 1 and lower(name) = 'ACME'"}).check()
+    assert (finding.kind, finding.attribute, finding.position) == ("text-case", "lower(name)", 10)
+    wanted = "`lower(name)` never equals 'ACME', which is not in lower case: write 'acme'"
+    assert finding.message == wanted
+
+
 def test_missing_decides_what_always_holds() -> None:
     rules = {"a": "x = 1 or x != 1"}
     assert index_of(rules).check() == []

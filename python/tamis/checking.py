@@ -23,6 +23,7 @@ Kind: TypeAlias = Literal[
     "text-order",
     "text-network",
     "quoted-name",
+    "text-case",
     "never",
     "always",
     "equal",

@@ -250,6 +250,50 @@ fn texts_that_look_like_something_else() {
 }
 
 #[test]
+fn texts_of_another_case() {
+    for (text, message) in [
+        ("lower(a) = 'ACME'", "`lower(a)` never equals 'ACME', which is not in lower case: write 'acme'"),
+        ("lower(a) != 'Acme'", "`lower(a)` never equals 'Acme', which is not in lower case: write 'acme'"),
+        ("upper(a) = 'acme'", "`upper(a)` never equals 'acme', which is not in upper case: write 'ACME'"),
+        (
+            "lower(a) in ('A', 'b', 'C', 3, 'D')",
+            "`lower(a)` never equals 'A', which is not in lower case: write 'a', and so for 2 more values of the set",
+        ),
+        ("lower(a) like 'AC%'", "`lower(a)` is never like 'AC%', which is not in lower case: write 'ac%'"),
+        ("lower(a) contains 'É'", "`lower(a)` never contains 'É', which is not in lower case: write 'é'"),
+        (
+            "lower(a) starts with 'A'",
+            "`lower(a)` never starts with 'A', which is not in lower case: write 'a'",
+        ),
+        ("lower(a) ends with 'A'", "`lower(a)` never ends with 'A', which is not in lower case: write 'a'"),
+        ("trim(upper(a)) = 'x'", "`trim(upper(a))` never equals 'x', which is not in upper case: write 'X'"),
+        (
+            "b = 1 or any(c, lower(it) = 'X')",
+            "`lower(it)` never equals 'X', which is not in lower case: write 'x'",
+        ),
+    ] {
+        assert_eq!(found(&[text], &[]), [("text-case", vec![0], message.to_owned())], "{text}");
+    }
+    let fine = [
+        "lower(a) = 'acme'",
+        "upper(a) = 'ACME'",
+        "lower(a) in ('a', 3)",
+        "lower(a) ilike 'ACME'",
+        "a ilike 'ACME%'",
+        "lower(a) > 'ACME'",
+        "lower(a) matches '[A-Z]'",
+        "upper(a) = 'ß1'",
+        "length(lower(a)) = 3",
+        "concat(lower(a), 'X') = 'aX'",
+        "lower(a) = b",
+        "a = 'ACME'",
+    ];
+    assert_eq!(kinds(&fine, &[]), []);
+    let several = ["lower(a) = 'X'", "b and lower(a) = 'X'"];
+    assert_eq!(kinds(&several, &[])[0], ("text-case", vec![0, 1]));
+}
+
+#[test]
 fn names_that_contain_operators() {
     for text in ["\"a > 5\" = 1", "\"price * qty\" > 3", "\"a=1\" = 2", "\"x in y\"", "\"lower(a)\" = 'x'"] {
         assert_eq!(kinds(&[text], &[]), [("quoted-name", vec![0])], "{text}");

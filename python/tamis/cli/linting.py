@@ -23,6 +23,7 @@ _MOST_SERIOUS_FIRST = (
     "unseen-attribute",
     "unseen-type",
     "quoted-name",
+    "text-case",
     "text-network",
     "text-order",
     "never",

@@ -42,6 +42,8 @@ pub enum FindingKind {
     TextNetwork,
     /// The name of an attribute looks like a comparison or a term.
     QuotedName,
+    /// The result of `lower` or `upper` is compared with a text that it never is.
+    TextCase,
     /// No event can satisfy the expression.
     Never,
     /// Every event satisfies the expression.
@@ -64,6 +66,7 @@ impl FindingKind {
             FindingKind::TextOrder => "text-order",
             FindingKind::TextNetwork => "text-network",
             FindingKind::QuotedName => "quoted-name",
+            FindingKind::TextCase => "text-case",
             FindingKind::Never => "never",
             FindingKind::Always => "always",
             FindingKind::Equal => "equal",

@@ -6,7 +6,7 @@ use super::near::Near;
 use super::sample::{Sample, Seen};
 use super::{FindingKind, Report};
 use crate::event::Attributes;
-use crate::expression::{Comparison, Expression, Node, Predicate, Term, Test, is_hidden, shown};
+use crate::expression::{Comparison, Expression, Function, Node, Predicate, Term, Test, is_hidden, shown};
 use crate::expression::{IT, resolve_predicate, shorten};
 use crate::id::Id;
 use crate::index::Subscription;
@@ -92,6 +92,7 @@ impl<'s> Predicates<'s> {
         }
         self.text_order(predicate, place, report);
         text_network(predicate, place, report);
+        text_case(predicate, place, report);
         if place.prefix.is_empty() {
             self.types(predicate, place, report);
         } else {
@@ -384,6 +385,59 @@ fn text_network(predicate: &Predicate, place: &PredicateSite<'_>, report: &mut R
         (name.to_string(), message)
     };
     report.note(FindingKind::TextNetwork, name.clone(), place.id, make, || place.position());
+}
+
+/// Reports a text that the result of `lower` or `upper` never equals or contains.
+fn text_case(predicate: &Predicate, place: &PredicateSite<'_>, report: &mut Report) {
+    let term = predicate.term();
+    let Some(function) = case_of(&term) else { return };
+    let changed = |text: &str| function.change_case(text).filter(|changed| changed != text);
+    let mut others = 0;
+    let (verb, text) = match predicate.test() {
+        Test::Equal(Value::String(text)) => ("never equals", text),
+        Test::Like(text) => ("is never like", text),
+        Test::StartsWith(text) => ("never starts with", text),
+        Test::EndsWith(text) => ("never ends with", text),
+        Test::Contains(text) => ("never contains", text),
+        Test::In(values) => {
+            let mut never = values.iter().filter_map(|value| match value {
+                Value::String(text) if changed(text).is_some() => Some(text),
+                _ => None,
+            });
+            let Some(text) = never.next() else { return };
+            others = never.count();
+            ("never equals", text)
+        }
+        _ => return,
+    };
+    let Some(wanted) = changed(text) else { return };
+    let case = if function == Function::Lower { "lower" } else { "upper" };
+    let written = term.to_string();
+    let make = || {
+        let [text, wanted] = [&**text, &*wanted].map(|text| shorten(&Value::String(text.into()).to_string()));
+        let set = match others {
+            0 => String::new(),
+            1 => ", and so for 1 more value of the set".to_owned(),
+            count => format!(", and so for {count} more values of the set"),
+        };
+        let message = format!(
+            "`{}` {verb} {text}, which is not in {case} case: write {wanted}{set}",
+            shorten(&written)
+        );
+        (written.clone(), message)
+    };
+    let key = format!("{written} {verb} {text}");
+    report.note(FindingKind::TextCase, key, place.id, make, || place.position());
+}
+
+/// The function that gave the value of a term its case.
+fn case_of(term: &Term) -> Option<Function> {
+    match term {
+        Term::Call(function @ (Function::Lower | Function::Upper), _) => Some(*function),
+        // A part of a text in lower case is in lower case.
+        Term::Call(Function::Trim | Function::Substring, arguments) => case_of(arguments.first()?),
+        _ => None,
+    }
 }
 
 /// Whether a text begins like a date in some other way of writing: 1/2/2026, 02.01.2026, 2026/01/02.

@@ -86,6 +86,18 @@ fn upper(text: &str) -> String {
     text.chars().map(simple_upper).collect()
 }
 
+impl Function {
+    /// A text as `lower` or `upper` writes it; `None` for any other function. They keep what they have written: a text
+    /// that this changes is part of none of their results.
+    pub(crate) fn change_case(self, text: &str) -> Option<String> {
+        match self {
+            Function::Lower => Some(lower(text)),
+            Function::Upper => Some(upper(text)),
+            _ => None,
+        }
+    }
+}
+
 /// The one character that another is in lower case.
 fn simple_lower(character: char) -> char {
     match character {
@@ -235,6 +247,15 @@ mod tests {
         assert_eq!(lower("ÄÖÜ İ ΑΣ ẞ"), "äöü i ας ß".replace('ς', "σ"));
         assert_eq!(upper("straße ŉ ᾳ ﬁ"), "STRAßE ŉ ᾼ ﬁ");
         assert!(SIMPLE_UPPER.is_sorted());
+    }
+
+    #[test]
+    fn changing_case_twice_changes_nothing() {
+        for character in '\0'..=char::MAX {
+            let (low, high) = (simple_lower(character), simple_upper(character));
+            assert_eq!((simple_lower(low), simple_upper(high)), (low, high), "{character:?}");
+        }
+        assert_eq!(Function::Trim.change_case("a"), None);
     }
 
     #[test]
