@@ -1,6 +1,7 @@
 """Ids, metadata and batches that are refused, and batches that are interrupted."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,6 +128,23 @@ def test_batches_of_another_type(index: Any, items: Any) -> None:
 def test_batches_of_events_of_another_type(index: Any, events: Any) -> None:
     with refused(EventError, "match_batch takes an iterable", index=index):
         index.match_batch(events)
+
+
+@pytest.mark.parametrize("method", ["match_batch", "first_batch"])
+def test_the_name_of_a_file_is_no_batch(index: Any, method: str) -> None:
+    ask = getattr(index, method)
+    for name in ("events.jsonl", "/data/events", Path("events.ndjson")):
+        with refused(EventError, f"{method} takes", "pathlib.Path(...).read_bytes()", index=index):
+            ask(name)
+    with refused(EventError, "pass its table: pyarrow.parquet.read_table(...)", index=index):
+        ask("events.PARQUET")
+    with refused(EventError, "pass its table: pyarrow.csv.read_csv(...)", index=index):
+        ask(Path("events.csv"))
+    with refused(EventError, "line 1: ", "no JSON", index=index):
+        ask("no file")
+    # Texts that are refused one by one go on being so.
+    found = ask("events.jsonl", on_error="collect")
+    assert [event.row for event in found.refused] == [0]
 
 
 def test_one_event_is_no_batch(index: Any) -> None:

@@ -22,7 +22,7 @@ use crate::hits::Hits;
 use crate::id;
 use crate::import::is_arrow;
 use crate::index::Index;
-use crate::items::{iterate, iterate_events};
+use crate::items::{iterate, iterate_events, refuse_file_name};
 use crate::options::read_now;
 use crate::pipeline::{self, Chunk};
 use crate::rank;
@@ -251,6 +251,9 @@ impl Index {
         documents: Option<&Bound<'py, PyIterator>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (results, mut refusals) = (PyList::empty(py), Refusals::new(asked.on_error));
+        if asked.on_error == OnError::Raise {
+            refuse_file_name(events, asked.name)?;
+        }
         match event::json(events)? {
             Some(text) => self.match_lines(py, asked, &text, documents, &results, &mut refusals)?,
             None => self.match_iterable(py, asked, events, documents, &results, &mut refusals)?,

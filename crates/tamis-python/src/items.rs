@@ -1,5 +1,7 @@
 //! Items that come one behind the other from Python: iterables, pairs, and mappings of pairs.
 
+use std::path::PathBuf;
+
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyMapping, PyString, PyTuple};
@@ -24,10 +26,35 @@ pub fn iterate_events<'py>(object: &Bound<'py, PyAny>, method: &str) -> PyResult
     object.try_iter().map_err(|_| {
         let (py, found) = (object.py(), error::type_name(object));
         // A query of Polars, which is not run by being asked for its rows.
-        let hint = if found == "LazyFrame" { "; call its collect()" } else { "" };
+        let hint = if found == "LazyFrame" { "; call its collect()".to_owned() } else { read_file(object) };
         let expected = "an iterable of events, JSON lines, or Arrow data";
         error::event(py, &format!("{method} takes {expected}, not {found}{hint}"))
     })
+}
+
+/// Refuses a text that is the name of a file: no event begins like one.
+pub fn refuse_file_name(object: &Bound<'_, PyAny>, method: &str) -> PyResult<()> {
+    let Ok(text) = object.extract::<&str>() else { return Ok(()) };
+    let is_name = text.len() < 4096
+        && text.contains(['.', '/', '\\'])
+        && !text.contains(['{', '}', '[', ']', '"', '\n', '\r']);
+    if !is_name {
+        return Ok(());
+    }
+    let message = format!("{method} takes events, not the name of a file{}", read_file(object));
+    Err(error::event(object.py(), &message))
+}
+
+/// How events are read from the file that an object names; nothing if it is no path.
+fn read_file(object: &Bound<'_, PyAny>) -> String {
+    let Ok(path) = object.extract::<PathBuf>() else { return String::new() };
+    let end = path.extension().unwrap_or_default().to_ascii_lowercase();
+    let (what, read) = match end.to_str() {
+        Some("parquet") => ("its table", "pyarrow.parquet.read_table"),
+        Some("csv") => ("its table", "pyarrow.csv.read_csv"),
+        _ => return "; pass its JSON lines: pathlib.Path(...).read_bytes()".to_owned(),
+    };
+    format!("; pass {what}: {read}(...)")
 }
 
 /// All items of an iterable, as many as come, whatever its `__len__` says.
