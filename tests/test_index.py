@@ -313,6 +313,63 @@ def test_an_explanation_keeps_the_types_of_values() -> None:
     assert [type(value) for value in seen] == [bool, int, float, str, int, float]
 
 
+def test_an_explanation_shows_the_elements_that_decided() -> None:
+    index = Index()
+    index.add("x", "any(items, price > 3 and colour = 'red') or not all(tags, it = 'a')")
+    event = {
+        "items": [{"price": 9}, {"price": 5, "colour": "red"}, {"price": 1, "colour": "red"}],
+        "tags": ["a", "a", "a", "a"],
+    }
+    explanation = index.explain("x", event)
+    anything, negation = explanation.to_dict()["operands"]
+    assert anything == {
+        "text": "any(items, price > 3 and colour = 'red')",
+        "truth": "true",
+        "size": 3,
+        "satisfied": 1,
+        "elements": [
+            {
+                "text": "and",
+                "truth": "true",
+                "element": 1,
+                "operands": [
+                    {"text": "price > 3", "truth": "true", "attribute": "price", "seen": [5]},
+                    {
+                        "text": "colour = 'red'",
+                        "truth": "true",
+                        "attribute": "colour",
+                        "seen": ["red"],
+                    },
+                ],
+            }
+        ],
+    }
+    (everything,) = negation["operands"]
+    assert (everything["size"], everything["satisfied"]) == (4, 4)
+    assert [part["element"] for part in everything["elements"]] == [0, 1, 2]
+    lines = [
+        "true     or",
+        "true       any(items, price > 3 and colour = 'red')    -- 1 of 3 elements satisfies it",
+        "true         items[1]: and",
+        "true           price > 3    -- price is 5",
+        "true           colour = 'red'    -- colour is 'red'",
+        "false      not",
+        "true         all(tags, it = 'a')    -- 4 of 4 elements satisfy it, 3 shown",
+        "true           tags[0]: it = 'a'    -- it is 'a'",
+        "true           tags[1]: it = 'a'    -- it is 'a'",
+        "true           tags[2]: it = 'a'    -- it is 'a'",
+    ]
+    assert str(explanation).splitlines() == lines
+    assert str(index.explain("x", json.dumps(event))) == str(explanation)
+    assert "items[1]: and" in explanation._repr_html_()
+    assert index.explain("x", {"items": []}).to_dict()["operands"][0] == {
+        "text": "any(items, price > 3 and colour = 'red')",
+        "truth": "false",
+        "size": 0,
+        "satisfied": 0,
+    }
+
+
 def test_an_explanation_shortens_long_lists() -> None:
     index = Index()
     index.add("x", "a = 1")

@@ -312,6 +312,11 @@ class Explanation:
         and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
         comparison of two terms has `right` and `right_seen` for the term on its right.
 
+        A predicate about the elements of a list (`any`, `all`, `none`) has `size`, how many there
+        are, `satisfied`, how many satisfy the condition, and `elements`: nodes for up to three
+        elements that decided, each with its position in the list as `element`. An explanation
+        shows at most 100 elements.
+
         Args:
             most: How many values of a list are given at most. A long list that many predicates
                 see is given for each.
@@ -1031,6 +1036,7 @@ class Index(Generic[_I]):
         - `"text-order"`: a text that looks like a time, a number or a version is ordered as text.
         - `"text-network"`: a network is written as a text, which no address equals.
         - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
+        - `"text-case"`: `lower` or `upper` of a text is compared with a text in another case.
         - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
         - `"equal"`: subscriptions are equivalent, apart from their weights.
         - `"subsumed"`: every event that satisfies the first subscription satisfies the others.

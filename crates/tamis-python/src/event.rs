@@ -44,10 +44,35 @@ pub fn read(
     limits: &Limits,
 ) -> PyResult<Event> {
     let mut event = Event::default();
+    fill(&mut event, object, now, deadline, attributes, limits)?;
+    Ok(event)
+}
+
+/// As [`read`], for an explanation: the event keeps the elements of its lists.
+pub fn read_to_explain(
+    object: &Bound<'_, PyAny>,
+    now: Option<&Bound<'_, PyAny>>,
+    deadline: Option<Deadline>,
+    attributes: &Attributes,
+    limits: &Limits,
+) -> PyResult<Event> {
+    let mut event = Event::default();
+    event.keep_elements();
+    fill(&mut event, object, now, deadline, attributes, limits)?;
+    Ok(event)
+}
+
+fn fill(
+    event: &mut Event,
+    object: &Bound<'_, PyAny>,
+    now: Option<&Bound<'_, PyAny>>,
+    deadline: Option<Deadline>,
+    attributes: &Attributes,
+    limits: &Limits,
+) -> PyResult<()> {
     event.set_now(Some(read_now(now, attributes)?));
     event.set_deadline(deadline);
-    decode(object, &mut event, attributes, limits)?;
-    Ok(event)
+    decode(object, event, attributes, limits)
 }
 
 /// Fills `event` from a Python object of any form an event may have.
@@ -267,7 +292,7 @@ impl<'py> Decoder<'_, 'py> {
             return Err(error::event(
                 py,
                 &format!(
-                    "an attribute's name is a string, not {} of type {}",
+                    "an attribute's name must be a string, not {} of type {}",
                     shorten(&key.repr()?.to_string_lossy()),
                     type_name(key)
                 ),

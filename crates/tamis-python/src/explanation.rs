@@ -33,6 +33,11 @@ impl Explanation {
     /// and `seen`: a list of the values, None for a null, `"missing"` for a missing attribute. A
     /// comparison of two terms has `right` and `right_seen` for the term on its right.
     ///
+    /// A predicate about the elements of a list (`any`, `all`, `none`) has `size`, how many there
+    /// are, `satisfied`, how many satisfy the condition, and `elements`: nodes for up to three
+    /// elements that decided, each with its position in the list as `element`. An explanation
+    /// shows at most 100 elements.
+    ///
     /// Args:
     ///     most: How many values of a list are given at most. A long list that many predicates
     ///         see is given for each.
@@ -50,6 +55,13 @@ impl Explanation {
                 node.set_item(name, attribute.as_ref())?;
                 node.set_item(values, write_seen(py, seen, most.unwrap_or(usize::MAX))?)?;
             }
+            if let Some((_, position)) = step.element {
+                node.set_item("element", position)?;
+            }
+            if let Some(counts) = step.elements {
+                node.set_item("size", counts.total)?;
+                node.set_item("satisfied", counts.satisfied)?;
+            }
             while open.last().is_some_and(|(_, remaining)| *remaining == 0) {
                 open.pop();
             }
@@ -57,10 +69,13 @@ impl Explanation {
                 siblings.append(&node)?;
                 *remaining -= 1;
             }
-            if step.operands > 0 {
-                let operands = PyList::empty(py);
-                node.set_item("operands", &operands)?;
-                open.push((operands, step.operands));
+            let shown = step.elements.map_or(0, |counts| counts.shown);
+            for (key, count) in [("operands", step.operands), ("elements", shown)] {
+                if count > 0 {
+                    let below = PyList::empty(py);
+                    node.set_item(key, &below)?;
+                    open.push((below, count));
+                }
             }
         }
         Ok(root)

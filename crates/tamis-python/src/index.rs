@@ -820,7 +820,8 @@ impl Index {
         let document = self.document(document)?;
         // The subscription may be removed meanwhile, and its names with it.
         let _pin = snapshot.attributes().pin();
-        let mut decoded = event::read(event, now, deadline, snapshot.attributes(), self.index.limits())?;
+        let mut decoded =
+            event::read_to_explain(event, now, deadline, snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
         let explained = py.detach(|| self.index.explain(&subscription.expression, &decoded));
@@ -838,6 +839,7 @@ impl Index {
     /// - `"text-order"`: a text that looks like a time, a number or a version is ordered as text.
     /// - `"text-network"`: a network is written as a text, which no address equals.
     /// - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
+    /// - `"text-case"`: `lower` or `upper` of a text is compared with a text in another case.
     /// - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
     /// - `"equal"`: subscriptions are equivalent, apart from their weights.
     /// - `"subsumed"`: every event that satisfies the first subscription satisfies the others.

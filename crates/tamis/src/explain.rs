@@ -1,7 +1,8 @@
 //! Why does an expression match an event, or not?
 //!
 //! The explanation mirrors the expression as written: every node with its truth, and every
-//! predicate with the event's values of its attribute.
+//! predicate with the event's values of its attribute. Below `any`, `all` and `none` stand the elements of the list that
+//! decided, a few of them, if the event kept them ([`Event::keep_elements`]).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use crate::deadline::Timer;
 use crate::error::Result;
 use crate::event::{Attributes, Event, Presence};
-use crate::expression::{Context, Expression, Node, Predicate, Term, is_hidden, resolve_predicate, shown};
+use crate::expression::{Context, Expression, Node, Predicate, Quantifier, Term};
+use crate::expression::{is_hidden, resolve_predicate, shown};
 use crate::predicate::Check;
 use crate::truth::{Missing, Truth};
 use crate::value::{Value, ValueRef};
@@ -24,6 +26,34 @@ pub struct Explanation {
     truths: Vec<Truth>,
     /// What the event had for each predicate, in the order of the nodes; nothing for other nodes.
     seen: Vec<Vec<Witness>>,
+    /// By the position of a node that asks about the elements of a list: what they had to do with it.
+    lists: HashMap<usize, List, ahash::RandomState>,
+}
+
+/// How many elements of a list are shown at most, and how many of all lists in one explanation.
+const SHOWN_OF_LIST: usize = 3;
+const SHOWN_IN_ALL: usize = 100;
+
+/// The elements of a list that a predicate asks about.
+#[derive(Debug, Clone)]
+struct List {
+    name: Arc<str>,
+    counts: ElementCounts,
+    /// The first of those that decided, with their positions in the list.
+    shown: Vec<(usize, Explanation)>,
+}
+
+/// How many elements of a list satisfy what is asked of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementCounts {
+    /// How many there are.
+    pub total: usize,
+    /// How many satisfy it.
+    pub satisfied: usize,
+    /// How many decided: those that satisfy an `any`, those that fail an `all`, and else all of them.
+    pub decisive: usize,
+    /// How many of these the explanation shows.
+    pub shown: usize,
 }
 
 /// An attribute or term, as it is written, and what an event had for it.
@@ -54,36 +84,120 @@ pub struct Step<'a> {
     /// Where the node is a predicate: the attribute or term, as it is written, and what the event had for it. A
     /// comparison of two terms has two, the left one first.
     pub seen: Vec<(Cow<'a, str>, &'a Seen)>,
+    /// Where the node asks about the elements of a list. Those that are shown follow, one level below it.
+    pub elements: Option<ElementCounts>,
+    /// Where the node is the whole condition on an element: the name of the list, and the element's position in it.
+    pub element: Option<(&'a str, usize)>,
 }
 
 /// Evaluates an expression on an event and keeps every step. Fails only at the event's deadline, if it has one.
+///
+/// It shows the elements of lists that decided if the event was told to keep them before it was decoded
+/// ([`Event::keep_elements`]).
 pub fn explain(
     expression: &Expression,
     event: &Event,
     attributes: &Attributes,
     missing: Missing,
 ) -> Result<Explanation> {
-    let mut timer = Timer::new(event.deadline());
+    explain_some(expression, event, attributes, missing, &mut { SHOWN_IN_ALL })
+}
+
+/// Explains with at most `room` elements of lists, and subtracts those that are shown.
+fn explain_some(
+    expression: &Expression,
+    event: &Event,
+    attributes: &Attributes,
+    missing: Missing,
+    room: &mut usize,
+) -> Result<Explanation> {
     let mut witnesses = Witnesses { event, attributes, known: HashMap::default() };
-    let mut truths: Vec<Truth> = Vec::new();
-    let mut seen = Vec::new();
+    let (mut truths, mut seen) = (Vec::new(), Vec::new());
+    let mut lists = HashMap::default();
+    evaluate(expression, event, attributes, missing, |predicate, truth| {
+        if let Some(predicate) = predicate {
+            if let Some(list) = explain_list(predicate, event, attributes, missing, room)? {
+                lists.insert(truths.len(), list);
+            }
+            seen.push(witnesses.of(predicate));
+        } else {
+            seen.push(Vec::new());
+        }
+        truths.push(truth);
+        Ok(())
+    })?;
+    Ok(Explanation { expression: expression.clone(), truths, seen, lists })
+}
+
+/// Calls `each` with the truth of every node of an expression, in its order; a predicate comes with it.
+fn evaluate(
+    expression: &Expression,
+    event: &Event,
+    attributes: &Attributes,
+    missing: Missing,
+    mut each: impl FnMut(Option<&Predicate>, Truth) -> Result<()>,
+) -> Result<Truth> {
+    let mut timer = Timer::new(event.deadline());
     let mut stack: Vec<Truth> = Vec::new();
     for node in expression.nodes() {
         let from = stack.len() - node.operands();
-        let (truth, witness) = match node {
+        let (predicate, truth) = match node {
             Node::Predicate(predicate) => {
                 timer.check()?;
-                let truth = truth_of(predicate, event, attributes, missing);
-                (truth, witnesses.of(predicate))
+                (Some(&**predicate), truth_of(predicate, event, attributes, missing))
             }
-            other => (other.combine(&stack[from..]), Vec::new()),
+            other => (None, other.combine(&stack[from..])),
         };
         stack.truncate(from);
         stack.push(truth);
-        truths.push(truth);
-        seen.push(witness);
+        each(predicate, truth)?;
     }
-    Ok(Explanation { expression: expression.clone(), truths, seen })
+    Ok(stack.pop().unwrap_or(Truth::Unknown))
+}
+
+/// What the elements of a list had to do with a predicate about them, if the event kept them.
+fn explain_list(
+    predicate: &Predicate,
+    event: &Event,
+    attributes: &Attributes,
+    missing: Missing,
+    room: &mut usize,
+) -> Result<Option<List>> {
+    let Some(asked) = predicate.as_elements() else { return Ok(None) };
+    let list = attributes.find(&asked.list.into());
+    let elements = list.and_then(|list| event.elements_of(list));
+    let (Some((attributes, elements)), Some(inner)) = (elements, predicate.inner()) else {
+        return Ok(None);
+    };
+    let inner = inner?;
+    let mut satisfied = Vec::with_capacity(elements.len());
+    for element in elements {
+        let truth = evaluate(&inner, element, attributes, missing, |_, _| Ok(()))?;
+        satisfied.push(truth == Truth::True);
+    }
+    // One element decides `any` and `none` by satisfying the condition, `all` by failing it.
+    let decides = asked.quantifier != Quantifier::All;
+    let decided = satisfied.contains(&decides);
+    let decisive = |position: &usize| !decided || satisfied[*position] == decides;
+    let most = SHOWN_OF_LIST.min(*room);
+    let mut shown = Vec::new();
+    for position in (0..elements.len()).filter(decisive).take(most) {
+        *room = room.saturating_sub(1);
+        let explained = explain_some(&inner, &elements[position], attributes, missing, room)?;
+        shown.push((position, explained));
+    }
+    let counts = ElementCounts {
+        total: elements.len(),
+        satisfied: satisfied.iter().filter(|satisfied| **satisfied).count(),
+        decisive: (0..elements.len()).filter(decisive).count(),
+        shown: shown.len(),
+    };
+    Ok(Some(List { name: list_name(asked.list), counts, shown }))
+}
+
+/// The name of a list as users know it.
+fn list_name(list: &str) -> Arc<str> {
+    list.trim_start_matches('\u{1}').into()
 }
 
 /// The truth of a predicate, once the time zone is known.
@@ -137,8 +251,8 @@ impl Witnesses<'_> {
         if seen != Seen::Missing {
             return Vec::new();
         }
-        let what = predicate.as_elements().map_or("document", |elements| elements.list);
-        vec![(what.trim_start_matches('\u{1}').into(), seen)]
+        let what = predicate.as_elements().map_or("document".into(), |elements| list_name(elements.list));
+        vec![(what, seen)]
     }
 
     /// The values of a term: what depends on no attribute may not be among those of the event.
@@ -172,12 +286,20 @@ impl Explanation {
         self.truths[self.truths.len() - 1]
     }
 
-    /// The nodes, parents before their operands, operands from left to right.
+    /// The nodes, parents before their operands, operands from left to right. The elements of a list follow the node
+    /// that asks about them.
     pub fn steps(&self) -> Vec<Step<'_>> {
+        let mut steps = Vec::with_capacity(self.truths.len());
+        self.add_steps(0, None, &mut steps);
+        steps
+    }
+
+    /// Recursion is safe: conditions on elements nest only so deep.
+    fn add_steps<'a>(&'a self, above: usize, element: Option<(&'a str, usize)>, steps: &mut Vec<Step<'a>>) {
         let nodes = self.expression.nodes();
         let starts = self.expression.starts();
-        let mut steps = Vec::with_capacity(nodes.len());
-        let mut open = vec![(nodes.len() - 1, 0)];
+        let root = nodes.len() - 1;
+        let mut open = vec![(root, above)];
         while let Some((index, depth)) = open.pop() {
             let node = &nodes[index];
             let text = match node {
@@ -190,13 +312,24 @@ impl Explanation {
                 Node::Xnor => "xnor".to_owned(),
                 Node::Is(test) => test.spelling().to_owned(),
             };
-            let seen = self.seen[index].iter().map(|(name, seen)| (Cow::Borrowed(&**name), seen)).collect();
-            steps.push(Step { depth, operands: node.operands(), text, truth: self.truths[index], seen });
+            let list = self.lists.get(&index);
+            steps.push(Step {
+                depth,
+                operands: node.operands(),
+                text,
+                truth: self.truths[index],
+                seen: self.seen[index].iter().map(|(name, seen)| (Cow::Borrowed(&**name), seen)).collect(),
+                elements: list.map(|list| list.counts),
+                element: element.filter(|_| index == root),
+            });
+            for (position, explanation) in list.into_iter().flat_map(|list| &list.shown) {
+                let name = list.map_or("", |list| &list.name);
+                explanation.add_steps(depth + 1, Some((name, *position)), steps);
+            }
             for operand in self.expression.operands_reversed(index, &starts) {
                 open.push((operand, depth + 1));
             }
         }
-        steps
     }
 }
 
@@ -209,12 +342,32 @@ impl fmt::Display for Explanation {
             }
             // Deep nests would make quadratic indentation.
             let indent = "  ".repeat(step.depth.min(40));
-            write!(f, "{:<7}  {indent}{}", step.truth.word(), step.text)?;
+            write!(f, "{:<7}  {indent}", step.truth.word())?;
+            if let Some((list, position)) = step.element {
+                write!(f, "{list}[{position}]: ")?;
+            }
+            f.write_str(&step.text)?;
             for (position, (name, seen)) in step.seen.iter().enumerate() {
                 write!(f, "{}{name} is {seen}", if position > 0 { ", " } else { "    -- " })?;
             }
+            if let Some(counts) = &step.elements {
+                write!(f, "    -- {counts}")?;
+            }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for ElementCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ElementCounts { total, satisfied, decisive, shown } = *self;
+        if total == 0 {
+            return f.write_str("the list is empty");
+        }
+        let elements = if total == 1 { "element" } else { "elements" };
+        let satisfy = if satisfied == 1 || total == 1 { "satisfies" } else { "satisfy" };
+        write!(f, "{satisfied} of {total} {elements} {satisfy} it")?;
+        if shown < decisive { write!(f, ", {shown} shown") } else { Ok(()) }
     }
 }
 

@@ -298,7 +298,8 @@ impl Graph {
         let deadline = error::deadline(timeout)?;
         let snapshot = self.graph.snapshot();
         let ends = (find(py, &snapshot, source)?, find(py, &snapshot, target)?);
-        let decoded = event::read(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
+        let decoded =
+            event::read_to_explain(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
         let route = py.detach(|| snapshot.explain(&decoded, ends.0, ends.1));
         let route = route.map_err(|error| error::raise(py, &error))?;
         let names = (id::read(source)?, id::read(target)?);

@@ -52,6 +52,7 @@ impl Event {
         event.element_count = self.element_count;
         event.now = self.now;
         event.deadline = self.deadline;
+        event.keep_elements = self.keep_elements;
         if let Some(ElementList { snapshot, events, .. }) = self.elements.last_mut() {
             let attributes = snapshot.attributes();
             let pin = attributes.pin();
@@ -65,6 +66,18 @@ impl Event {
             return decoded;
         }
         Ok(())
+    }
+
+    /// Keeps the elements of lists when this event and later ones are decoded, so that an explanation can show which of
+    /// them decided. Until it is cleared, the event then keeps what is asked of these elements alive.
+    pub fn keep_elements(&mut self) {
+        self.keep_elements = true;
+    }
+
+    /// The elements of a list, if they were asked about one by one and kept, and the attributes that they were decoded by.
+    pub(crate) fn elements_of(&self, list: AttributeId) -> Option<(&Attributes, &[Box<Event>])> {
+        let found = self.elements.iter().find(|elements| elements.list == list)?;
+        Some((found.snapshot.attributes(), &found.events))
     }
 
     /// Forgets the elements, but not the memory they took.
@@ -97,7 +110,11 @@ impl Event {
                 done = self.ask_list(list, *asked, settings);
             }
         }
-        self.recycle(lists);
+        if self.keep_elements {
+            self.elements = lists;
+        } else {
+            self.recycle(lists);
+        }
         done
     }
 

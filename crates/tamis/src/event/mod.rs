@@ -76,6 +76,8 @@ pub struct Event {
     /// The elements of lists that are asked about one by one, and how many there are at all levels.
     elements: Vec<ElementList>,
     element_count: usize,
+    /// Whether the elements of lists are kept once they were asked.
+    keep_elements: bool,
     /// Kept for its memory: events that were elements.
     spare: Elements,
 }
@@ -215,7 +217,8 @@ impl Event {
     pub fn clear(&mut self) {
         let text = self.text.capacity() + self.tape.capacity() + self.path.capacity();
         if self.values.capacity() > 1 << 16 || text > 1 << 20 {
-            *self = Event { now: self.now, deadline: self.deadline, ..Event::default() };
+            let Event { now, deadline, keep_elements, .. } = *self;
+            *self = Event { now, deadline, keep_elements, ..Event::default() };
         }
         self.fields.clear();
         self.values.clear();

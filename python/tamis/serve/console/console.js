@@ -194,15 +194,20 @@ $("remove").addEventListener("click", guarded(async () => {
 
 function tree(node) {
   const item = element("li");
-  const label = element("span", `${node.truth}  ${node.text}`, node.truth);
+  const place = node.element === undefined ? "" : `[${node.element}]: `;
+  const label = element("span", `${node.truth}  ${place}${node.text}`, node.truth);
   item.append(label);
   if (node.seen !== undefined) {
     const seen = Array.isArray(node.seen) ? node.seen.map((value) => JSON.stringify(value)).join(", ") : node.seen;
     item.append(element("span", ` ${node.attribute ?? "it"} is ${seen}`, "quiet"));
   }
-  if (node.operands) {
+  if (node.size !== undefined) {
+    item.append(element("span", ` satisfied by ${node.satisfied} of ${node.size} elements`, "quiet"));
+  }
+  const below = node.operands ?? node.elements;
+  if (below) {
     const inner = element("ul");
-    node.operands.forEach((operand) => inner.append(tree(operand)));
+    below.forEach((operand) => inner.append(tree(operand)));
     item.append(inner);
   }
   return item;
