@@ -180,8 +180,8 @@ mod tests {
         for (text, message) in [
             ("[1]", "no JSON object"),
             ("{", "no JSON object"),
-            (r#"{"a": "x"}"#, "the weight of `a` is a number"),
-            (r#"{"a": {"x": true}}"#, "the weight of `a` is a number"),
+            (r#"{"a": "x"}"#, "the weight of `a` must be a number"),
+            (r#"{"a": {"x": true}}"#, "the weight of `a` must be a number"),
         ] {
             let refused = Weight::read_json(text).unwrap_err().to_string();
             assert!(refused.contains(message), "{refused}");
@@ -198,7 +198,7 @@ mod tests {
             ("a > 1", ("a", Some(1.into()), 1.0)),
         ] {
             let refused = weighted(text, &[weight]).unwrap_err().to_string();
-            assert!(refused.contains("a weight is given for"), "{refused}");
+            assert!(refused.contains("there is a weight for"), "{refused}");
         }
         assert!(weighted("a = 1", &[("a", None, -1.0)]).unwrap_err().to_string().contains("-1"));
     }

@@ -281,7 +281,7 @@ mod tests {
             )
             .unwrap();
         assert_eq!(refused.len(), 1);
-        assert!(refused[0].message.contains("a weight is given for `b`"), "{}", refused[0].message);
+        assert!(refused[0].message.contains("there is a weight for `b`"), "{}", refused[0].message);
         let index = builder.finish().unwrap();
         let texts: Vec<String> = index
             .snapshot()
