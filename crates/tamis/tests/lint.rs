@@ -369,3 +369,20 @@ fn work_is_bounded_and_says_so() {
     let stopped = check(&index.snapshot(), Missing::Unknown, &Sample::default(), &options, &stop);
     assert!(matches!(stopped, Err(tamis::Error::Cancelled)));
 }
+
+#[test]
+fn a_text_among_times_is_found() {
+    let events = [r#"{"placed": "2025-12-31T10:00:00Z"}"#, r#"{"placed": "2026-02-01"}"#];
+    for text in ["placed > '1 January 2026'", "placed between 'Jan 1, 2026' and 'Mar 1, 2026'"] {
+        assert_eq!(kinds(&[text], &events), [("text-order", vec![0])]);
+    }
+    // Ordinary texts may be ordered.
+    assert_eq!(kinds(&["name > 'm'"], &[r#"{"name": "anna"}"#]), []);
+}
+
+#[test]
+fn constants_without_a_value_are_found() {
+    let events = [r#"{"placed": "2025-12-31T10:00:00Z"}"#];
+    assert_eq!(kinds(&["placed > now() - 7"], &events), [("unseen-type", vec![0])]);
+    assert_eq!(kinds(&["placed > now() - interval '7' day"], &events), []);
+}

@@ -8,18 +8,14 @@
 //! numbers from elements to the event is much cheaper. If two expressions of an index have the same number, both are
 //! passed as text, so a collision never changes an answer.
 
-use std::sync::Arc;
-
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::names::MARK;
+use super::names::{ELEMENTS, MARK, list_of};
 use super::predicate::{Predicate, Test};
 use super::term::Term;
 use super::words::QUANTIFIERS;
 use crate::value::Value;
 
-/// What the name of such an attribute has behind its mark, before the letter of `any` or `all`.
-const ELEMENTS: char = '\u{3}';
 /// Expressions about elements of lists in lists nest no deeper, whatever the limits say.
 pub(super) const DEEPEST: usize = 16;
 /// What an empty list satisfies besides everything.
@@ -120,12 +116,4 @@ impl Elements<'_> {
 pub(super) fn attribute_of(list: &str, all: bool) -> String {
     let letter = if all { 'A' } else { 'E' };
     format!("{MARK}{ELEMENTS}{letter}{list}")
-}
-
-/// Of an attribute whose values are what elements satisfy: whether it is all of them, and the list's name.
-pub(crate) fn list_of(name: &Arc<str>) -> Option<(bool, &str)> {
-    let rest = name.strip_prefix(MARK)?.strip_prefix(ELEMENTS)?;
-    rest.strip_prefix('A')
-        .map(|list| (true, list))
-        .or_else(|| rest.strip_prefix('E').map(|list| (false, list)))
 }

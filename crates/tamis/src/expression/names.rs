@@ -32,3 +32,15 @@ pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
 pub(crate) fn is_satisfied(name: &str) -> bool {
     name == SATISFIED
 }
+
+/// What the name of an attribute has behind its mark, before the letter of `any` or `all`, if its values are what
+/// the elements of a list satisfy.
+pub(super) const ELEMENTS: char = '\u{3}';
+
+/// Of an attribute whose values are what elements satisfy: whether it is all of them, and the list's name.
+pub(crate) fn list_of(name: &str) -> Option<(bool, &str)> {
+    let rest = name.strip_prefix(MARK)?.strip_prefix(ELEMENTS)?;
+    rest.strip_prefix('A')
+        .map(|list| (true, list))
+        .or_else(|| rest.strip_prefix('E').map(|list| (false, list)))
+}

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::near::Near;
 use super::sample::{Sample, Seen};
 use super::{FindingKind, Report};
-use crate::event::Attributes;
+use crate::event::{Attributes, clock};
 use crate::expression::{Comparison, Expression, Function, Node, Predicate, Term, Test, is_hidden, shown};
-use crate::expression::{IT, resolve_predicate, shorten};
+use crate::expression::{Context, IT, resolve_predicate, shorten};
 use crate::id::Id;
 use crate::index::Subscription;
 use crate::value::{Family, Network, Value, read_number, read_version};
@@ -148,6 +148,7 @@ impl<'s> Predicates<'s> {
         };
         for operand in operands {
             let Value::String(text) = operand else { continue };
+            let seen = self.seen(predicate.attribute());
             let advice = if self.attributes.time_zone().read(text.trim()).is_some() || looks_like_date(text) {
                 "looks like a time, but texts are compared letter by letter: write `timestamp '...'` or `date \
                  '...'`"
@@ -158,6 +159,8 @@ impl<'s> Predicates<'s> {
             } else if text.matches('.').count() >= 2 && read_version(text).is_some() {
                 "looks like a version, but texts are compared letter by letter ('2.9' is after '2.10'): write \
                  `version '...'`"
+            } else if seen.has_times_as_texts() {
+                "is no time, while the texts of events are times, and texts are compared letter by letter: write                  `timestamp '...'` or `date '...'`"
             } else {
                 continue;
             };
@@ -270,6 +273,22 @@ impl<'s> Predicates<'s> {
         report.note(FindingKind::UnseenType, written.clone(), place.id, make, || place.position());
     }
 
+    /// Reports a term that reads nothing of an event and never has a value, such as `now() - 7`.
+    fn constant(&self, term: &Term, place: &PredicateSite<'_>, report: &mut Report) {
+        let context =
+            Context { zone: Some(self.attributes.time_zone()), now: Some(clock()), ..Context::default() };
+        if term.reads_event() || term.value_apart(&context).is_some() {
+            return;
+        }
+        let written = term.to_string();
+        let make = || {
+            let message =
+                format!("`{}` has no value: no function has a result for these types", shorten(&written));
+            (written.clone(), message)
+        };
+        report.note(FindingKind::UnseenType, written.clone(), place.id, make, || place.position());
+    }
+
     /// Reports a comparison of two terms whose types never meet.
     fn comparison(
         &self,
@@ -280,6 +299,9 @@ impl<'s> Predicates<'s> {
         place: &PredicateSite<'_>,
         report: &mut Report,
     ) {
+        for side in [left, right] {
+            self.constant(side, place, report);
+        }
         let (first, second) = (self.seen(&left.name()), self.seen(&right.name()));
         if !first.has_values() || !second.has_values() || !place.prefix.is_empty() {
             return;

@@ -6,12 +6,14 @@ use jiter::{Jiter, Peek};
 
 use crate::event::{AttributeId, Event, Presence};
 use crate::limits::Limits;
-use crate::value::Family;
+use crate::value::{Family, TimeZone, ValueRef};
 
 /// How many names are kept; names of maps with many keys are no attributes.
 const NAMES: usize = 100_000;
 /// Objects and lists of more levels are not looked into.
 const DEEPEST: usize = 200;
+/// How many texts of an attribute are looked at.
+const TEXTS: u16 = 1_000;
 
 /// What the events of a sample have.
 #[derive(Debug, Default)]
@@ -30,11 +32,19 @@ pub(super) struct Seen {
     pub events: usize,
     /// The families of its values, as bits.
     families: u16,
+    /// How many texts were looked at, and how many of them can be read as times.
+    texts: u16,
+    times: u16,
 }
 
 impl Seen {
     pub fn has(self, family: Family) -> bool {
         self.families & 1 << family as u16 != 0
+    }
+
+    /// Whether most of its texts can be read as times.
+    pub fn has_times_as_texts(self) -> bool {
+        self.times > self.texts / 2
     }
 
     /// Whether there was a value, and no null only.
@@ -74,13 +84,21 @@ impl Sample {
     /// Takes note of an event that was decoded for the subscriptions that are to be checked.
     pub fn see(&mut self, event: &Event) {
         self.events += 1;
+        // Whether a text is a time does not depend on the zone.
+        let zone = TimeZone::default();
         for (attribute, presence) in event.iter() {
             let seen = self.asked.entry(attribute).or_default();
             match presence {
                 Presence::Missing => continue,
                 Presence::Null => {}
                 Presence::Values(values) => {
-                    values.for_each(|value| seen.families |= 1 << value.family() as u16);
+                    for value in values {
+                        seen.families |= 1 << value.family() as u16;
+                        if let (ValueRef::String(text), true) = (value, seen.texts < TEXTS) {
+                            seen.texts += 1;
+                            seen.times += u16::from(zone.read(text).is_some());
+                        }
+                    }
                 }
             }
             seen.events += 1;
@@ -176,7 +194,7 @@ impl Sample {
 
     /// The types of the values of a dotted name, in lists too, as far as they are known.
     pub(super) fn types_of(&self, name: &str) -> Seen {
-        Seen { events: 0, families: self.names.get(name).copied().unwrap_or_default() }
+        Seen { families: self.names.get(name).copied().unwrap_or_default(), ..Seen::default() }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {

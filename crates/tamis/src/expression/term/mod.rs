@@ -117,6 +117,15 @@ impl Term {
         }
     }
 
+    /// Whether its value depends on the event.
+    pub(crate) fn reads_event(&self) -> bool {
+        match self {
+            Term::Attribute(_) | Term::Call(Function::Values, _) => true,
+            Term::Constant(_) => false,
+            Term::Call(_, arguments) => arguments.iter().any(Term::reads_event),
+        }
+    }
+
     /// The value of a term that reads nothing of an event; `None` if it does, or has no result.
     pub(crate) fn value_apart(&self, context: &Context<'_>) -> Option<Value> {
         self.operand_apart(context).map(|(value, _)| value)

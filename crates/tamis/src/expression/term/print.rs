@@ -5,7 +5,7 @@ use std::fmt;
 use super::Term;
 use super::function::{Function, Reading};
 use crate::expression::lex::word_length;
-use crate::expression::names::{MARK, is_hidden};
+use crate::expression::names::{MARK, is_hidden, list_of};
 use crate::expression::words::is_keyword;
 use crate::value::write_quoted;
 
@@ -91,6 +91,9 @@ impl Reading {
 
 /// The name of an attribute as users know it: for a term, its text.
 pub fn shown(name: &str) -> String {
+    if let Some((_, list)) = list_of(name) {
+        return format!("elements of {}", shown(list));
+    }
     match name.strip_prefix(MARK) {
         None => Name(name).to_string(),
         Some(text) => match text.strip_prefix(READING) {
