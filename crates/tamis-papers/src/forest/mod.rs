@@ -20,8 +20,8 @@ use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::{Scratch, Slot};
 
 /// The most leaves of all trees together. Beyond it expressions are evaluated instead: the numbers that
-/// labels are made of have 32 bits, and none ever wraps.
-const MOST_LEAVES: usize = 1 << 30;
+/// labels are made of, and places among the labels of up to 20 bytes, have 32 bits, and none ever wraps.
+const MOST_LEAVES: usize = 1 << 27;
 
 /// What makes a leaf true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

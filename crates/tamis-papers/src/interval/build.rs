@@ -1,7 +1,8 @@
 //! How do labels become cells and runs?
 
+use super::Interval;
 use super::label::{Label, label};
-use super::{Interval, Run};
+use super::varint::{write, zigzag};
 use crate::forest::{ForestBuilder, Owner, Source, Tree, TreeNode};
 use tamis::expression::Expression;
 
@@ -102,25 +103,38 @@ pub(super) fn build<'a>(
     let turn = |draft: &PendingInterval| bases[draft.level as usize] + draft.stage;
     // Within a run cells ascend, so that what is read one after the other stands together.
     drafts.sort_unstable_by_key(|draft| (forest.number(draft.source), turn(draft), number(draft.to)));
-    let (mut starts, mut runs, mut words) =
-        (Vec::with_capacity(forest.sources() + 1), Vec::new(), Vec::new());
-    for run in drafts.chunk_by(|one, other| one.source == other.source && turn(one) == turn(other)) {
-        let source = forest.number(run[0].source) as usize;
-        starts.resize(starts.len().max(source + 1), runs.len() as u32);
-        runs.push(Run { turn: turn(&run[0]), start: words.len() as u32 });
-        for draft in run {
-            if draft.stage > 0 {
-                words.push(number(draft.from));
+    let (mut starts, mut labels) = (vec![0u32; forest.sources() + 1], Vec::new());
+    let mut run = Vec::new();
+    let mut next = 0;
+    for intervals in drafts.chunk_by(|one, other| one.source == other.source) {
+        let source = forest.number(intervals[0].source) as usize;
+        starts[next..=source].fill(labels.len() as u32);
+        next = source + 1;
+        let (mut before, mut rest) = (0, intervals.len());
+        for same in intervals.chunk_by(|one, other| turn(one) == turn(other)) {
+            rest -= same.len();
+            run.clear();
+            let mut last = 0;
+            for draft in same {
+                let to = number(draft.to);
+                write(to - last, &mut run);
+                last = to;
+                if draft.stage > 0 {
+                    write(zigzag(number(draft.from).wrapping_sub(to)), &mut run);
+                }
             }
-            words.push(number(draft.to));
+            let turn = turn(&same[0]);
+            write((turn - before) << 1 | u32::from(rest == 0), &mut labels);
+            before = turn;
+            if rest > 0 {
+                write(run.len() as u32, &mut labels);
+            }
+            labels.extend_from_slice(&run);
         }
     }
-    starts.resize(forest.sources() + 1, runs.len() as u32);
-    // Where the last run ends.
-    runs.push(Run { turn: u32::MAX, start: words.len() as u32 });
-    runs.shrink_to_fit();
-    words.shrink_to_fit();
-    Interval { cells: finals + inner, turns, starts, runs, words, forest }
+    starts[next..].fill(labels.len() as u32);
+    labels.shrink_to_fit();
+    Interval { cells: finals + inner, turns, starts, labels, forest }
 }
 
 fn leaves(nodes: &[TreeNode]) -> u32 {

@@ -7,13 +7,20 @@
 //!
 //! - Cells of all trees stand in one array of bits, those where a line ends first: cell `slot` is the
 //!   expression. Only positions where some interval ends have a cell, and there is one for all beginnings. A
-//!   leaf is two cell numbers of 32 bits, whatever the number of leaves of its expression.
+//!   leaf is one or two cell numbers of up to 32 bits, whatever the number of leaves of its expression, stored as
+//!   differences in as few bytes as they need.
 //! - Instead of sorting intervals by their begin, a match takes them in turns: an interval has its turn after
 //!   all that end where it begins. Turns are assigned when the intervals are laid out, in runs by conjunction
 //!   and turn. Trees that use shared trees have their turns after those.
+//!
+//! The bytes of a source are its runs by turn. A run begins with twice the turn, counted from the run before,
+//! and one more if it is the source's last; the others say how many bytes follow. Then every interval is
+//! the cell that it reaches, counted from the one before, and unless it begins a line, the cell that it follows,
+//! counted from there.
 
 mod build;
 mod label;
+mod varint;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +31,7 @@ use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::Expression;
 use tamis::matcher::{Matcher, Scratch, Slot};
+use varint::{read, unzigzag};
 
 /// How an [`Interval`] is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,18 +47,9 @@ pub struct Interval {
     cells: u32,
     /// By turn: whether its intervals begin lines. The others follow a cell.
     turns: Vec<bool>,
-    /// Where the runs of each source begin.
+    /// Where the bytes of each source begin.
     starts: Vec<u32>,
-    runs: Vec<Run>,
-    /// By runs: the cell that an interval reaches, after the one that it follows where it does.
-    words: Vec<u32>,
-}
-
-/// The intervals of one source that have one turn. It ends where the next begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
-    turn: u32,
-    start: u32,
+    labels: Vec<u8>,
 }
 
 /// Working memory of a match.
@@ -80,12 +79,24 @@ impl Interval {
         self.forest.shared as usize
     }
 
+    /// Bytes of the labels alone, without the index of the conjunctions.
+    pub fn label_bytes(&self) -> usize {
+        4 * self.starts.len() + self.labels.len() + self.turns.len()
+    }
+
     /// Adds the runs of a true source to those of their turns.
     fn take(&self, source: u32, pending: &mut [Vec<(u32, u32)>]) {
         let source = source as usize;
-        for run in self.starts[source] as usize..self.starts[source + 1] as usize {
-            let Run { turn, start } = self.runs[run];
-            pending[turn as usize].push((start, self.runs[run + 1].start));
+        let end = self.starts[source + 1];
+        let mut rest = &self.labels[self.starts[source] as usize..end as usize];
+        let mut turn = 0;
+        while !rest.is_empty() {
+            let head = read(&mut rest);
+            turn += head >> 1;
+            let length = if head & 1 == 1 { rest.len() } else { read(&mut rest) as usize };
+            let start = end - rest.len() as u32;
+            pending[turn as usize].push((start, start + length as u32));
+            rest = &rest[length..];
         }
     }
 
@@ -133,20 +144,20 @@ impl Matcher for Interval {
         for (turn, &first) in self.turns.iter().enumerate() {
             let mut runs = std::mem::take(&mut pending[turn]);
             for &(start, end) in &runs {
-                let words = &self.words[start as usize..end as usize];
-                if first {
-                    leaves += words.len() as u64;
-                    probes += words.len() as u64;
-                    words.iter().for_each(|&cell| self.reach(cell, matched, shared));
-                    continue;
-                }
-                leaves += words.len() as u64 / 2;
-                probes += words.len() as u64 / 2;
-                for step in words.chunks_exact(2) {
-                    if matched.contains(step[0]) {
+                let mut rest = &self.labels[start as usize..end as usize];
+                let mut to = 0;
+                while !rest.is_empty() {
+                    to += read(&mut rest);
+                    leaves += 1;
+                    probes += 1;
+                    if !first {
+                        let from = to.wrapping_add(unzigzag(read(&mut rest)));
+                        if !matched.contains(from) {
+                            continue;
+                        }
                         probes += 1;
-                        self.reach(step[1], matched, shared);
                     }
+                    self.reach(to, matched, shared);
                 }
             }
             runs.clear();
@@ -163,9 +174,6 @@ impl Matcher for Interval {
     }
 
     fn bytes(&self) -> usize {
-        self.forest.bytes()
-            + 4 * (self.starts.len() + self.words.len())
-            + self.turns.len()
-            + size_of::<Run>() * self.runs.len()
+        self.forest.bytes() + self.label_bytes()
     }
 }

@@ -59,6 +59,21 @@ fn the_layout_runs_as_table_1_does() {
     assert_eq!(run(r#"{"c": true}"#).0, [0]);
 }
 
+#[test]
+fn labels_take_few_bytes() {
+    // Five leaves each, none of which two expressions have in common.
+    let texts: Vec<String> = (0..2000)
+        .map(|n| format!("a = {n} and (b = {n} or c = {n}) and (d = {n} or e = {n} and f = {n})"))
+        .collect();
+    let attributes = Attributes::default();
+    let interval = Interval::new(&read(&texts), &attributes, Missing::False, IntervalOptions::default());
+    let leaves = 5 * texts.len();
+    // With four bytes per cell and eight per run it were 18.
+    assert!(interval.label_bytes() < 12 * leaves, "{} of {leaves}", interval.label_bytes());
+    let found = |json: &str| testing::run(&interval, json, &attributes).0;
+    assert_eq!(found(r#"{"a": [7, 1999], "b": 1999, "c": 7, "e": [7, 1999], "f": 1999}"#), [1999]);
+}
+
 /// Whether intervals cover the whole line without overlap.
 fn covered(intervals: &[(char, u32, u32)], last: u32) -> bool {
     let mut sorted = intervals.to_vec();

@@ -1,0 +1,58 @@
+//! How are numbers stored in few bytes?
+//!
+//! Seven bits per byte, the lowest first; the highest bit of a byte says that more follow.
+
+/// Appends a number.
+pub(super) fn write(mut number: u32, bytes: &mut Vec<u8>) {
+    while number >= 1 << 7 {
+        bytes.push(number as u8 | 1 << 7);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Takes a number from the beginning; where there is nothing left, 0.
+#[inline]
+pub(super) fn read(bytes: &mut &[u8]) -> u32 {
+    let (mut number, mut shift) = (0, 0);
+    while let Some((&byte, rest)) = bytes.split_first() {
+        *bytes = rest;
+        number |= u32::from(byte & 0x7F) << shift;
+        shift += 7;
+        if byte < 1 << 7 || shift > 28 {
+            break;
+        }
+    }
+    number
+}
+
+/// Makes small differences, wrapped where they are negative, small numbers.
+pub(super) fn zigzag(difference: u32) -> u32 {
+    difference << 1 ^ ((difference as i32) >> 31) as u32
+}
+
+/// The difference that [`zigzag`] was given.
+#[inline]
+pub(super) fn unzigzag(number: u32) -> u32 {
+    number >> 1 ^ (number & 1).wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bits = (0..32).flat_map(|bit| [(1u32 << bit) - 1, 1 << bit, (1 << bit) + 1, !(1 << bit)]);
+        let numbers: Vec<u32> = bits.chain([0, u32::MAX]).collect();
+        let mut bytes = Vec::new();
+        numbers.iter().for_each(|&number| write(number, &mut bytes));
+        let mut rest = &bytes[..];
+        for &number in &numbers {
+            assert_eq!(read(&mut rest), number);
+            assert_eq!(unzigzag(zigzag(number)), number);
+        }
+        assert!(rest.is_empty());
+        assert_eq!((zigzag(0), zigzag(u32::MAX), zigzag(1)), (0, 1, 2));
+    }
+}
