@@ -33,6 +33,9 @@ pub(super) const NEGATED: u32 = 1;
 const REGISTER: u32 = 2;
 pub(super) const STORE: u32 = 3;
 
+/// Steps of a program that are read ahead: a set and a range.
+const PREFETCHED_STEPS: usize = 2;
+
 /// One step of a program.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -157,6 +160,23 @@ impl Programs {
             at = if holds { step.on_true } else { step.on_false };
         }
         at == HOLDS
+    }
+
+    /// Reads what evaluating expressions will need first, so that these reads do not wait for each other.
+    /// Overwrites their numbers.
+    pub fn prefetch(&self, numbers: &mut [u32], memo: &Memo) {
+        for number in numbers.iter_mut() {
+            *number = self.entries.get(*number as usize).copied().unwrap_or(FAILS);
+        }
+        let predicates = |number: &u32| {
+            let steps = self.steps.get(*number as usize..).unwrap_or_default().iter();
+            steps.take(PREFETCHED_STEPS).map(|step| (step.word >> 2) as usize)
+        };
+        let truths = numbers.iter().flat_map(predicates).filter_map(|at| memo.truths.get(at));
+        let mut read = truths.fold(0, |sum, truth| sum ^ truth);
+        let checks = numbers.iter().flat_map(predicates).filter_map(|at| self.checks.get(at)?.get());
+        read = checks.fold(read, |sum, (attribute, _)| sum ^ attribute);
+        std::hint::black_box(read);
     }
 
     #[inline]

@@ -119,18 +119,21 @@ impl Segment {
         }
         let mut entered = vec![false; count];
         targets.iter().for_each(|&target| entered[target as usize] = true);
-        let expressions: Vec<u32> = ordered.iter().map(|&node| split.expressions[node as usize]).collect();
+        // Expressions are numbered as nodes are, so that what neighbours are asked stands together.
+        let (expressions, written) = renumber(&split.expressions, &ordered, draft.expressions.len());
+        let written = || written.iter().map(|&number| &draft.expressions[number as usize]);
         let with = |constrained: bool| {
             let nodes = (0..count as u32).filter(|&node| entered[node as usize]);
             nodes.filter(|&node| (expressions[node as usize] != NONE) == constrained).collect::<Vec<u32>>()
         };
         let constrained = with(true);
-        let asked = constrained.iter().map(|&node| &draft.expressions[expressions[node as usize] as usize]);
+        let asked = constrained
+            .iter()
+            .map(|&node| &draft.expressions[split.expressions[ordered[node as usize] as usize] as usize]);
         go_on()?;
-        let programs = Programs::new(draft.expressions.iter().take_while(runs), attributes, missing);
+        let programs = Programs::new(written().take_while(runs), attributes, missing);
         go_on()?;
-        let texts =
-            draft.expressions.iter().take_while(runs).map(|expression| expression.to_string()).collect();
+        let texts = written().take_while(runs).map(|expression| expression.to_string()).collect();
         go_on()?;
         let matcher = Compiled::new(asked.take_while(runs), attributes, missing, &[])?;
         go_on()?;
@@ -345,6 +348,27 @@ impl Segment {
     }
 }
 
+/// The number of each node's expression in the order of the nodes, or [`NONE`], and the expressions of these
+/// numbers; those that no node has come last.
+fn renumber(of_nodes: &[u32], ordered: &[u32], count: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut numbers, mut written) = (vec![NONE; count], Vec::with_capacity(count));
+    let mut renumbered = |old: u32| {
+        let number = &mut numbers[old as usize];
+        if *number == NONE {
+            *number = written.len() as u32;
+            written.push(old);
+        }
+        *number
+    };
+    let of_node = |node: &u32| of_nodes[*node as usize];
+    let expressions =
+        ordered.iter().map(of_node).map(|old| if old == NONE { NONE } else { renumbered(old) }).collect();
+    (0..count as u32).for_each(|old| {
+        renumbered(old);
+    });
+    (expressions, written)
+}
+
 /// A draft whose edges are grouped by source; those with an expression are split in two.
 struct Split {
     starts: Vec<u32>,
@@ -390,5 +414,18 @@ impl Split {
 
     fn cost(&self, edge: usize) -> f64 {
         self.costs.get(edge).copied().unwrap_or(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_numbered_as_nodes_are() {
+        // Nodes 0 to 4 have the expressions 2, none, 0, 2 and 3, and are numbered from the last to the first.
+        let (expressions, written) = renumber(&[2, NONE, 0, 2, 3], &[4, 3, 2, 1, 0], 5);
+        assert_eq!(expressions, [0, 1, 2, NONE, 1]);
+        assert_eq!(written, [3, 2, 0, 1, 4]);
     }
 }

@@ -3,7 +3,10 @@
 //! `bfs` evaluates the expression of every node it reaches, `index` finds all valid nodes through the index first, and
 //! `auto` starts like `bfs` and switches to `index` when that is cheaper.
 
+use std::ops::Range;
+
 use super::*;
+use crate::graph::draft::NONE;
 use crate::graph::snapshot::Constraint;
 use crate::graph::working::{RESULT, VALID};
 
@@ -60,7 +63,16 @@ impl Run {
 
     /// Follows edges until there are enough results.
     fn follow(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut Working, wanted: usize) {
+        let end = self.edges.end;
+        // Who asks for few results may not ask for more, and a small graph is in the caches anyway.
+        let few = wanted.saturating_sub(working.results.len()) < AHEAD;
+        let near = self.copied || few || snapshot.segment.len() < LARGE;
+        let mut ahead = if near { end } else { self.edges.start };
         for edge in self.edges.by_ref() {
+            if edge == ahead {
+                ahead = end.min(edge + AHEAD);
+                prefetch(edge..ahead, self.indexed, snapshot, working);
+            }
             let child = if self.copied { working.children[edge] } else { snapshot.segment.target(edge) };
             working.counts.edges += 1;
             if working.timer.spend(1) {
@@ -111,6 +123,32 @@ impl Run {
         let valid = (working.results.len() as f64 + 1.0) / (evaluated + 2.0);
         let constrained = snapshot.segment.constrained.len() as f64;
         ahead as f64 * new.min(1.0) > INDEX_BASE as f64 + INDEX_VALID * valid.min(1.0) * constrained
+    }
+}
+
+/// Graphs of fewer nodes stay in the caches.
+const LARGE: usize = 1 << 17;
+
+/// Children that are read ahead together.
+const AHEAD: usize = 16;
+
+/// Reads what following these edges will need, so that these reads do not wait for each other.
+fn prefetch(edges: Range<usize>, indexed: bool, snapshot: &GraphSnapshot, working: &Working) {
+    let segment = &snapshot.segment;
+    let mut expressions = [NONE; AHEAD];
+    let (mut count, mut read) = (0, 0);
+    for edge in edges {
+        let child = segment.target(edge);
+        let expression = segment.expressions.get(child as usize).copied().unwrap_or(NONE);
+        read ^= segment.starts.get(child as usize).copied().unwrap_or(0);
+        if expression != NONE && !working.has(child, REACHABLE) {
+            expressions[count] = expression;
+            count += 1;
+        }
+    }
+    std::hint::black_box(read);
+    if !indexed {
+        segment.programs.prefetch(&mut expressions[..count], &working.memo);
     }
 }
 
