@@ -38,6 +38,12 @@ pub struct PathUse {
 #[derive(Debug, Default)]
 pub struct Set {
     states: Box<[StateId]>,
+    /// The filters that elements inside are enough for, whatever their names; known once there was one.
+    inside: Option<Box<[Slot]>>,
+    /// The last document in which an element inside the set was met.
+    seen_inside: u64,
+    /// The filters that the set decides, but for those whose path ends with a wildcard: these are the same for
+    /// all elements of the set around.
     pub slots: Box<[Slot]>,
     pub fires: Box<[PathId]>,
     pub awaited: Box<[PathId]>,
@@ -157,6 +163,11 @@ impl Memo {
         let states = &self.set(around).states;
         let from = states.len();
         nfa.step(states, label, &mut active);
+        let outer = self.set(around);
+        if outer.inside.is_none() {
+            let paths = outer.states.iter().filter_map(|state| nfa.path_inside(*state));
+            outer.inside = Some(paths.flat_map(|path| uses[path as usize].slots.iter().copied()).collect());
+        }
         self.stepped += from + active.len();
         let known = self.numbers.get(&*active).copied();
         let id = match known {
@@ -179,6 +190,20 @@ impl Memo {
             self.transitions.insert((around, label.number()), id);
         }
         id
+    }
+
+    /// The filters that an element inside a set is enough for, whatever its name; none if there was one in this
+    /// document before.
+    pub fn inside(&mut self, around: SetId, document: u64) -> &[Slot] {
+        if std::mem::replace(&mut self.set(around).seen_inside, document) == document {
+            return &[];
+        }
+        self.all_inside(around)
+    }
+
+    /// The filters that an element inside a set is enough for, once there was one.
+    pub fn all_inside(&mut self, around: SetId) -> &[Slot] {
+        self.set(around).inside.as_deref().unwrap_or_default()
     }
 
     /// The accesses that a value passes inside a set, `key` being the position among the set's keys;
@@ -308,9 +333,12 @@ impl Set {
         let mut awaited: Box<[PathId]> = paths().filter(|path| uses[*path as usize].awaited).collect();
         awaited.sort_unstable();
         let groups = keyed.chunk_by(|one, other| one.0 == other.0);
+        let named = states.iter().filter_map(|state| nfa.named_path(*state));
         Set {
             states: states.into(),
-            slots: paths().flat_map(|path| uses[path as usize].slots.iter().copied()).collect(),
+            inside: None,
+            seen_inside: 0,
+            slots: named.flat_map(|path| uses[path as usize].slots.iter().copied()).collect(),
             fires: paths().filter(|path| uses[*path as usize].fires).collect(),
             awaited,
             keys: groups.map(|group| (group[0].0, group.iter().map(|(_, path)| *path).collect())).collect(),

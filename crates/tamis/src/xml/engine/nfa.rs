@@ -23,11 +23,20 @@ struct State {
     loops: bool,
     has_names: bool,
     has_namespaces: bool,
+    /// Whether any element leads here from the state before.
+    wild: bool,
     path: PathId,
 }
 
-const STATE: State =
-    State { any: NONE, descendants: NONE, loops: false, has_names: false, has_namespaces: false, path: NONE };
+const STATE: State = State {
+    any: NONE,
+    descendants: NONE,
+    loops: false,
+    has_names: false,
+    has_namespaces: false,
+    wild: false,
+    path: NONE,
+};
 
 #[derive(Debug)]
 pub struct Nfa {
@@ -74,6 +83,7 @@ impl Nfa {
             return known;
         }
         let next = self.push(false);
+        self.states[next as usize].wild = test == SymbolTest::Any;
         let from = &mut self.states[state as usize];
         match test {
             SymbolTest::Any => from.any = next,
@@ -97,6 +107,16 @@ impl Nfa {
     /// The path that a state completes.
     pub fn path(&self, state: StateId) -> Option<PathId> {
         Some(self.states[state as usize].path).filter(|path| *path != NONE)
+    }
+
+    /// The path that a state completes, if its last step asks for a name.
+    pub fn named_path(&self, state: StateId) -> Option<PathId> {
+        self.path(state).filter(|_| !self.states[state as usize].wild)
+    }
+
+    /// The path that any element inside a state completes.
+    pub fn path_inside(&self, state: StateId) -> Option<PathId> {
+        Some(self.states[state as usize].any).filter(|any| *any != NONE).and_then(|any| self.path(any))
     }
 
     /// The states active at the document node.

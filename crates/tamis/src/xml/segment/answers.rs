@@ -63,12 +63,14 @@ pub struct Bits {
     words: Vec<u64>,
     /// Which blocks of words may not be zero.
     used: Vec<bool>,
+    /// Whether all blocks may not be.
+    dense: bool,
 }
 
 impl Bits {
     pub fn new(size: usize) -> Bits {
         let blocks = size.div_ceil(64 * BLOCK);
-        Bits { words: vec![0; blocks * BLOCK], used: vec![false; blocks] }
+        Bits { words: vec![0; blocks * BLOCK], used: vec![false; blocks], dense: false }
     }
 
     #[inline]
@@ -83,13 +85,25 @@ impl Bits {
         self.used[word / BLOCK] = true;
     }
 
+    /// Sets several. Where they are as many as there are blocks, blocks are not told apart any more.
+    pub fn set_all(&mut self, bits: &[u32]) {
+        self.dense |= bits.len() >= self.used.len() && !bits.is_empty();
+        if !self.dense {
+            return bits.iter().for_each(|bit| self.set(*bit));
+        }
+        for &bit in bits {
+            self.words[bit as usize / 64] |= 1 << (bit % 64);
+        }
+    }
+
     pub fn drain(&mut self, mut found: impl FnMut(u32)) {
         // Numbers are written down first, eight at once whether they are there or not, so that how
         // many a word holds need not be guessed. With 12 of 64 bits set, matching 500,000 filters took
         // 2.9 ns per match instead of 3.1 (`make bench`).
         let mut numbers = [0; 64 * BLOCK + AT_ONCE];
+        let dense = std::mem::take(&mut self.dense);
         for (block, used) in self.used.iter_mut().enumerate() {
-            if !std::mem::take(used) {
+            if !std::mem::take(used) && !dense {
                 continue;
             }
             let mut count = 0;
@@ -135,6 +149,13 @@ mod tests {
             let mut found = Vec::new();
             bits.drain(|bit| found.push(bit));
             assert_eq!(found, expected);
+            bits.drain(|_| panic!("nothing is left"));
+            bits.set(7);
+            bits.set_all(&expected);
+            found.clear();
+            bits.drain(|bit| found.push(bit));
+            let with_seven: std::collections::BTreeSet<u32> = expected.into_iter().chain([7]).collect();
+            assert!(found.into_iter().eq(with_seven));
             bits.drain(|_| panic!("nothing is left"));
         }
     }

@@ -112,6 +112,9 @@ impl<F: FnMut(Slot)> Walk<'_, F> {
         let set = scratch.memo.enter(&shared.nfa, &shared.uses, around, label);
         early.spend(1 + scratch.memo.take_stepped());
         early.open.push((element, set));
+        for &slot in scratch.memo.all_inside(around) {
+            early.told.tell(slot, &mut self.found);
+        }
         let state = scratch.memo.set(set);
         let many = state.fires.iter().flat_map(|path| segment.exact.get(*path));
         for &slot in state.slots.iter().chain(many) {

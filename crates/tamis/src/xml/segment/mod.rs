@@ -341,12 +341,11 @@ impl Segment {
             let depth = open.len();
             open.push(ElementFrame { end: node.end, set, path, active: active.len() });
             chain.push(label);
+            answers.matched.set_all(memo.inside(around, answers.document));
             let state = memo.set(set);
             if state.seen != answers.document {
                 state.seen = answers.document;
-                for &slot in &state.slots {
-                    answers.matched.set(slot);
-                }
+                answers.matched.set_all(&state.slots);
                 for &path in &state.fires {
                     self.reach(path, answers);
                 }
