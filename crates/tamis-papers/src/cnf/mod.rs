@@ -136,7 +136,7 @@ impl Cnf {
         let (hits, best) = (&scratch.conjunction.postings.hits, &mut scratch.cnf.best);
         best.clear();
         for &hit in hits {
-            let role = self.postings.entry(hit.entry).role;
+            let role = self.postings.role(hit.entry);
             if role.kind() == Kind::Positive {
                 best.resize(best.len().max(role.number() + 1), 0.0);
                 best[role.number()] = self.postings.worth(hit).max(best[role.number()]);
@@ -156,7 +156,7 @@ impl Cnf {
         let walk = &mut walks[rank];
         loop {
             let slot = walk.next(&self.postings, least, threshold, hits, counters, !*without_skipping)?;
-            let roles = hits.iter().map(|hit| self.postings.entry(hit.entry).role);
+            let roles = hits.iter().map(|hit| self.postings.role(hit.entry));
             if self.is_satisfied(slot, roles, &mut scratch.cnf) {
                 return Some(slot);
             }

@@ -126,7 +126,8 @@ impl ConjunctionIndex {
     }
 
     /// Calls `found` with every conjunction that the event satisfies, once: by size from the largest to
-    /// the smallest, and ascending within a size.
+    /// the smallest, and ascending within a size. Small sizes are gathered, large ones and those without
+    /// skipping are walked.
     pub fn find(
         &self,
         event: &Event,
@@ -135,6 +136,11 @@ impl ConjunctionIndex {
     ) {
         self.postings.begin(event, &mut scratch.postings);
         for rank in (0..self.postings.sizes()).rev() {
+            if !scratch.postings.without_skipping
+                && self.postings.gather(rank, self.conjunctions, &mut scratch.postings, &mut found)
+            {
+                continue;
+            }
             let mut least = 0;
             while let Some(id) = self.next(rank, least, 0.0, scratch) {
                 found(id);
@@ -169,7 +175,7 @@ impl ConjunctionIndex {
         named.begin(needed);
         let mut count = 0;
         for hit in hits {
-            let role = self.postings.entry(hit.entry).role;
+            let role = self.postings.role(hit.entry);
             if role.kind() == Kind::Negative {
                 return false;
             }
@@ -186,7 +192,7 @@ impl ConjunctionIndex {
         let ConjunctionScratch { postings, best, .. } = scratch;
         best.clear();
         for &hit in &postings.hits {
-            let number = self.postings.entry(hit.entry).role.number();
+            let number = self.postings.role(hit.entry).number();
             best.resize(best.len().max(number + 1), 0.0);
             best[number] = self.postings.worth(hit).max(best[number]);
         }

@@ -22,6 +22,7 @@ impl Bits {
         }
     }
 
+    #[inline]
     pub fn set(&mut self, number: u32) {
         let word = number as usize / 64;
         self.words[word] |= 1 << (number % 64);
@@ -54,6 +55,22 @@ impl Bits {
                     if (start..end).contains(&number) {
                         found(number as u32);
                     }
+                }
+            }
+        }
+    }
+
+    /// Calls `found` with all numbers, ascending, and empties the set.
+    pub fn drain(&mut self, mut found: impl FnMut(u32)) {
+        for (group, filled) in self.filled.iter_mut().enumerate() {
+            let mut rest = std::mem::take(filled);
+            while rest != 0 {
+                let word = group * 64 + rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let mut bits = std::mem::take(&mut self.words[word]);
+                while bits != 0 {
+                    found((word * 64) as u32 + bits.trailing_zeros());
+                    bits &= bits - 1;
                 }
             }
         }
@@ -97,5 +114,10 @@ mod tests {
         bits.begin(20_000);
         bits.set(19_999);
         assert_eq!(found(&bits, 0..20_000), [19_999]);
+        numbers.iter().for_each(|&number| bits.set(number));
+        let mut drained = Vec::new();
+        bits.drain(|number| drained.push(number));
+        assert_eq!(drained, numbers.into_iter().chain([19_999]).collect::<Vec<_>>());
+        bits.drain(|number| panic!("{number} is left"));
     }
 }

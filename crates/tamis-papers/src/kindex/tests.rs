@@ -122,6 +122,70 @@ fn skipping_reads_fewer_entries() {
 }
 
 #[test]
+fn the_longest_lists_are_searched() {
+    // All of 500 different conjunctions ask for `common`, and each for another value of `rare`.
+    let texts: Vec<String> =
+        (0..10_000).map(|number| format!("common = 1 and rare = {}", number % 500)).collect();
+    let attributes = Attributes::default();
+    let index = build(&texts, &attributes, Missing::Unknown, true);
+    let event = r#"{"common": 1, "rare": [1, 2, 3, 77, 400]}"#;
+    let (found, counters) = run(&index, event, &attributes, true);
+    assert_eq!((found.len(), counters.candidates), (100, 5));
+    assert!(counters.entries < 100, "{counters:?}");
+}
+
+/// Conjunctions of all sizes, small ones that are gathered and large ones that are walked, with negations,
+/// sets that overlap and values in lists, answer as ever.
+#[test]
+fn all_sizes() {
+    let mut seed = 7u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut texts: Vec<String> = Vec::new();
+    for _ in 0..1500 {
+        let size = random(10) + 1;
+        let literals = (0..size).map(|_| {
+            let attribute = random(4);
+            match random(8) {
+                0 => format!("a{attribute} != {}", random(5)),
+                1 => format!("a{attribute} not in ({}, {})", random(5), random(5)),
+                2 | 3 => format!("a{attribute} in ({}, {}, {})", random(5), random(5), random(5)),
+                4 => format!("b{} = 1", random(3)),
+                _ => format!("a{attribute} = {}", random(5)),
+            }
+        });
+        texts.push(literals.collect::<Vec<_>>().join(" and "));
+    }
+    let attributes = Attributes::default();
+    let expressions = read(&texts);
+    for missing in [Missing::Unknown, Missing::False] {
+        let scan = Scan::new(&expressions, &attributes, missing);
+        let index = build(&texts, &attributes, missing, true);
+        let mut matched = 0;
+        for _ in 0..300 {
+            let mut members: Vec<String> = Vec::new();
+            for attribute in 0..4 {
+                let values: Vec<String> = (0..random(4)).map(|_| random(5).to_string()).collect();
+                if !values.is_empty() {
+                    members.push(format!("\"a{attribute}\": [{}]", values.join(", ")));
+                }
+            }
+            members.extend((0..3).filter(|_| random(2) == 0).map(|number| format!("\"b{number}\": 1")));
+            let json = format!("{{{}}}", members.join(", "));
+            let mut expected = Vec::new();
+            scan.matches(&decode(&json, &attributes), &mut Scratch::default(), &mut expected);
+            for skipping in [true, false] {
+                assert_eq!(run(&index, &json, &attributes, skipping).0, expected, "{json}");
+            }
+            matched += expected.len();
+        }
+        assert!(matched > 1000, "{matched}");
+    }
+}
+
+#[test]
 fn distinct_predicates_are_counted() {
     let attributes = Attributes::default();
     let texts = ["a in (1, 2) and a in (2, 3)", "a in (1, 2) and b = 1", "a = 1 and not a = 2"];

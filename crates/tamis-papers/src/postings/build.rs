@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::dyadic_ranges::{family, is_range};
 use super::keys::{Key, Keys};
-use super::{Entry, List, Postings};
+use super::{List, Postings};
 use tamis::Missing;
 use tamis::event::{AttributeId, Attributes};
 use tamis::expression::{Literal, NormalForm, NormalNode, Test};
@@ -50,6 +50,12 @@ impl Role {
 
     pub fn number(self) -> usize {
         (self.0 >> 2) as usize
+    }
+
+    /// One bit for the number of a positive role, which is below 7; the highest for a negative one.
+    #[inline]
+    pub fn mark(self) -> u8 {
+        if self.0 & 3 == Kind::Positive as u32 { 1 << (self.0 >> 2 & 7) } else { 1 << 7 }
     }
 
     #[cfg(test)]
@@ -271,12 +277,14 @@ impl<'a> PostingsBuilder<'a> {
             starts: vec![0; keys.len() + 1],
             bounds: vec![0.0; keys.len()],
             lists: Vec::new(),
-            entries: Vec::with_capacity(drafts.len()),
+            ids: Vec::with_capacity(drafts.len()),
+            roles: Vec::with_capacity(drafts.len()),
+            entry_weights: Vec::with_capacity(drafts.len()),
             keys,
             weights,
             sizes,
         };
-        let mut layers: Vec<Vec<Entry>> = Vec::new();
+        let mut layers: Vec<Vec<&PendingEntry<Key>>> = Vec::new();
         for group in drafts.chunk_by(|a, b| a.key == b.key && a.size == b.size) {
             let key = postings.keys.number(group[0].key);
             let rank = postings.sizes.partition_point(|size| *size < group[0].size) as u32;
@@ -287,15 +295,19 @@ impl<'a> PostingsBuilder<'a> {
                 if layer == layers.len() {
                     layers.push(Vec::new());
                 }
-                layers[layer].push(Entry { id: draft.id, role: draft.role, weight: draft.weight });
+                layers[layer].push(draft);
             }
             for layer in layers.iter_mut().take_while(|layer| !layer.is_empty()) {
-                let start = postings.entries.len() as u32;
+                let start = postings.ids.len() as u32;
                 let weights =
                     layer.iter().map(|entry| postings.weights[entry.weight as usize] * boost(entry.id));
                 let bound = weights.fold(0.0, f64::max).min(f64::MAX);
-                postings.entries.append(layer);
-                let end = postings.entries.len() as u32;
+                for entry in layer.drain(..) {
+                    postings.ids.push(entry.id);
+                    postings.roles.push(entry.role);
+                    postings.entry_weights.push(entry.weight);
+                }
+                let end = postings.ids.len() as u32;
                 postings.lists.push(List { rank, start, end, bound });
                 postings.starts[key as usize + 1] += 1;
                 let most = &mut postings.bounds[key as usize];

@@ -10,7 +10,8 @@
 //! | `keys` | which keys does an event have? |
 //! | `dyadic_ranges` | how do many ranges on one attribute become few keys per event? |
 //! | `build` | how do entries become lists? |
-//! | `walk` | which ids are in as many lists as they must be? |
+//! | `walk` | which ids are in as many lists as they must be, one after the other? |
+//! | `gather` | which are, all at once? |
 //!
 //! Departures from the paper:
 //! - A key is a pair, or any other predicate that the predicate index finds; a set of more than a
@@ -21,6 +22,7 @@
 
 mod build;
 mod dyadic_ranges;
+mod gather;
 mod keys;
 mod walk;
 
@@ -29,15 +31,6 @@ pub(crate) use walk::{Hit, PostingScratch};
 
 use keys::Keys;
 use tamis::rank::{COARSE_SUM, is_coarse};
-
-/// An id in a posting list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub id: u32,
-    pub role: Role,
-    /// The number of its weight among the distinct weights.
-    weight: u32,
-}
 
 /// The entries of one key for ids of one size, at most one per id, ascending.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +50,12 @@ pub(crate) struct Postings {
     /// Where the lists of each key begin.
     starts: Vec<u32>,
     lists: Vec<List>,
-    entries: Vec<Entry>,
+    /// By entry: its id. Searches read ids only, so they stand apart from the rest.
+    ids: Vec<u32>,
+    /// By entry: what it says of its id.
+    roles: Vec<Role>,
+    /// By entry: the number of its weight among the distinct weights.
+    entry_weights: Vec<u32>,
     /// The distinct weights.
     weights: Vec<f64>,
     /// By key: at least the weight of every entry of any size (the paper's UB).
@@ -77,7 +75,7 @@ impl Postings {
         self.keys.bytes()
             + 4 * self.starts.len()
             + size_of::<List>() * self.lists.len()
-            + size_of::<Entry>() * self.entries.len()
+            + 12 * self.ids.len()
             + 8 * (self.weights.len() + self.bounds.len())
     }
 
@@ -87,10 +85,9 @@ impl Postings {
         let mut lists = Vec::new();
         for key in 0..self.keys.len() as u32 {
             for list in &self.lists[self.lists_of(key).start as usize..self.lists_of(key).end as usize] {
-                let entries = &self.entries[list.start as usize..list.end as usize];
-                let entries = entries.iter().map(|entry| {
-                    let (sign, weight) = (entry.role.sign(), self.weights[entry.weight as usize]);
-                    format!("({}, {sign}, {weight})", entry.id + 1)
+                let entries = (list.start as usize..list.end as usize).map(|entry| {
+                    let weight = self.weights[self.entry_weights[entry] as usize];
+                    format!("({}, {}, {weight})", self.ids[entry] + 1, self.roles[entry].sign())
                 });
                 let entries = entries.collect::<Vec<_>>().join(" ");
                 let (size, bound) = (self.sizes[list.rank as usize], self.bounds[key as usize]);
@@ -110,6 +107,6 @@ impl Postings {
 
     /// At least what an entry adds to the score.
     pub fn worth(&self, hit: Hit) -> f64 {
-        self.weights[self.entries[hit.entry as usize].weight as usize] * hit.weight
+        self.weights[self.entry_weights[hit.entry as usize] as usize] * hit.weight
     }
 }

@@ -11,7 +11,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Entry, Postings};
+use super::gather::GatherScratch;
+use super::{Postings, Role};
 use crate::predicates::PredicateScratch;
 use tamis::event::Event;
 use tamis::matcher::{Counters, Pruning};
@@ -25,15 +26,16 @@ pub(crate) struct PostingScratch {
     pub walks: Vec<Walk>,
     pub hits: Vec<Hit>,
     pub counters: Counters,
+    pub gathered: GatherScratch,
     /// Whether lists are read entry by entry, for comparison.
     pub without_skipping: bool,
 }
 
 /// A list at one of its entries.
 #[derive(Debug, Clone, Copy)]
-struct Current {
-    entry: u32,
-    end: u32,
+pub(super) struct Current {
+    pub entry: u32,
+    pub end: u32,
     /// At least what an entry of it adds to the score.
     bound: f64,
     /// At least the event's weight of the key.
@@ -53,8 +55,8 @@ pub(crate) struct Hit {
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     /// How many lists an id must stand in.
-    needed: usize,
-    lists: Vec<Current>,
+    pub(super) needed: usize,
+    pub(super) lists: Vec<Current>,
     /// The ids of current entries with their lists.
     heap: BinaryHeap<Reverse<(u32, u32)>>,
     taken: Vec<(u32, u32)>,
@@ -114,8 +116,9 @@ impl Postings {
         self.sizes.len()
     }
 
-    pub fn entry(&self, entry: u32) -> Entry {
-        self.entries[entry as usize]
+    /// What an entry says of its id.
+    pub fn role(&self, entry: u32) -> Role {
+        self.roles[entry as usize]
     }
 }
 
@@ -143,8 +146,7 @@ impl Walk {
             self.started = true;
             counters.entries += self.lists.len() as u64;
             let first = self.lists.iter().zip(0..);
-            let first =
-                first.map(|(list, number)| Reverse((postings.entries[list.entry as usize].id, number)));
+            let first = first.map(|(list, number)| Reverse((postings.ids[list.entry as usize], number)));
             self.heap.extend(first);
         }
         loop {
@@ -194,31 +196,32 @@ impl Walk {
     /// Moves a list to its first entry of at least `id`, and back among the others.
     fn skip(&mut self, postings: &Postings, list: u32, id: u32, counters: &mut Counters, skipping: bool) {
         let current = &mut self.lists[list as usize];
-        let rest = &postings.entries[current.entry as usize + 1..current.end as usize];
+        let rest = &postings.ids[current.entry as usize + 1..current.end as usize];
         let (skipped, read) = match skipping {
             true => gallop(rest, id),
             false => {
-                let skipped = rest.iter().position(|entry| entry.id >= id).unwrap_or(rest.len());
+                let skipped = rest.iter().position(|entry| *entry >= id).unwrap_or(rest.len());
                 (skipped, rest.len().min(skipped + 1))
             }
         };
         counters.entries += read as u64;
         current.entry += 1 + skipped as u32;
-        if let Some(entry) = rest.get(skipped) {
-            self.heap.push(Reverse((entry.id, list)));
+        if let Some(&next) = rest.get(skipped) {
+            self.heap.push(Reverse((next, list)));
         }
     }
 }
 
-/// The position of the first entry of at least `id`, and how many entries were looked at: steps that
-/// double, then a search in the last step.
-fn gallop(entries: &[Entry], id: u32) -> (usize, usize) {
+/// The position of the first of ascending ids that is at least `id`, and how many were looked at: steps
+/// that double, then a search in the last step.
+#[inline]
+pub(super) fn gallop(ids: &[u32], id: u32) -> (usize, usize) {
     let (mut low, mut step, mut read) = (0, 1, 0);
-    let mut high = entries.len();
-    while low < entries.len() {
-        let probe = (low + step - 1).min(entries.len() - 1);
+    let mut high = ids.len();
+    while low < ids.len() {
+        let probe = (low + step - 1).min(ids.len() - 1);
         read += 1;
-        if entries[probe].id >= id {
+        if ids[probe] >= id {
             high = probe;
             break;
         }
@@ -228,27 +231,23 @@ fn gallop(entries: &[Entry], id: u32) -> (usize, usize) {
     while low < high {
         let middle = (low + high) / 2;
         read += 1;
-        if entries[middle].id >= id { high = middle } else { low = middle + 1 }
+        if ids[middle] >= id { high = middle } else { low = middle + 1 }
     }
     (low, read)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::build::{Kind, Role};
     use super::*;
 
     #[test]
     fn galloping_finds_what_a_search_finds() {
-        let role = Role::new(Kind::Positive, 0);
-        let entries: Vec<Entry> = (0..200u32)
-            .map(|position| Entry { id: position * position / 3 + position, role, weight: 0 })
-            .collect();
-        for length in 0..entries.len() {
-            let entries = &entries[..length];
+        let ids: Vec<u32> = (0..200u32).map(|position| position * position / 3 + position).collect();
+        for length in 0..ids.len() {
+            let ids = &ids[..length];
             for id in (0..14_000).step_by(37) {
-                let (found, read) = gallop(entries, id);
-                assert_eq!(found, entries.partition_point(|entry| entry.id < id));
+                let (found, read) = gallop(ids, id);
+                assert_eq!(found, ids.partition_point(|other| *other < id));
                 assert!(read <= 2 + 2 * (found + 2).ilog2() as usize, "{read} for {found}");
             }
         }
