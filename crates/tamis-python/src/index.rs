@@ -931,7 +931,8 @@ impl Index {
     /// Statistics about the index; see `tamis.statistics.IndexStats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let snapshot = self.index.snapshot();
-        let shape = py.detach(|| snapshot.shape()).map_err(|error| error::raise(py, &error))?;
+        let expressions =
+            py.detach(|| snapshot.expression_stats()).map_err(|error| error::raise(py, &error))?;
         let stats = snapshot.stats();
         let dict = PyDict::new(py);
         dict.set_item("subscriptions", stats.subscriptions)?;
@@ -939,17 +940,17 @@ impl Index {
         dict.set_item("segments", stats.segments)?;
         dict.set_item("attributes", stats.attributes)?;
         dict.set_item("terms", stats.terms)?;
-        dict.set_item("predicates", shape.predicates.values().sum::<usize>())?;
+        dict.set_item("predicates", expressions.predicates.values().sum::<usize>())?;
         let mut predicates: BTreeMap<String, usize> = BTreeMap::new();
-        for (name, count) in &shape.predicates {
+        for (name, count) in &expressions.predicates {
             *predicates.entry(written_name(name)).or_default() += count;
         }
         dict.set_item("attribute_predicates", predicates)?;
-        dict.set_item("nodes", shape.nodes)?;
-        dict.set_item("edges", shape.edges)?;
-        dict.set_item("sharing", shape.sharing())?;
-        dict.set_item("unfiltered_patterns", shape.unfiltered_patterns)?;
-        dict.set_item("unselective", shape.unselective)?;
+        dict.set_item("nodes", expressions.nodes)?;
+        dict.set_item("edges", expressions.edges)?;
+        dict.set_item("sharing", expressions.sharing())?;
+        dict.set_item("unfiltered_patterns", expressions.unfiltered_patterns)?;
+        dict.set_item("unselective", expressions.unselective)?;
         dict.set_item("matching_bytes", stats.matching_bytes)?;
         dict.set_item("subscription_bytes", stats.subscription_bytes)?;
         dict.set_item("matcher", stats.matcher)?;

@@ -37,7 +37,7 @@ pub(crate) use crate::error::shorten;
 pub(crate) use elements::{EMPTY, number_of};
 pub(crate) use json::{write_string, write_value};
 pub(crate) use names::{IT, check_name, is_hidden, is_satisfied, list_of};
-pub(crate) use normalise::{Normaliser, Parts, Shape, simplest};
+pub(crate) use normalise::{Normaliser, PartKind, Parts, simplest};
 pub(crate) use parse::read_inner;
 pub(crate) use pattern::total_size;
 pub(crate) use resolve::resolve_predicate;

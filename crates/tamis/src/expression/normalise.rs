@@ -144,11 +144,11 @@ pub(crate) trait Parts {
     fn operator(&mut self, conjunction: bool, operands: &[u32]) -> u32;
 
     /// What a part is.
-    fn shape(&self, part: u32) -> Shape<'_>;
+    fn kind(&self, part: u32) -> PartKind<'_>;
 }
 
 /// As much of a part as joining it to others takes.
-pub(crate) enum Shape<'a> {
+pub(crate) enum PartKind<'a> {
     Constant(bool),
     Literal,
     And(&'a [u32]),
@@ -348,11 +348,11 @@ fn join(
 ) -> u32 {
     joined.clear();
     for operand in operands {
-        match (parts.shape(operand), conjunction) {
+        match (parts.kind(operand), conjunction) {
             // The neutral constant adds nothing; the other decides.
-            (Shape::Constant(value), _) if value == conjunction => {}
-            (Shape::Constant(_), _) => return operand,
-            (Shape::And(nested), true) | (Shape::Or(nested), false) => joined.extend_from_slice(nested),
+            (PartKind::Constant(value), _) if value == conjunction => {}
+            (PartKind::Constant(_), _) => return operand,
+            (PartKind::And(nested), true) | (PartKind::Or(nested), false) => joined.extend_from_slice(nested),
             _ => joined.push(operand),
         }
     }
@@ -393,12 +393,12 @@ impl Parts for Builder {
         })
     }
 
-    fn shape(&self, part: u32) -> Shape<'_> {
+    fn kind(&self, part: u32) -> PartKind<'_> {
         match &self.nodes[part as usize] {
-            NormalNode::Constant(value) => Shape::Constant(*value),
-            NormalNode::Literal(_) => Shape::Literal,
-            NormalNode::And(operands) => Shape::And(operands),
-            NormalNode::Or(operands) => Shape::Or(operands),
+            NormalNode::Constant(value) => PartKind::Constant(*value),
+            NormalNode::Literal(_) => PartKind::Literal,
+            NormalNode::And(operands) => PartKind::And(operands),
+            NormalNode::Or(operands) => PartKind::Or(operands),
         }
     }
 }

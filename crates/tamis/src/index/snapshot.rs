@@ -18,7 +18,7 @@ use crate::deadline::{Deadline, Timer};
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::id::{Id, IdRef};
-use crate::matcher::{Evaluation, Scratch, Shape, Slot};
+use crate::matcher::{Evaluation, ExpressionStats, Scratch, Slot};
 use crate::rank::ScoreScratch;
 use crate::xml::{FilterSnapshot, Input};
 
@@ -475,16 +475,16 @@ impl Snapshot {
         self.live == 0
     }
 
-    /// What the expressions consist of: what several segments have is counted in each, and so is what was
+    /// How many parts the expressions have. A part is counted in each segment that has it, and so is what was
     /// removed but not yet dropped. Where a matcher of the papers was chosen, all expressions are read.
     ///
     /// Fails only where a file that was opened without verification turns out to be damaged.
-    pub fn shape(&self) -> Result<Shape> {
-        let mut shape = Shape::default();
+    pub fn expression_stats(&self) -> Result<ExpressionStats> {
+        let mut stats = ExpressionStats::default();
         for segment in &self.segments {
-            shape.add(segment.shape()?);
+            stats.add(segment.expression_stats()?);
         }
-        Ok(shape)
+        Ok(stats)
     }
 
     /// Figures about the snapshot.

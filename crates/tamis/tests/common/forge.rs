@@ -300,7 +300,7 @@ fn exercise_index(folder: &Path, options: OpenOptions) -> bool {
         let _ = snapshot.matches_many(&decoded, &mut scratch, |_, _| {});
     }
     let _ = snapshot.subscriptions().collect::<Result<Vec<_>, _>>();
-    let _ = (snapshot.ids().count(), snapshot.shape(), snapshot.stats(), snapshot.get(&6.into()));
+    let _ = (snapshot.ids().count(), snapshot.expression_stats(), snapshot.stats(), snapshot.get(&6.into()));
     let _ = index.match_json(br#"{"a": 1}"#);
     let _ = index.add(6.into(), parse("a = 2", index.limits()).unwrap(), None);
     index.remove(&8.into());

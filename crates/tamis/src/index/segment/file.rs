@@ -81,7 +81,7 @@ impl Segment {
             remembered: Remembered::default(),
             tiers: OnceLock::new(),
             engine: Engine::Scan(Scan::new([], attributes, missing)),
-            shape: OnceLock::new(),
+            expression_stats: OnceLock::new(),
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
             patterns: OnceLock::new(),

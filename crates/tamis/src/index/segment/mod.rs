@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{Expression, resolve};
 use crate::id::{Id, IdRef};
-use crate::matcher::{CompiledBuilder, Matcher, Scratch, Shape, Slot};
+use crate::matcher::{CompiledBuilder, ExpressionStats, Matcher, Scratch, Slot};
 use crate::rank::{Scores, is_coarse};
 use crate::sections::Origin;
 use crate::truth::Missing;
@@ -42,7 +42,7 @@ pub(super) struct Segment {
     /// The slots of the highest priorities; found out when someone asks for the first.
     tiers: OnceLock<Tiers>,
     /// What its expressions consist of; found out when someone asks, where the matcher does not say.
-    shape: OnceLock<Shape>,
+    expression_stats: OnceLock<ExpressionStats>,
     /// The attributes whose nulls its expressions tell from nothing; found out when someone asks.
     asked_nulls: OnceLock<Option<Vec<AttributeId>>>,
     /// What its expressions score; made when someone asks for a ranking.
@@ -121,7 +121,7 @@ impl Segment {
             engine,
             remembered: Remembered::default(),
             tiers: OnceLock::new(),
-            shape: OnceLock::new(),
+            expression_stats: OnceLock::new(),
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
             patterns: OnceLock::from(DistinctPatterns::new(mentioned.patterns)),
@@ -215,18 +215,18 @@ impl Segment {
 
     /// What its expressions consist of, whether removed or not. The matchers of the papers do not know: all
     /// expressions are read for them, once.
-    pub fn shape(&self) -> Result<Shape> {
+    pub fn expression_stats(&self) -> Result<ExpressionStats> {
         if let Engine::Compiled(compiled) = &self.engine {
-            return Ok(compiled.shape());
+            return Ok(compiled.stats());
         }
-        if let Some(shape) = self.shape.get() {
-            return Ok(shape.clone());
+        if let Some(stats) = self.expression_stats.get() {
+            return Ok(stats.clone());
         }
         let mut builder = CompiledBuilder::default();
         for slot in 0..self.len() as Slot {
             builder.push(&self.expression(slot)?);
         }
-        Ok(self.shape.get_or_init(|| builder.shape()).clone())
+        Ok(self.expression_stats.get_or_init(|| builder.stats()).clone())
     }
 
     /// The attributes whose nulls its expressions tell from nothing; `None` where that may be all.

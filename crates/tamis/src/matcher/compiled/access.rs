@@ -1,13 +1,13 @@
-//! What does an expression wait for?
+//! Which triggers is an expression stored under?
 //!
 //! It is entered under the literals one of which must be true for it to be true: of a conjunction, those
 //! of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section 5.2.2, which the
 //! paper picks at random); of a disjunction, those of all operands.
 
 use super::entry_list::PendingEntry;
+use super::ir::{PartId, Tag};
 use super::lower::{Lowering, NO_NODE, Trigger};
 use super::ranges::Interval;
-use super::term::{Tag, TermId};
 use crate::truth::Missing;
 
 /// Sets with more values than this are entered once, and found through each of their keys.
@@ -15,61 +15,61 @@ const MOST_COPIES: usize = 16;
 
 impl Lowering {
     /// The trigger that an expression is entered under first.
-    pub(super) fn first_trigger(&self, mut term: TermId) -> (u32, u32) {
+    pub(super) fn first_trigger(&self, mut id: PartId) -> (u32, u32) {
         loop {
-            let parts = self.terms.get(term);
-            match parts.tag {
-                Tag::And => term = self.access(parts.operands()),
-                Tag::Or => term = parts.operands()[0],
-                Tag::Keys if !parts.negated && !parts.payload().is_empty() => {
-                    return (0, self.key_numbers[parts.payload()[0] as usize]);
+            let part = self.ir.get(id);
+            match part.tag {
+                Tag::And => id = self.access(part.operands()),
+                Tag::Or => id = part.operands()[0],
+                Tag::Keys if !part.negated && !part.payload().is_empty() => {
+                    return (0, self.key_numbers[part.payload()[0] as usize]);
                 }
                 Tag::Constant => return (2, 0),
-                _ => return (1, parts.attribute()),
+                _ => return (1, part.attribute()),
             }
         }
     }
 
     /// The operand of a conjunction that costs least to wait for.
-    fn access(&self, operands: &[TermId]) -> TermId {
-        let cost = |&&operand: &&TermId| self.costs[operand as usize];
+    fn access(&self, operands: &[PartId]) -> PartId {
+        let cost = |&&operand: &&PartId| self.costs[operand as usize];
         operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
     }
 
-    /// Enters a term so that `target` is reached when it and the residual at `rest` hold.
-    fn enter(&mut self, term: TermId, rest: u32, target: u32) {
-        match self.nodes[term as usize] {
-            NO_NODE => self.enter_parts(term, rest, target),
+    /// Enters a part so that `target` is reached when it and the residual at `rest` hold.
+    fn enter(&mut self, id: PartId, rest: u32, target: u32) {
+        match self.nodes[id as usize] {
+            NO_NODE => self.enter_parts(id, rest, target),
             node => self.entries.push((Trigger::Node(node), PendingEntry::new(rest, target))),
         }
     }
 
-    pub(super) fn enter_parts(&mut self, term: TermId, rest: u32, target: u32) {
-        let parts = self.terms.get(term);
-        match parts.tag {
+    pub(super) fn enter_parts(&mut self, id: PartId, rest: u32, target: u32) {
+        let part = self.ir.get(id);
+        match part.tag {
             Tag::Constant => {
-                if parts.constant() {
+                if part.constant() {
                     self.entries.push((Trigger::Always, PendingEntry::new(rest, target)));
                 }
             }
             Tag::Or => {
-                for operand in parts.operands().to_vec() {
+                for operand in part.operands().to_vec() {
                     self.enter(operand, rest, target);
                 }
             }
             Tag::And => {
-                let operands = parts.operands().to_vec();
+                let operands = part.operands().to_vec();
                 let access = self.access(&operands);
-                let mut others: Vec<TermId> =
+                let mut others: Vec<PartId> =
                     operands.into_iter().filter(|&operand| operand != access).collect();
                 others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
                 // Where the access is a literal, the least likely of the others are tested in the entry.
                 let literal =
-                    self.nodes[access as usize] == NO_NODE && self.terms.get(access).operands().is_empty();
+                    self.nodes[access as usize] == NO_NODE && self.ir.get(access).operands().is_empty();
                 let mut tests = Vec::new();
                 let mut position = 0;
                 while literal && tests.len() < 2 && position < others.len() {
-                    let negated = self.terms.get(others[position]).negated;
+                    let negated = self.ir.get(others[position]).negated;
                     let test = self.bit_test(others[position]).filter(|_| !negated);
                     tests.extend(test);
                     if test.is_some_and(|test| test.exact) {
@@ -87,49 +87,49 @@ impl Lowering {
                     entry.tests[..tests.len()].copy_from_slice(&tests);
                 }
             }
-            _ => self.enter_literal(term, rest, target),
+            _ => self.enter_literal(id, rest, target),
         }
     }
 
-    fn enter_literal(&mut self, term: TermId, rest: u32, target: u32) {
-        let parts = self.terms.get(term);
-        let attribute = parts.attribute();
-        if !self.is_positive(parts) {
+    fn enter_literal(&mut self, id: PartId, rest: u32, target: u32) {
+        let part = self.ir.get(id);
+        let attribute = part.attribute();
+        if !self.is_positive(part) {
             // It holds for want of a trigger: it is looked at whenever it can be true.
-            let needs_value = match parts.tag {
+            let needs_value = match part.tag {
                 Tag::Presence => false,
                 _ => self.missing == Missing::Unknown,
             };
             let trigger = if needs_value { Trigger::Attribute(attribute) } else { Trigger::Always };
-            let rest = self.residual(&[term], rest);
+            let rest = self.residual(&[id], rest);
             self.entries.push((trigger, PendingEntry::new(rest, target)));
             return;
         }
-        match parts.tag {
-            Tag::Keys if parts.payload().len() <= MOST_COPIES => {
+        match part.tag {
+            Tag::Keys if part.payload().len() <= MOST_COPIES => {
                 let keys: Vec<u32> =
-                    parts.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
+                    part.payload().iter().map(|&key| self.key_numbers[key as usize]).collect();
                 for key in keys {
                     self.entries.push((Trigger::Key(key), PendingEntry::new(rest, target)));
                 }
             }
             Tag::Keys => {
-                let set = self.set(term);
+                let set = self.set(id);
                 self.sets.entered[set as usize] = true;
                 self.entries.push((Trigger::Set(set), PendingEntry::new(rest, target)));
             }
             Tag::Range => {
-                let (first, last) = self.interval(term);
+                let (first, last) = self.interval(id);
                 let trigger = self.intervals.len() as u32;
                 self.intervals.push(Interval { attribute, first, last, trigger });
                 self.entries.push((Trigger::Range(trigger), PendingEntry::new(rest, target)));
             }
             Tag::Pattern => {
-                let pattern = parts.payload()[0];
+                let pattern = part.payload()[0];
                 self.entries.push((Trigger::Pattern(pattern), PendingEntry::new(rest, target)));
             }
             Tag::Presence => {
-                let rest = self.residual(&[term], rest);
+                let rest = self.residual(&[id], rest);
                 self.entries.push((Trigger::Attribute(attribute), PendingEntry::new(rest, target)));
             }
             Tag::Constant | Tag::And | Tag::Or => unreachable!("no literal"),

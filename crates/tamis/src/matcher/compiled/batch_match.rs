@@ -20,9 +20,9 @@ use crate::truth::Missing;
 /// So many ranks tell how many ranges one usually lies in.
 const SAMPLE: usize = 8;
 
-/// About how many nanoseconds it takes to come to a run, to look at an entry of it for one event, and
+/// About how many nanoseconds it takes to reach an entry list, to look at an entry of it for one event, and
 /// for a batch of events, on what *conjunctive*, *dense*, *abe-gen* and *ads-like* were measured on.
-const RUN: f64 = 25.0;
+const ENTRY_LIST: f64 = 25.0;
 const ENTRY: f64 = 1.2;
 const ENTRY_TOGETHER: f64 = 20.0;
 
@@ -61,7 +61,7 @@ impl Compiled {
     /// How many entries wait for a trigger.
     fn entries(&self, trigger: u32) -> u32 {
         let (start, end) = (self.starts[trigger as usize], self.starts[trigger as usize + 1]);
-        if start == end { 0 } else { count_entries(&self.runs[start as usize..end as usize]) }
+        if start == end { 0 } else { count_entries(&self.entry_lists[start as usize..end as usize]) }
     }
 
     fn sizes(&self) -> Sizes {
@@ -106,11 +106,11 @@ impl BatchMatch<'_> {
                     Presence::Null => None,
                     Presence::Values(values) => Some(values),
                 };
-                let place = state.see(lane, attribute, global);
+                let position = state.see(lane, attribute, global);
                 for (value, &probe) in values.into_iter().flatten().zip(&mut probes) {
                     let key = compiled.keys.find(probe, value);
                     let rank = compiled.bounds.rank(attribute, value);
-                    state.see_value(lane, place, Known { key, rank });
+                    state.see_value(lane, position, Known { key, rank });
                     if key != NO_KEY {
                         state.see_key(lane, attribute, key, &compiled.bits);
                     }
@@ -131,8 +131,8 @@ impl BatchMatch<'_> {
         let (mut one_by_one, mut together) = (0.0, 0.0);
         for &(key, mark) in &self.state.keys {
             let entries = f64::from(compiled.entries(key));
-            one_by_one += f64::from(self.state.marked(mark).count()) * (RUN + ENTRY * entries);
-            together += RUN + ENTRY_TOGETHER * entries;
+            one_by_one += f64::from(self.state.marked(mark).count()) * (ENTRY_LIST + ENTRY * entries);
+            together += ENTRY_LIST + ENTRY_TOGETHER * entries;
         }
         for position in 0..self.state.fields.items.len() {
             let attribute = self.state.fields.numbers()[position];
@@ -141,8 +141,8 @@ impl BatchMatch<'_> {
                 let answers = self.answers(attribute) as f64;
                 let events = f64::from(self.state.fields.items[position].valued.count());
                 let ranks = self.state.ranks(attribute).0.len().max(1) as f64;
-                one_by_one += answers * events / ranks * (RUN + ENTRY);
-                together += answers.min(intervals as f64) * (RUN + ENTRY_TOGETHER);
+                one_by_one += answers * events / ranks * (ENTRY_LIST + ENTRY);
+                together += answers.min(intervals as f64) * (ENTRY_LIST + ENTRY_TOGETHER);
             }
         }
         together < one_by_one
@@ -255,7 +255,7 @@ impl BatchMatch<'_> {
             return;
         }
         self.state.counters.lists += 1;
-        for (word, masks, entries) in groups(&self.compiled.runs[start as usize..end as usize]) {
+        for (word, masks, entries) in groups(&self.compiled.entry_lists[start as usize..end as usize]) {
             let word = if word == 0 { None } else { Some(self.state.word(word)) };
             let within = match word {
                 None => lanes,

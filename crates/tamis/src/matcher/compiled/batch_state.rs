@@ -26,7 +26,7 @@ pub(crate) struct BatchState {
     /// For every word the events that have any bit of it, and behind them those of each bit.
     bits: Vec<EventSet>,
     marks: Vec<Mark>,
-    pub(super) fields: Sparse<Field>,
+    pub(super) fields: Sparse<BatchAttribute>,
     seen: Vec<Seen>,
     /// The keys that some event has, and where their lanes are.
     pub(super) keys: Vec<(u32, Mark)>,
@@ -69,7 +69,7 @@ pub(super) struct Mark {
 
 /// What the events have for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Field {
+pub(super) struct BatchAttribute {
     /// Its number in the events.
     pub global: AttributeId,
     /// The events that have it, if only as a null.
@@ -156,16 +156,16 @@ impl BatchState {
 
     /// Notes that an event has an attribute, if only as a null.
     pub(super) fn see(&mut self, lane: usize, attribute: u32, global: AttributeId) -> usize {
-        let place = self.fields.place(attribute);
-        let field = &mut self.fields.items[place];
+        let position = self.fields.position_or_insert(attribute);
+        let field = &mut self.fields.items[position];
         field.global = global;
         field.present.insert(lane);
-        place
+        position
     }
 
-    /// Notes a value that an event has for the attribute whose field is at `place`.
-    pub(super) fn see_value(&mut self, lane: usize, place: usize, known: Known) {
-        let field = &mut self.fields.items[place];
+    /// Notes a value that an event has for the attribute whose field is at `position`.
+    pub(super) fn see_value(&mut self, lane: usize, position: usize, known: Known) {
+        let field = &mut self.fields.items[position];
         if field.valued.contains(lane) {
             field.several.insert(lane);
         }
@@ -195,9 +195,9 @@ impl BatchState {
 
     /// Notes a bit, and tells whether it is the first of its kind.
     fn mark(&mut self, lane: usize, word: u32, bit: u64) -> (Mark, bool) {
-        let place = self.words.place(word);
-        let word = &mut self.words.items[place];
-        let mark = Mark { word: place as u32, bit: bit.trailing_zeros() as u8, lane: lane as u16 };
+        let position = self.words.position_or_insert(word);
+        let word = &mut self.words.items[position];
+        let mark = Mark { word: position as u32, bit: bit.trailing_zeros() as u8, lane: lane as u16 };
         let fresh = word.present & bit == 0;
         word.present |= bit;
         self.marks.push(mark);
@@ -217,13 +217,13 @@ impl BatchState {
             let mark = self.marks[position];
             let word = self.words.items[mark.word as usize];
             self.bits[word.first as usize].insert(mark.lane.into());
-            self.bits[word.place(1 << mark.bit)].insert(mark.lane.into());
+            self.bits[word.lanes_of(1 << mark.bit)].insert(mark.lane.into());
         }
     }
 
     /// The events that have the bit of a mark.
     pub(super) fn marked(&self, mark: Mark) -> EventSet {
-        self.bits[self.words.items[mark.word as usize].place(1 << mark.bit)]
+        self.bits[self.words.items[mark.word as usize].lanes_of(1 << mark.bit)]
     }
 
     /// A word other than the first, if some event has a bit of it.
@@ -248,7 +248,7 @@ impl BatchState {
         let mut lanes = EventSet::NONE;
         while rest != 0 {
             let bit = rest & rest.wrapping_neg();
-            lanes |= self.bits[word.place(bit)];
+            lanes |= self.bits[word.lanes_of(bit)];
             rest ^= bit;
         }
         lanes
@@ -291,20 +291,20 @@ impl BatchState {
     /// The distinct ranks of an attribute's values, and for each the events below it; events with
     /// several values are apart.
     pub(super) fn ranks(&mut self, attribute: u32) -> (&[u32], &[EventSet]) {
-        let Some(place) = self.fields.find(attribute) else { return (&[], &[EventSet::NONE]) };
-        if self.fields.items[place].sorted.is_none() {
-            self.sort_ranks(place);
+        let Some(position) = self.fields.find(attribute) else { return (&[], &[EventSet::NONE]) };
+        if self.fields.items[position].sorted.is_none() {
+            self.sort_ranks(position);
         }
-        let (ranks, below, count) = self.fields.items[place].sorted.unwrap_or_default();
+        let (ranks, below, count) = self.fields.items[position].sorted.unwrap_or_default();
         let (ranks, below, count) = (ranks as usize, below as usize, count as usize);
         (&self.ranks[ranks..ranks + count], &self.below[below..=below + count])
     }
 
-    fn sort_ranks(&mut self, place: usize) {
-        let field = self.fields.items[place];
+    fn sort_ranks(&mut self, position: usize) {
+        let field = self.fields.items[position];
         let mut pairs: Vec<(u32, usize)> = Vec::new();
         let single = field.valued.without(field.several);
-        self.each_value(self.fields.numbers()[place], single, |lane, known| {
+        self.each_value(self.fields.numbers()[position], single, |lane, known| {
             if known.rank != NO_RANK {
                 pairs.push((known.rank, lane));
             }
@@ -321,7 +321,7 @@ impl BatchState {
         }
         self.below.push(lanes);
         let count = self.ranks.len() - first;
-        self.fields.items[place].sorted = Some((first as u32, first_below as u32, count as u32));
+        self.fields.items[position].sorted = Some((first as u32, first_below as u32, count as u32));
     }
 
     /// The events that have a value for an attribute.
@@ -360,7 +360,7 @@ impl BatchState {
 impl Word {
     /// Where the lanes of a bit are that some event has.
     #[inline]
-    fn place(self, bit: u64) -> usize {
+    fn lanes_of(self, bit: u64) -> usize {
         (self.first + 1 + (self.present & (bit - 1)).count_ones()) as usize
     }
 }

@@ -28,7 +28,7 @@ impl BitTest {
 /// Where the words of an attribute are.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Place {
+struct AttributeWords {
     first_word: u32,
     first_key: u32,
     keys: u32,
@@ -38,7 +38,7 @@ struct Place {
 /// The words of all attributes.
 #[derive(Debug, Default)]
 pub(super) struct Bits {
-    places: Column<Place>,
+    layout: Column<AttributeWords>,
     /// How many words there are, word 0 included.
     words: u32,
 }
@@ -47,13 +47,13 @@ impl Bits {
     /// Lays out the words; each attribute has a first key, a number of keys and a number of ranks.
     pub fn new(attributes: impl Iterator<Item = (u32, u32, u32)>) -> Bits {
         let mut words = 1;
-        let place = |(first_key, keys, ranks)| {
-            let place = Place { first_word: words, first_key, keys, ranks };
-            words += place.words();
-            place
+        let lay_out = |(first_key, keys, ranks)| {
+            let of = AttributeWords { first_word: words, first_key, keys, ranks };
+            words += of.words();
+            of
         };
-        let places = attributes.map(place).collect();
-        Bits { places, words }
+        let layout = attributes.map(lay_out).collect();
+        Bits { layout, words }
     }
 
     pub fn words(&self) -> usize {
@@ -62,79 +62,79 @@ impl Bits {
 
     /// Whether the words are those of these attributes, given as to [`Bits::new`].
     pub fn are_of(&self, attributes: impl Iterator<Item = (u32, u32, u32)>) -> bool {
-        attributes.eq(self.places.iter().map(|place| (place.first_key, place.keys, place.ranks)))
+        attributes.eq(self.layout.iter().map(|of| (of.first_key, of.keys, of.ranks)))
     }
 
     /// The test for some keys of an attribute.
     pub fn of_keys(&self, attribute: u32, keys: impl Iterator<Item = u32> + Clone) -> BitTest {
-        let place = &self.places[attribute as usize];
-        let mask = keys.clone().fold(0, |mask, key| mask | place.key_bit(key));
-        let mut words = keys.map(|key| place.key_word(key));
+        let of = &self.layout[attribute as usize];
+        let mask = keys.clone().fold(0, |mask, key| mask | of.key_bit(key));
+        let mut words = keys.map(|key| of.key_word(key));
         // Of no keys at all there is none in any word.
         let first = words.next().unwrap_or(0);
         let exact = words.all(|word| word == first);
-        BitTest { word: if exact { first } else { place.folded() }, mask, exact }
+        BitTest { word: if exact { first } else { of.folded() }, mask, exact }
     }
 
     /// The test for the ranks from `first` to `last`.
     pub fn of_ranks(&self, attribute: u32, first: u32, last: u32) -> BitTest {
-        let place = &self.places[attribute as usize];
+        let of = &self.layout[attribute as usize];
         let mask = match first <= last {
-            true => (u64::MAX >> (WIDTH - 1 - place.bucket(last))) & (u64::MAX << place.bucket(first)),
+            true => (u64::MAX >> (WIDTH - 1 - of.bucket(last))) & (u64::MAX << of.bucket(first)),
             false => 0,
         };
-        BitTest { word: place.rank_word(), mask, exact: place.ranks <= WIDTH }
+        BitTest { word: of.rank_word(), mask, exact: of.ranks <= WIDTH }
     }
 
     /// The word and the bit that a key has for its own.
     pub fn key(&self, attribute: u32, key: u32) -> (u32, u64) {
-        let place = &self.places[attribute as usize];
-        (place.key_word(key), place.key_bit(key))
+        let of = &self.layout[attribute as usize];
+        (of.key_word(key), of.key_bit(key))
     }
 
     /// Calls `set` with the words and bits of a key that an event has, its own first.
     pub fn with_key(&self, attribute: u32, key: u32, mut set: impl FnMut(u32, u64)) {
-        let place = &self.places[attribute as usize];
-        set(place.key_word(key), place.key_bit(key));
-        if place.keys > WIDTH {
-            set(place.folded(), place.key_bit(key));
+        let of = &self.layout[attribute as usize];
+        set(of.key_word(key), of.key_bit(key));
+        if of.keys > WIDTH {
+            set(of.folded(), of.key_bit(key));
         }
     }
 
     /// Calls `set` with the word and bit of a rank that an event has.
     pub fn with_rank(&self, attribute: u32, rank: u32, mut set: impl FnMut(u32, u64)) {
-        let place = &self.places[attribute as usize];
-        set(place.rank_word(), 1 << place.bucket(rank));
+        let of = &self.layout[attribute as usize];
+        set(of.rank_word(), 1 << of.bucket(rank));
     }
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        size_of::<Place>() * self.places.len()
+        size_of::<AttributeWords>() * self.layout.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
-        sections.push(&self.places);
+        sections.push(&self.layout);
     }
 
     /// Finds the words of so many keys in a file.
     pub fn read(reader: &mut SectionReader, keys: usize) -> Result<Bits> {
-        let places: Column<Place> = reader.next()?;
+        let layout: Column<AttributeWords> = reader.next()?;
         let (mut words, mut next_key) = (1u32, 0u32);
-        for place in places.iter() {
-            if (place.first_word, place.first_key) != (words, next_key) || place.keys as usize > keys {
+        for of in layout.iter() {
+            if (of.first_word, of.first_key) != (words, next_key) || of.keys as usize > keys {
                 return Err(reader.damaged("the bits of an attribute are misplaced"));
             }
-            words = words.saturating_add(place.words());
-            next_key = next_key.saturating_add(place.keys);
+            words = words.saturating_add(of.words());
+            next_key = next_key.saturating_add(of.keys);
         }
         match next_key as usize == keys {
-            true => Ok(Bits { places, words }),
+            true => Ok(Bits { layout, words }),
             false => Err(reader.damaged("the bits of some keys are missing")),
         }
     }
 }
 
-impl Place {
+impl AttributeWords {
     fn words(self) -> u32 {
         self.keys.div_ceil(WIDTH) + u32::from(self.keys > WIDTH) + u32::from(self.ranks > 0)
     }

@@ -1,19 +1,19 @@
 //! How do expressions become a compiled matcher?
 //!
-//! They are taken apart into terms, whose chances are estimated. Every expression is entered under some of
-//! its literals, and what else must hold becomes a residual. A conjunction or disjunction that
+//! They are split into parts, and the chance that each part is true is estimated. Every expression is entered
+//! under some of its literals, and what else must hold becomes a residual. A conjunction or disjunction that
 //! several others use is a node of its own, evaluated at most once per event.
 
 use super::Compiled;
 use super::bits::Bits;
 use super::estimate::Estimates;
+use super::ir::{Ir, PartId, Tag};
 use super::keys::Keys;
 use super::lower::{Lowering, NO_NODE, Sets};
 use super::patterns::Patterns;
 use super::program::MOST_ATTRIBUTES;
 use super::ranges::Bounds;
-use super::shape::{Shape, count_nodes, count_uses};
-use super::term::{Tag, TermId, Terms};
+use super::stats::{ExpressionStats, count_nodes, count_uses};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
 use crate::expression::{Expression, Normaliser, resolve};
@@ -26,9 +26,9 @@ const MOST_LEVELS: u32 = 64;
 /// Expressions on their way into a compiled matcher; none is kept once it is taken apart.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledBuilder {
-    terms: Terms,
-    /// The term of each expression.
-    roots: Vec<TermId>,
+    ir: Ir,
+    /// The part of each expression.
+    roots: Vec<PartId>,
     normaliser: Normaliser,
     time_zone: TimeZone,
 }
@@ -40,15 +40,14 @@ impl CompiledBuilder {
 
     /// Takes an expression apart; its slot is the number of those before it.
     pub fn push(&mut self, expression: &Expression) {
-        self.roots.push(self.normaliser.build(&resolve(expression, &self.time_zone), &mut self.terms));
+        self.roots.push(self.normaliser.build(&resolve(expression, &self.time_zone), &mut self.ir));
     }
 
     /// What the expressions consist of.
-    pub fn shape(&self) -> Shape {
-        let ([nodes, edges, uses], predicates) =
-            count_nodes(&self.terms, &count_uses(&self.terms, &self.roots));
-        let predicates = self.terms.names().iter().cloned().zip(predicates);
-        Shape {
+    pub fn stats(&self) -> ExpressionStats {
+        let ([nodes, edges, uses], predicates) = count_nodes(&self.ir, &count_uses(&self.ir, &self.roots));
+        let predicates = self.ir.names().iter().cloned().zip(predicates);
+        ExpressionStats {
             nodes: nodes as usize,
             edges: edges as usize,
             uses: uses as usize,
@@ -68,29 +67,29 @@ impl CompiledBuilder {
         sample: &[Event],
         expression: impl Fn(Slot) -> Result<Expression>,
     ) -> Result<Compiled> {
-        let CompiledBuilder { terms, mut roots, .. } = self;
+        let CompiledBuilder { ir, mut roots, .. } = self;
         let mut local: Vec<u32> = Vec::new();
-        for (name, number) in terms.names().iter().zip(1..) {
+        for (name, number) in ir.names().iter().zip(1..) {
             let attribute = attributes.intern(name) as usize;
             local.resize(local.len().max(attribute + 1), 0);
             local[attribute] = number;
         }
-        let mut levels: Vec<u32> = Vec::with_capacity(terms.len());
-        for term in 0..terms.len() {
-            let operands = terms.get(term as TermId).operands();
+        let mut levels: Vec<u32> = Vec::with_capacity(ir.len());
+        for part in 0..ir.len() {
+            let operands = ir.get(part as PartId).operands();
             levels.push(operands.iter().map(|&operand| levels[operand as usize] + 1).max().unwrap_or(0));
         }
         let mut deep: Vec<Slot> = Vec::new();
-        let too_many = terms.names().len() >= MOST_ATTRIBUTES;
+        let too_many = ir.names().len() >= MOST_ATTRIBUTES;
         for (root, slot) in roots.iter_mut().zip(0..) {
             if levels[*root as usize] > MOST_LEVELS || too_many {
                 deep.push(slot);
-                *root = TermId::MAX;
+                *root = PartId::MAX;
             }
         }
         let scanned = deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
         let scan = Scan::new(&scanned, attributes, missing);
-        let compiled = compile(terms, &roots, deep, scan, local, missing, sample);
+        let compiled = compile(ir, &roots, deep, scan, local, missing, sample);
         compiled.patterns.check()?;
         if compiled.words().iter().any(|column| column.len() > u32::MAX as usize) {
             return Err(Error::expression(
@@ -101,50 +100,50 @@ impl CompiledBuilder {
     }
 }
 
-/// Compiles terms; `deep` are the slots without a term, and `local` the attributes' numbers here.
+/// Compiles the parts; `deep` are the slots without a part, and `local` the attributes' numbers here.
 fn compile(
-    terms: Terms,
-    roots: &[TermId],
+    ir: Ir,
+    roots: &[PartId],
     deep: Vec<Slot>,
     scan: Scan,
     local: Vec<u32>,
     missing: Missing,
     sample: &[Event],
 ) -> Compiled {
-    let uses = count_uses(&terms, roots);
-    let shape = count_nodes(&terms, &uses);
-    let count = terms.names().len();
-    let patterns = Patterns::new(&terms.patterns, count + 1);
-    let estimates = Estimates::new(&terms, &uses, &patterns, sample, &local);
-    let mut key_uses = vec![0u32; terms.keys.list.len()];
-    for (term, &uses) in uses.iter().enumerate() {
-        let term = terms.get(term as TermId);
-        if term.tag == Tag::Keys {
-            term.payload().iter().for_each(|&key| key_uses[key as usize] += uses);
+    let uses = count_uses(&ir, roots);
+    let stats = count_nodes(&ir, &uses);
+    let count = ir.names().len();
+    let patterns = Patterns::new(&ir.patterns, count + 1);
+    let estimates = Estimates::new(&ir, &uses, &patterns, sample, &local);
+    let mut key_uses = vec![0u32; ir.keys.list.len()];
+    for (part, &uses) in uses.iter().enumerate() {
+        let part = ir.get(part as PartId);
+        if part.tag == Tag::Keys {
+            part.payload().iter().for_each(|&key| key_uses[key as usize] += uses);
         }
     }
-    let (keys, key_numbers) = Keys::new(&terms.keys.list, &key_uses, count);
-    let bounds = Bounds::new(&terms.bounds.list, count);
-    let places = (0..=count as u32).map(|attribute| {
+    let (keys, key_numbers) = Keys::new(&ir.keys.list, &key_uses, count);
+    let bounds = Bounds::new(&ir.bounds.list, count);
+    let attribute_words = (0..=count as u32).map(|attribute| {
         let of = keys.of(attribute);
         (of.start, of.len() as u32, bounds.ranks(attribute))
     });
     let mut lowering = Lowering {
         missing,
         key_numbers,
-        bits: Bits::new(places),
+        bits: Bits::new(attribute_words),
         bounds,
-        shape,
-        chances: vec![0.0; terms.len()],
-        costs: vec![0.0; terms.len()],
-        nodes: vec![NO_NODE; terms.len()],
+        stats,
+        chances: vec![0.0; ir.len()],
+        costs: vec![0.0; ir.len()],
+        nodes: vec![NO_NODE; ir.len()],
         entries: Vec::new(),
         program: Vec::new(),
         sets: Sets::default(),
         intervals: Vec::new(),
         patterns,
         keys,
-        terms,
+        ir,
     };
     lowering.estimate(&estimates);
     lowering.number_nodes(&uses);

@@ -1,11 +1,11 @@
-//! What waits for a trigger, and how is it looked at?
+//! How are the entries of a trigger stored, and how are they read?
 //!
-//! Everything that waits for one trigger stands in one run of words: the number of groups; the groups;
+//! The entries of one trigger are stored contiguously, as an entry list of words: the number of groups; the groups;
 //! the masks of the first bit tests of all entries, except of those alone in their group; the entries. A
 //! group holds the entries whose first bit test looks at the same word of the event, and knows what their
 //! masks have together: where the word has nothing of that, none of them is looked at.
 //!
-//! Runs are looked at in stages, each a loop over all that passed the one before, whose steps do not
+//! Entry lists are read in stages, each a loop over all that passed the one before, whose steps do not
 //! depend on each other and hardly branch: many reads are under way at once, and the processor has
 //! little to guess.
 
@@ -20,7 +20,7 @@ const BATCH: usize = 1024;
 #[repr(C)]
 struct Group {
     word: u32,
-    /// How many entries of the run come before the end of the group.
+    /// How many entries of the list come before the end of the group.
     end: u32,
     /// What the masks of its entries have together.
     any: Mask,
@@ -91,10 +91,10 @@ const MASK: usize = size_of::<Mask>() / 4;
 const ANY: u32 = (std::mem::offset_of!(Group, any) / 4) as u32;
 const ENTRY: usize = size_of::<Entry>() / 4;
 
-/// Appends the run of a trigger, unless nothing waits for it. What waits is sorted by its tests.
+/// Appends the entry list of a trigger, unless it is empty. The entries are sorted by their tests.
 pub(super) fn write_entry_list<'a>(
     pending: impl ExactSizeIterator<Item = &'a PendingEntry> + Clone,
-    run: &mut Vec<u32>,
+    list: &mut Vec<u32>,
 ) {
     let (mut groups, mut begin): (Vec<Group>, u32) = (Vec::new(), 0);
     let mut masks: Vec<Mask> = Vec::new();
@@ -119,19 +119,19 @@ pub(super) fn write_entry_list<'a>(
     if groups.is_empty() {
         return;
     }
-    run.push(groups.len() as u32);
-    run.extend_from_slice(bytemuck::cast_slice(&groups));
-    run.extend_from_slice(bytemuck::cast_slice(&masks));
+    list.push(groups.len() as u32);
+    list.extend_from_slice(bytemuck::cast_slice(&groups));
+    list.extend_from_slice(bytemuck::cast_slice(&masks));
     for &PendingEntry { tests: [_, BitTest { word, mask, .. }], residual, target } in pending {
         let entry = Entry { mask: Mask::halves(mask), word, candidate: Candidate { residual, target } };
-        run.extend_from_slice(bytemuck::cast_slice(&[entry]));
+        list.extend_from_slice(bytemuck::cast_slice(&[entry]));
     }
 }
 
-/// Whether a run that is not empty is one, every test looks at one of so many words, and every entry
+/// Whether an entry list that is not empty is well-formed, every test looks at one of so many words, and every entry
 /// leads on.
-pub(super) fn is_whole(run: &[u32], words: usize, leads_on: impl Fn(Candidate) -> bool) -> bool {
-    let groups = run.get(1..).and_then(|rest| rest.get(..GROUP.checked_mul(run[0] as usize)?));
+pub(super) fn is_whole(list: &[u32], words: usize, leads_on: impl Fn(Candidate) -> bool) -> bool {
+    let groups = list.get(1..).and_then(|rest| rest.get(..GROUP.checked_mul(list[0] as usize)?));
     let Some(groups) = groups else { return false };
     let groups: &[Group] = bytemuck::cast_slice(groups);
     let (mut count, mut masks) = (0, 0usize);
@@ -144,21 +144,21 @@ pub(super) fn is_whole(run: &[u32], words: usize, leads_on: impl Fn(Candidate) -
         count = group.end;
     }
     let entries = ENTRY * count as usize;
-    if count == 0 || run.len() != 1 + GROUP * groups.len() + MASK * masks + entries {
+    if count == 0 || list.len() != 1 + GROUP * groups.len() + MASK * masks + entries {
         return false;
     }
-    let entries: &[Entry] = bytemuck::cast_slice(&run[run.len() - entries..]);
+    let entries: &[Entry] = bytemuck::cast_slice(&list[list.len() - entries..]);
     entries.iter().all(|entry| (entry.word as usize) < words && leads_on(entry.candidate))
 }
 
-/// How many entries a run has that is not empty.
-pub(super) fn count_entries(run: &[u32]) -> u32 {
-    run[2 + GROUP * (run[0] as usize - 1)]
+/// How many entries a list has that is not empty.
+pub(super) fn count_entries(list: &[u32]) -> u32 {
+    list[2 + GROUP * (list[0] as usize - 1)]
 }
 
-/// The groups of a run that is not empty: the word of their first tests, the masks, and the entries.
-pub(super) fn groups(run: &[u32]) -> impl Iterator<Item = (u32, &[Mask], &[Entry])> {
-    let (groups, rest) = run[1..].split_at(GROUP * run[0] as usize);
+/// The groups of a list that is not empty: the word of their first tests, the masks, and the entries.
+pub(super) fn groups(list: &[u32]) -> impl Iterator<Item = (u32, &[Mask], &[Entry])> {
+    let (groups, rest) = list[1..].split_at(GROUP * list[0] as usize);
     let groups: &[Group] = bytemuck::cast_slice(groups);
     let count = groups.last().map_or(0, |group| group.end as usize);
     let (masks, entries) = rest.split_at(rest.len() - ENTRY * count);
@@ -178,7 +178,7 @@ pub(super) fn groups(run: &[u32]) -> impl Iterator<Item = (u32, &[Mask], &[Entry
 
 /// A group whose word has something of its masks.
 #[derive(Debug, Clone, Copy, Default)]
-struct Open {
+struct OpenGroup {
     word: u64,
     /// Where its masks and entries stand, and how many there are.
     masks: u32,
@@ -190,7 +190,7 @@ struct Open {
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     ranges: Vec<(u32, u32)>,
-    open: Vec<Open>,
+    open: Vec<OpenGroup>,
     /// How many of `open`, and below of `candidates`, are in use.
     groups: usize,
     /// The group to go on with, and how much of it is done.
@@ -203,28 +203,28 @@ pub(super) struct Stages {
 }
 
 impl Stages {
-    /// Begins with the runs that stand at these ranges, and finds the groups that may have something.
+    /// Begins with the entry lists at these ranges, and finds the groups that may have candidates.
     pub fn begin(
         &mut self,
         ranges: impl Iterator<Item = (u32, u32)>,
-        runs: &[u32],
+        entry_lists: &[u32],
         bits: &[u64],
         counters: &mut Counters,
     ) {
         self.ranges.clear();
         self.ranges.extend(ranges.filter(|(start, end)| start < end));
         counters.lists += self.ranges.len() as u64;
-        prefetch(runs, self.ranges.iter().map(|(start, _)| *start));
+        prefetch(entry_lists, self.ranges.iter().map(|(start, _)| *start));
         (self.next, self.done) = (0, 0);
         let mut length = 0;
         for &(start, end) in &self.ranges {
-            let run = &runs[start as usize..end as usize];
-            let groups: &[Group] = bytemuck::cast_slice(&run[1..1 + GROUP * run[0] as usize]);
+            let list = &entry_lists[start as usize..end as usize];
+            let groups: &[Group] = bytemuck::cast_slice(&list[1..1 + GROUP * list[0] as usize]);
             let entries = groups.last().map_or(0, |group| group.end);
             let mut masks = start + 1 + (GROUP * groups.len()) as u32;
             let mut rest = end.wrapping_sub(entries.wrapping_mul(ENTRY as u32));
             if self.open.len() < length + groups.len() {
-                self.open.resize(2 * (length + groups.len()), Open::default());
+                self.open.resize(2 * (length + groups.len()), OpenGroup::default());
             }
             let mut begin = 0;
             for (group, position) in groups.iter().zip((start + 1..).step_by(GROUP)) {
@@ -233,7 +233,7 @@ impl Stages {
                 // What one entry tests is what all of its group test.
                 let own = position + ANY;
                 self.open[length] =
-                    Open { word, masks: if count == 1 { own } else { masks }, entries: rest, count };
+                    OpenGroup { word, masks: if count == 1 { own } else { masks }, entries: rest, count };
                 length += usize::from(word & group.any.whole() != 0);
                 masks += if count == 1 { 0 } else { MASK as u32 * count };
                 rest += ENTRY as u32 * count;
@@ -244,7 +244,7 @@ impl Stages {
     }
 
     /// Finds the next entries that pass their bit tests; false where there are none left.
-    pub fn pass(&mut self, runs: &[u32], bits: &[u64], counters: &mut Counters) -> bool {
+    pub fn pass(&mut self, entry_lists: &[u32], bits: &[u64], counters: &mut Counters) -> bool {
         if self.next >= self.groups {
             return false;
         }
@@ -254,7 +254,7 @@ impl Stages {
         while let Some(open) = self.open[..self.groups].get(self.next) {
             let count = (open.count - self.done).min((BATCH - passed) as u32);
             let first = (open.masks + MASK as u32 * self.done) as usize;
-            let masks: &[Mask] = bytemuck::cast_slice(&runs[first..first + MASK * count as usize]);
+            let masks: &[Mask] = bytemuck::cast_slice(&entry_lists[first..first + MASK * count as usize]);
             let mut entry = open.entries + ENTRY as u32 * self.done;
             for &mask in masks {
                 self.passed[passed] = entry;
@@ -274,7 +274,8 @@ impl Stages {
         let mut candidates = 0;
         for &position in &self.passed[..passed] {
             let position = position as usize;
-            let entry: &Entry = bytemuck::from_bytes(bytemuck::cast_slice(&runs[position..position + ENTRY]));
+            let entry: &Entry =
+                bytemuck::from_bytes(bytemuck::cast_slice(&entry_lists[position..position + ENTRY]));
             self.candidates[candidates] = entry.candidate;
             candidates += usize::from(bits[entry.word as usize] & entry.mask.whole() != 0);
         }

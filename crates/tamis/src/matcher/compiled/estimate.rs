@@ -4,8 +4,8 @@
 //! there is none: a pair that many expressions ask about is taken to be frequent, which also keeps
 //! the entries of one pair few.
 
+use super::ir::{Ir, Part, Tag};
 use super::patterns::{Patterns, TextScratch};
-use super::term::{Tag, Term, Terms};
 use crate::event::{Event, Presence};
 use crate::value::ValueRef;
 
@@ -24,26 +24,26 @@ pub(super) struct Estimates {
 }
 
 impl Estimates {
-    /// Estimates for the terms' own numbering of keys and attributes. `uses` says how many
-    /// operators and expressions use each term; `local` the attributes' numbers here.
-    pub fn new(terms: &Terms, uses: &[u32], known: &Patterns, sample: &[Event], local: &[u32]) -> Estimates {
-        let mut keys = vec![0.0; terms.keys.list.len()];
+    /// Estimates for the keys and attributes as numbered in `ir`. `uses` says how many
+    /// operators and expressions use each part; `local` the attributes' numbers here.
+    pub fn new(ir: &Ir, uses: &[u32], known: &Patterns, sample: &[Event], local: &[u32]) -> Estimates {
+        let mut keys = vec![0.0; ir.keys.list.len()];
         let mut patterns = vec![0.0; known.len()];
-        let mut attributes = vec![0.0; terms.names().len() + 1];
+        let mut attributes = vec![0.0; ir.names().len() + 1];
         let mut total = 0.0;
-        for (term, &uses) in uses.iter().enumerate() {
-            let term = terms.get(term as u32);
-            if matches!(term.tag, Tag::Constant | Tag::And | Tag::Or) {
+        for (part, &uses) in uses.iter().enumerate() {
+            let part = ir.get(part as u32);
+            if matches!(part.tag, Tag::Constant | Tag::And | Tag::Or) {
                 continue;
             }
-            attributes[term.attribute() as usize] += f64::from(uses);
+            attributes[part.attribute() as usize] += f64::from(uses);
             total += f64::from(uses);
-            if term.tag == Tag::Keys && !term.negated {
-                let share = f64::from(uses) / term.payload().len().max(1) as f64;
-                term.payload().iter().for_each(|&key| keys[key as usize] += share);
+            if part.tag == Tag::Keys && !part.negated {
+                let share = f64::from(uses) / part.payload().len().max(1) as f64;
+                part.payload().iter().for_each(|&key| keys[key as usize] += share);
             }
-            if term.tag == Tag::Pattern {
-                patterns[term.payload()[0] as usize] += f64::from(uses);
+            if part.tag == Tag::Pattern {
+                patterns[part.payload()[0] as usize] += f64::from(uses);
             }
         }
         let most = attributes.iter().copied().fold(1.0, f64::max);
@@ -60,14 +60,14 @@ impl Estimates {
             *chance = (asked + 0.2 / (1.0 + length)).min(0.5) * present;
         }
         if !sample.is_empty() {
-            Self::count(terms, sample, local, &mut keys, &mut attributes);
+            Self::count(ir, sample, local, &mut keys, &mut attributes);
             Self::count_patterns(known, sample, local, &mut patterns);
         }
         Estimates { keys, patterns, attributes }
     }
 
     /// Replaces the estimates by frequencies in the sample, with the estimates as a prior.
-    fn count(terms: &Terms, sample: &[Event], local: &[u32], keys: &mut [f64], attributes: &mut [f64]) {
+    fn count(ir: &Ir, sample: &[Event], local: &[u32], keys: &mut [f64], attributes: &mut [f64]) {
         let total = sample.len() as f64 + PRIOR;
         keys.iter_mut().for_each(|key| *key *= PRIOR);
         attributes.iter_mut().for_each(|attribute| *attribute *= PRIOR);
@@ -80,7 +80,7 @@ impl Estimates {
                 }
                 attributes[attribute as usize] += 1.0;
                 for value in values {
-                    if let Some(key) = terms.keys.find(attribute, value) {
+                    if let Some(key) = ir.keys.find(attribute, value) {
                         keys[key as usize] += 1.0;
                     }
                 }
@@ -122,17 +122,17 @@ impl Estimates {
     }
 
     /// The chance that a literal is true.
-    pub fn literal(&self, term: Term<'_>) -> f64 {
-        let present = self.attributes[term.attribute() as usize].min(1.0);
-        let positive = match term.tag {
+    pub fn literal(&self, part: Part<'_>) -> f64 {
+        let present = self.attributes[part.attribute() as usize].min(1.0);
+        let positive = match part.tag {
             Tag::Keys => {
-                let sum: f64 = term.payload().iter().map(|&key| self.keys[key as usize]).sum();
+                let sum: f64 = part.payload().iter().map(|&key| self.keys[key as usize]).sum();
                 sum.min(present)
             }
             Tag::Range => 0.4 * present,
-            Tag::Pattern => self.patterns[term.payload()[0] as usize].min(present),
+            Tag::Pattern => self.patterns[part.payload()[0] as usize].min(present),
             _ => present,
         };
-        if term.negated { (present - positive).max(0.0) } else { positive }
+        if part.negated { (present - positive).max(0.0) } else { positive }
     }
 }

@@ -1,4 +1,4 @@
-//! How is what was compiled laid out, so that matching reads it in runs?
+//! How is what was compiled laid out, so that matching reads consecutive words?
 //!
 //! Triggers of all kinds are numbered one behind the other, their entries sorted together, and every
 //! relation becomes a list of starts and a list of items.
@@ -6,15 +6,15 @@
 use std::sync::atomic::AtomicU32;
 
 use super::entry_list::{PendingEntry, write_entry_list};
+use super::ir::PartId;
 use super::lower::{Lowering, NO_NODE, Trigger};
 use super::ranges::{Interval, Stabbing};
-use super::term::TermId;
 use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
 use crate::csr::Lists;
 use crate::matcher::{Scan, Slot};
 
 /// Everything there is, before it is laid out.
-struct Parts {
+struct Lowered {
     lowering: Lowering,
     /// The residual that evaluates each node.
     bodies: Vec<u32>,
@@ -27,20 +27,20 @@ struct Parts {
 
 impl Lowering {
     /// Enters every expression and lays out what there is.
-    pub fn finish(mut self, roots: &[TermId], deep: Vec<Slot>, scan: Scan, local: Vec<u32>) -> Compiled {
+    pub fn finish(mut self, roots: &[PartId], deep: Vec<Slot>, scan: Scan, local: Vec<u32>) -> Compiled {
         let mut bodies = Vec::new();
-        for term in 0..self.terms.len() as TermId {
-            if self.nodes[term as usize] != NO_NODE {
-                let target = self.nodes[term as usize] | TARGET_NODE;
-                bodies.push(self.body(term));
-                self.enter_parts(term, NO_RESIDUAL, target);
+        for part in 0..self.ir.len() as PartId {
+            if self.nodes[part as usize] != NO_NODE {
+                let target = self.nodes[part as usize] | TARGET_NODE;
+                bodies.push(self.body(part));
+                self.enter_parts(part, NO_RESIDUAL, target);
             }
         }
         let mut node_slots: Vec<(u32, Slot)> = Vec::new();
         // Expressions entered under the same trigger are compiled one behind the other, so that what
-        // remains to be checked of them is read in one run.
+        // remains to be checked of them is read consecutively.
         let mut order: Vec<Slot> =
-            (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != TermId::MAX).collect();
+            (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != PartId::MAX).collect();
         order.sort_by_cached_key(|&slot| self.first_trigger(roots[slot as usize]));
         for slot in order {
             let root = roots[slot as usize];
@@ -49,17 +49,17 @@ impl Lowering {
                 node => node_slots.push((node, slot)),
             }
         }
-        Parts { lowering: self, bodies, node_slots, slots: roots.len(), deep, scan }.lay_out(local)
+        Lowered { lowering: self, bodies, node_slots, slots: roots.len(), deep, scan }.lay_out(local)
     }
 }
 
-impl Parts {
+impl Lowered {
     /// Lays it out; `local` has the number here of each attribute of the index.
     fn lay_out(self, local: Vec<u32>) -> Compiled {
-        let Parts { mut lowering, bodies, node_slots, slots, deep, scan } = self;
-        let (shape, attribute_predicates) = std::mem::take(&mut lowering.shape);
-        let Lowering { terms, keys, sets, intervals, .. } = &lowering;
-        let count = terms.names().len();
+        let Lowered { mut lowering, bodies, node_slots, slots, deep, scan } = self;
+        let (stats, attribute_predicates) = std::mem::take(&mut lowering.stats);
+        let Lowering { ir, keys, sets, intervals, .. } = &lowering;
+        let count = ir.names().len();
         let unselective = lowering.count_unselective();
         let mut triggers = 0;
         let mut section = |size: usize| {
@@ -70,7 +70,7 @@ impl Parts {
         section(keys.len());
         let set_triggers = section(sets.keys.len());
         let range_triggers = section(intervals.len());
-        let pattern_triggers = section(terms.patterns.len());
+        let pattern_triggers = section(ir.patterns.len());
         let attribute_triggers = section(count + 1);
         let always = section(1);
         let node_triggers = section(bodies.len());
@@ -88,15 +88,15 @@ impl Parts {
         let mut pending: Vec<(u32, PendingEntry)> =
             lowering.entries.iter().map(|&(trigger, pending)| (number(trigger), pending)).collect();
         pending.sort_by_key(|(trigger, pending)| (*trigger, pending.tests));
-        let (mut starts, mut runs) = (Vec::with_capacity(triggers as usize + 1), Vec::new());
+        let (mut starts, mut entry_lists) = (Vec::with_capacity(triggers as usize + 1), Vec::new());
         let mut rest = &pending[..];
         for trigger in 0..triggers {
-            starts.push(runs.len() as u32);
-            let run;
-            (run, rest) = rest.split_at(rest.partition_point(|(of, _)| *of == trigger));
-            write_entry_list(run.iter().map(|(_, pending)| pending), &mut runs);
+            starts.push(entry_lists.len() as u32);
+            let list;
+            (list, rest) = rest.split_at(rest.partition_point(|(of, _)| *of == trigger));
+            write_entry_list(list.iter().map(|(_, pending)| pending), &mut entry_lists);
         }
-        starts.push(runs.len() as u32);
+        starts.push(entry_lists.len() as u32);
 
         let mut key_sets: Vec<(u32, u32)> = Vec::new();
         for (set, keys) in sets.keys.iter().enumerate().filter(|(set, _)| sets.entered[*set]) {
@@ -109,17 +109,17 @@ impl Parts {
             .map(|interval| Interval { trigger: range_triggers + interval.trigger, ..*interval });
         let stabbing = Stabbing::new(stabbed.collect(), count);
         let triggers = [set_triggers, pattern_triggers, attribute_triggers, always, node_triggers];
-        let figures = shape.into_iter().chain([lowering.patterns.unfiltered() as u64, unselective]);
+        let figures = stats.into_iter().chain([lowering.patterns.unfiltered() as u64, unselective]);
         let counts = [slots as u64].into_iter().chain(triggers.map(u64::from)).chain(figures);
         Compiled {
             missing: lowering.missing,
             counts: counts.collect(),
             attribute_predicates: attribute_predicates.into(),
-            names: terms.names().iter().map(|name| name.as_bytes()).collect(),
+            names: ir.names().iter().map(|name| name.as_bytes()).collect(),
             attributes: local,
             patterns: lowering.patterns,
             starts: starts.into(),
-            runs: runs.into(),
+            entry_lists: entry_lists.into(),
             bits: lowering.bits,
             key_sets,
             sets,

@@ -1,4 +1,4 @@
-//! What do terms become, before it is laid out?
+//! What do parts become, before they are laid out?
 //!
 //! Entries under the triggers that can make an expression true, and the program of what remains to be checked.
 
@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use super::bits::{BitTest, Bits};
 use super::entry_list::PendingEntry;
 use super::estimate::Estimates;
+use super::ir::{Ir, Part, PartId, Tag};
 use super::keys::Keys;
 use super::patterns::Patterns;
 use super::program::MOST_KEYS;
 use super::ranges::{Bounds, Interval};
-use super::term::{Tag, Term, TermId, Terms};
 use crate::truth::Missing;
 
 /// Trying a pattern costs about so much more than looking at an entry.
 const TRIED: f64 = 8.0;
-/// A term that is no node.
+/// A part that is not a node.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// What an entry waits for; the kinds are numbered one behind the other once all are known.
@@ -35,28 +35,28 @@ pub(super) enum Trigger {
 /// The sets that are checked or entered.
 #[derive(Debug, Default)]
 pub(super) struct Sets {
-    /// The term of each set, and its keys, ascending.
+    /// The part of each set, and its keys, ascending.
     pub keys: Vec<Vec<u32>>,
-    numbers: HashMap<TermId, u32, ahash::RandomState>,
+    numbers: HashMap<PartId, u32, ahash::RandomState>,
     /// Sets that are entered, and so must be found through their keys.
     pub entered: Vec<bool>,
 }
 
-/// Terms on their way to entries and programs; `access` chooses what each is entered under, `residual` writes what
+/// Parts on their way to entries and programs; `access` chooses what each is entered under, `residual` writes what
 /// remains to be checked.
 pub(super) struct Lowering {
     pub missing: Missing,
-    pub terms: Terms,
+    pub ir: Ir,
     pub keys: Keys,
-    /// The number in `keys` of each key of the terms.
+    /// The number in `keys` of each key of `ir`.
     pub key_numbers: Vec<u32>,
     pub bounds: Bounds,
     pub bits: Bits,
     /// Nodes, edges and uses; and the predicates of each attribute.
-    pub shape: ([u64; 3], Vec<u32>),
-    /// The chance that a term is true.
+    pub stats: ([u64; 3], Vec<u32>),
+    /// The chance that a part is true.
     pub chances: Vec<f64>,
-    /// How often per event a term's entries are looked at.
+    /// How often per event a part's entries are looked at.
     pub costs: Vec<f64>,
     pub nodes: Vec<u32>,
     pub entries: Vec<(Trigger, PendingEntry)>,
@@ -68,11 +68,11 @@ pub(super) struct Lowering {
 
 impl Lowering {
     pub fn estimate(&mut self, estimates: &Estimates) {
-        for number in 0..self.terms.len() {
-            let term = self.terms.get(number as TermId);
-            let operands = term.operands().iter().map(|&operand| operand as usize);
-            let (chance, cost) = match term.tag {
-                Tag::Constant => (f64::from(u8::from(term.constant())), 1.0),
+        for number in 0..self.ir.len() {
+            let part = self.ir.get(number as PartId);
+            let operands = part.operands().iter().map(|&operand| operand as usize);
+            let (chance, cost) = match part.tag {
+                Tag::Constant => (f64::from(u8::from(part.constant())), 1.0),
                 Tag::And => (
                     operands.clone().map(|operand| self.chances[operand]).product(),
                     operands.map(|operand| self.costs[operand]).fold(f64::INFINITY, f64::min),
@@ -82,10 +82,10 @@ impl Lowering {
                     operands.map(|operand| self.costs[operand]).sum(),
                 ),
                 _ => {
-                    let chance = estimates.literal(term);
-                    let cost = match term.tag {
-                        _ if !self.is_positive(term) => 1.0 + chance,
-                        Tag::Pattern => self.pattern_cost(term.payload()[0], chance),
+                    let chance = estimates.literal(part);
+                    let cost = match part.tag {
+                        _ if !self.is_positive(part) => 1.0 + chance,
+                        Tag::Pattern => self.pattern_cost(part.payload()[0], chance),
                         _ => chance,
                     };
                     (chance, cost)
@@ -116,65 +116,65 @@ impl Lowering {
             _ => false,
         };
         let entries = self.entries.iter().filter(|(trigger, _)| is_unselective(trigger));
-        let mut targets: Vec<u32> = entries.map(|(_, waiting)| waiting.target).collect();
+        let mut targets: Vec<u32> = entries.map(|(_, entry)| entry.target).collect();
         targets.sort_unstable();
         targets.dedup();
         targets.len() as u64
     }
 
     /// Whether a literal can be true only where a trigger of its own says so.
-    pub(super) fn is_positive(&self, term: Term<'_>) -> bool {
-        match term.tag {
+    pub(super) fn is_positive(&self, part: Part<'_>) -> bool {
+        match part.tag {
             // `exists` needs the attribute; `missing` and `is null` hold for want of it.
-            Tag::Presence => term.payload()[0] == u32::from(term.negated),
-            _ => !term.negated,
+            Tag::Presence => part.payload()[0] == u32::from(part.negated),
+            _ => !part.negated,
         }
     }
 
     pub fn number_nodes(&mut self, uses: &[u32]) {
         let mut next = 0;
-        for (term, &uses) in uses.iter().enumerate() {
-            if uses > 1 && !self.terms.get(term as TermId).operands().is_empty() {
-                self.nodes[term] = next;
+        for (part, &uses) in uses.iter().enumerate() {
+            if uses > 1 && !self.ir.get(part as PartId).operands().is_empty() {
+                self.nodes[part] = next;
                 next += 1;
             }
         }
     }
 
-    /// Whether a bit test decides a term.
-    pub(super) fn is_bit_test(&self, term: TermId) -> bool {
-        !self.terms.get(term).negated && self.bit_test(term).is_some_and(|test| test.exact)
+    /// Whether a bit test decides a part.
+    pub(super) fn is_bit_test(&self, part: PartId) -> bool {
+        !self.ir.get(part).negated && self.bit_test(part).is_some_and(|test| test.exact)
     }
 
-    /// The bit test that a term, or what it negates, passes wherever it is true, if one is worth making.
-    pub(super) fn bit_test(&self, term: TermId) -> Option<BitTest> {
-        let literal = self.terms.get(term);
+    /// The bit test that a part, or what it negates, passes wherever it is true, if one is worth making.
+    pub(super) fn bit_test(&self, part: PartId) -> Option<BitTest> {
+        let literal = self.ir.get(part);
         match literal.tag {
             Tag::Keys if literal.payload().len() <= MOST_KEYS => {
                 let keys = literal.payload().iter().map(|&key| self.key_numbers[key as usize]);
                 Some(self.bits.of_keys(literal.attribute(), keys))
             }
             Tag::Range => {
-                let (first, last) = self.interval(term);
+                let (first, last) = self.interval(part);
                 Some(self.bits.of_ranks(literal.attribute(), first, last))
             }
             _ => None,
         }
     }
 
-    pub(super) fn interval(&self, term: TermId) -> (u32, u32) {
-        let term = self.terms.get(term);
-        let [comparison, low, high] = *term.payload() else { unreachable!("a range has two ends") };
-        let value = |bound: u32| &self.terms.bounds.list[bound as usize].1;
-        self.bounds.interval(term.attribute(), comparison, value(low), value(high))
+    pub(super) fn interval(&self, part: PartId) -> (u32, u32) {
+        let part = self.ir.get(part);
+        let [comparison, low, high] = *part.payload() else { unreachable!("a range has two ends") };
+        let value = |bound: u32| &self.ir.bounds.list[bound as usize].1;
+        self.bounds.interval(part.attribute(), comparison, value(low), value(high))
     }
 
-    pub(super) fn set(&mut self, term: TermId) -> u32 {
+    pub(super) fn set(&mut self, part: PartId) -> u32 {
         // The same keys under either sign are two sets, which costs memory and nothing else.
         let next = self.sets.keys.len() as u32;
-        let set = *self.sets.numbers.entry(term).or_insert(next);
+        let set = *self.sets.numbers.entry(part).or_insert(next);
         if set == next {
-            let keys = self.terms.get(term).payload();
+            let keys = self.ir.get(part).payload();
             let mut keys: Vec<u32> = keys.iter().map(|&key| self.key_numbers[key as usize]).collect();
             keys.sort_unstable();
             self.sets.keys.push(keys);

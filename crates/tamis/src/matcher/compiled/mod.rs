@@ -3,7 +3,7 @@
 //! A conjunction can only be true if all of its operands are. So it is enough to store it under one of
 //! them, its *trigger*, and to examine it when that one is true. The cheapest trigger is the literal that
 //! is true least often; a sample of past events says which. An expression that is stored under a trigger
-//! is an *entry*; the tests that remain are its *residual*. A subexpression that several expressions share
+//! is an *entry*; the tests that remain are its *residual*. A part that several expressions share
 //! is a *node*: it is evaluated at most once per event, and is itself a trigger for the expressions that
 //! contain it.
 //!
@@ -17,8 +17,8 @@
 //!
 //! # Building
 //!
-//! **Terms** (`term`). Each expression is normalised and split into literals, conjunctions and
-//! disjunctions, which are interned: `topic = 'chess'` is one term that both conjunctions use. Attributes
+//! **Parts** (`ir`). Each expression is normalised and split into literals, conjunctions and
+//! disjunctions, which are interned: `topic = 'chess'` is one part that both conjunctions use. Attributes
 //! are numbered in the order of their first mention: topic 1, state 2, vip 3, age 4.
 //!
 //! **Values** (`keys`, `ranges`, `bits`). A pair of an attribute and a value that some equality tests is a
@@ -54,14 +54,14 @@
 //!
 //! **Layout** (`layout`, `entry_list`). Triggers of all kinds are numbered consecutively: keys 0 to 4, no
 //! sets, the range `age > 60` 5, no patterns, the presence of attributes 6 to 10 (number 0 is unused),
-//! "always" 11, no nodes. The entries of a trigger are stored contiguously, in one *entry list* of `runs`;
-//! `starts` says where each list begins.
+//! "always" 11, no nodes. The entries of a trigger are stored contiguously, in one *entry list* of
+//! `entry_lists`; `starts` says where each list begins.
 //!
 //! ```text
 //! trigger   0    1    2    3    4    5    6 ... 11
 //! starts    0   19   29   29   29   29   39 ... 39   39
 //!
-//! runs, topic = 'chess'
+//! entry_lists, topic = 'chess'
 //!           0   00000001                              one group
 //!           1   00000002 00000002 00000003 00000000   group: word 2, ends before entry 2, masks together
 //!           5   00000001 00000000                     first mask of slot 0: bit of 'CA'
@@ -70,12 +70,12 @@
 //!          12   ffffffff 00000000                             no residual, target 0
 //!          14   ffffffff ffffffff 00000000            slot 1: likewise
 //!          17   00000000 00000001                             residual at 0, target 1
-//! runs, topic = 'go'
+//! entry_lists, topic = 'go'
 //!          19   00000001                              one group
 //!          20   00000000 00000001 ffffffff ffffffff   group: word 0, one entry, so its mask is not repeated
 //!          24   ffffffff ffffffff 00000000            slot 2: second mask and word
 //!          27   ffffffff 00000002                             no residual, target 2
-//! runs, age > 60: at 29, the same ten words as for 'go'
+//! entry_lists, age > 60: at 29, the same ten words as for 'go'
 //! ```
 //!
 //! Entries whose first bit test reads the same word form a group. If the event's word has no bit of the
@@ -138,6 +138,7 @@ mod build;
 mod entry_list;
 mod estimate;
 mod event_set;
+mod ir;
 mod keys;
 mod layout;
 mod lower;
@@ -146,9 +147,8 @@ mod patterns;
 mod program;
 mod ranges;
 mod residual;
-mod shape;
 mod sparse;
-mod term;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod text_match;
@@ -176,9 +176,9 @@ use keys::{Keys, NO_KEY};
 use patterns::Patterns;
 use program::{Context, holds, residual_holds};
 use ranges::{Bounds, NO_RANK, Stabbing};
-pub use shape::Shape;
+pub use stats::ExpressionStats;
 pub(crate) use working::Working;
-use working::{Field, Known};
+use working::{EventAttribute, Known};
 
 /// Events with a longer list are looked at one by one: of a batch, every value is looked at for every check.
 const MOST_VALUES: usize = 256;
@@ -202,10 +202,10 @@ pub struct Compiled {
     bounds: Bounds,
     patterns: Patterns,
     bits: Bits,
-    /// Where the run of each trigger begins in `runs`.
+    /// Where the entry list of each trigger begins in `entry_lists`.
     starts: Column<u32>,
     /// The groups and entries of every trigger; see [`entry_list`].
-    runs: Column<u32>,
+    entry_lists: Column<u32>,
     program: Column<u32>,
     /// For every key the sets that hold it, of those that are entered.
     key_sets: Lists<u32>,
@@ -223,7 +223,7 @@ pub struct Compiled {
     names: Strings,
     /// By attribute of these names: how many predicates it has.
     attribute_predicates: Column<u32>,
-    /// The number of slots, the first trigger of each kind, and the figures of [`Shape`].
+    /// The number of slots, the first trigger of each kind, and the figures of [`ExpressionStats`].
     counts: Column<u64>,
     /// For how many batches of events not to ask whether they are better looked at together.
     unasked: AtomicU32,
@@ -255,14 +255,21 @@ impl Compiled {
     }
 
     /// What the expressions consist of, except those too deep to compile.
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn stats(&self) -> ExpressionStats {
         let [nodes, edges, uses, unfiltered_patterns, unselective] =
             std::array::from_fn(|figure| self.counts[6 + figure] as usize);
         let predicates = self.attribute_predicates.iter().enumerate();
         let predicates = predicates.filter_map(|(attribute, &count)| {
             self.names.get(attribute).map(|name| (name.into(), count as usize))
         });
-        Shape { nodes, edges, uses, predicates: predicates.collect(), unfiltered_patterns, unselective }
+        ExpressionStats {
+            nodes,
+            edges,
+            uses,
+            predicates: predicates.collect(),
+            unfiltered_patterns,
+            unselective,
+        }
     }
 
     /// Lays the matcher down in a file.
@@ -281,7 +288,7 @@ impl Compiled {
 
     fn words(&self) -> [&Column<u32>; 12] {
         [
-            &self.runs,
+            &self.entry_lists,
             &self.starts,
             &self.program,
             &self.key_sets.starts,
@@ -328,7 +335,7 @@ impl Compiled {
             patterns: Patterns::read(reader)?,
             stabbing: Stabbing::read(reader)?,
             bits: Bits::read(reader, key_count)?,
-            runs: reader.next()?,
+            entry_lists: reader.next()?,
             starts: reader.next()?,
             program: reader.next()?,
             key_sets: Lists::read(reader)?,
@@ -436,7 +443,7 @@ impl Compiled {
             }
             let values = working.values.len() as u32 - first;
             let key = working.values.get(first as usize).map_or(NO_KEY, |value| value.key);
-            working.fields[attribute as usize] = Field { first, values, key, global, present: true };
+            working.fields[attribute as usize] = EventAttribute { first, values, key, global, present: true };
             if values > 0 {
                 self.find_patterns(attribute, global, event, working);
             }
@@ -467,8 +474,8 @@ impl Compiled {
             let trigger = trigger as usize;
             (self.starts[trigger], self.starts[trigger + 1])
         });
-        stages.begin(ranges, &self.runs, &working.bits, &mut working.counters);
-        while stages.pass(&self.runs, &working.bits, &mut working.counters) {
+        stages.begin(ranges, &self.entry_lists, &working.bits, &mut working.counters);
+        while stages.pass(&self.entry_lists, &working.bits, &mut working.counters) {
             prefetch(&self.program, stages.candidates().iter().map(|candidate| candidate.residual));
             let targets = stages.candidates().iter().map(|candidate| candidate.target);
             prefetch(

@@ -4,7 +4,7 @@
 //! other. The head says what is checked, whether its failure is asked for, whether the residual ends
 //! here, a small count and the attribute.
 
-use super::working::{Field, Working};
+use super::working::{EventAttribute, Working};
 use crate::truth::Missing;
 
 /// The kind of a check: the lowest bits of its head.
@@ -102,8 +102,8 @@ pub(super) fn holds<C: Context>(
             KEYS => {
                 let keys = &program[position + 1..position + 1 + count];
                 let found = match working.fields[attribute] {
-                    Field { values: 0, .. } => None,
-                    Field { values: 1, key, .. } => Some(keys.contains(&key)),
+                    EventAttribute { values: 0, .. } => None,
+                    EventAttribute { values: 1, key, .. } => Some(keys.contains(&key)),
                     _ => Some(keys.iter().any(|&key| context.has_key(attribute as u32, key, working))),
                 };
                 (found, position + 1 + count)

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::term::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
+use super::ir::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
 use super::values::ValueColumns;
 use crate::column::Column;
 use crate::csr::is_ascending;

@@ -4,21 +4,21 @@
 
 use super::NO_RESIDUAL;
 use super::bits::BitTest;
+use super::ir::{PartId, Tag};
 use super::lower::{Lowering, NO_NODE};
 use super::program::{self, MOST_KEYS, end_residual, head};
-use super::term::{Tag, TermId};
 
 impl Lowering {
-    /// A residual that checks the terms and goes on with the residual at `rest`.
-    pub(super) fn residual(&mut self, terms: &[TermId], rest: u32) -> u32 {
-        if terms.is_empty() {
+    /// A residual that checks these parts and goes on with the residual at `rest`.
+    pub(super) fn residual(&mut self, ids: &[PartId], rest: u32) -> u32 {
+        if ids.is_empty() {
             return rest;
         }
         let mut words = Vec::new();
         let mut last = 0;
-        for &term in terms {
+        for &id in ids {
             last = words.len();
-            self.check(term, &mut words);
+            self.check(id, &mut words);
         }
         if rest == NO_RESIDUAL {
             end_residual(&mut words, last);
@@ -31,19 +31,19 @@ impl Lowering {
     }
 
     /// The residual that evaluates a node from its operands.
-    pub(super) fn body(&mut self, term: TermId) -> u32 {
+    pub(super) fn body(&mut self, id: PartId) -> u32 {
         let mut words = Vec::new();
         let mut last = 0;
-        let parts = self.terms.get(term);
-        if parts.tag == Tag::And {
-            let mut operands = parts.operands().to_vec();
+        let part = self.ir.get(id);
+        if part.tag == Tag::And {
+            let mut operands = part.operands().to_vec();
             operands.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
             for operand in operands {
                 last = words.len();
                 self.check(operand, &mut words);
             }
         } else {
-            self.alternatives(term, &mut words);
+            self.alternatives(id, &mut words);
         }
         end_residual(&mut words, last);
         let residual = self.program.len() as u32;
@@ -51,59 +51,59 @@ impl Lowering {
         residual
     }
 
-    /// Appends the check that a term is true.
-    fn check(&mut self, term: TermId, words: &mut Vec<u32>) {
-        if self.nodes[term as usize] != NO_NODE {
-            words.extend([head(program::NODE, false, 0, 0), self.nodes[term as usize]]);
+    /// Appends the check that a part is true.
+    fn check(&mut self, id: PartId, words: &mut Vec<u32>) {
+        if self.nodes[id as usize] != NO_NODE {
+            words.extend([head(program::NODE, false, 0, 0), self.nodes[id as usize]]);
             return;
         }
-        let parts = self.terms.get(term);
-        let negated = parts.negated;
-        if let Some(BitTest { word, mask, exact: true }) = self.bit_test(term) {
-            let head = head(program::BITS, negated, 0, parts.attribute());
+        let part = self.ir.get(id);
+        let negated = part.negated;
+        if let Some(BitTest { word, mask, exact: true }) = self.bit_test(id) {
+            let head = head(program::BITS, negated, 0, part.attribute());
             words.extend([head, word, mask as u32, (mask >> 32) as u32]);
             return;
         }
-        match parts.tag {
-            Tag::Or => self.alternatives(term, words),
-            Tag::Keys if parts.payload().len() <= MOST_KEYS => {
-                let keys = parts.payload();
-                words.push(head(program::KEYS, negated, keys.len(), parts.attribute()));
+        match part.tag {
+            Tag::Or => self.alternatives(id, words),
+            Tag::Keys if part.payload().len() <= MOST_KEYS => {
+                let keys = part.payload();
+                words.push(head(program::KEYS, negated, keys.len(), part.attribute()));
                 words.extend(keys.iter().map(|&key| self.key_numbers[key as usize]));
             }
             Tag::Keys => {
-                let attribute = parts.attribute();
-                let set = self.set(term);
+                let attribute = part.attribute();
+                let set = self.set(id);
                 words.extend([head(program::SET, negated, 0, attribute), set]);
             }
             Tag::Range => {
-                let attribute = parts.attribute();
-                let (first, last) = self.interval(term);
+                let attribute = part.attribute();
+                let (first, last) = self.interval(id);
                 words.extend([head(program::RANGE, negated, 0, attribute), first, last]);
             }
             Tag::Pattern => {
-                words.extend([head(program::PATTERN, negated, 0, parts.attribute()), parts.payload()[0]]);
+                words.extend([head(program::PATTERN, negated, 0, part.attribute()), part.payload()[0]]);
             }
             Tag::Presence => {
-                words.push(head(program::PRESENCE, negated, parts.payload()[0] as usize, parts.attribute()));
+                words.push(head(program::PRESENCE, negated, part.payload()[0] as usize, part.attribute()));
             }
             Tag::Constant | Tag::And => unreachable!("folded or flattened"),
         }
     }
 
     /// Appends the check that some operand of a disjunction is true, the likeliest first.
-    fn alternatives(&mut self, term: TermId, words: &mut Vec<u32>) {
-        let mut operands = self.terms.get(term).operands().to_vec();
+    fn alternatives(&mut self, id: PartId, words: &mut Vec<u32>) {
+        let mut operands = self.ir.get(id).operands().to_vec();
         operands.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
         words.extend([head(program::ANY, false, 0, 0), operands.len() as u32, 0]);
         let start = words.len();
         for operand in operands {
             let length = words.len();
             words.push(0);
-            let parts = self.terms.get(operand);
+            let part = self.ir.get(operand);
             let mut checks = vec![operand];
-            if parts.tag == Tag::And && self.nodes[operand as usize] == NO_NODE {
-                checks = parts.operands().to_vec();
+            if part.tag == Tag::And && self.nodes[operand as usize] == NO_NODE {
+                checks = part.operands().to_vec();
                 checks.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
             }
             let mut last = words.len();

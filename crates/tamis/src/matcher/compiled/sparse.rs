@@ -37,7 +37,7 @@ impl<T: Default> Sparse<T> {
 
     /// The position of a number's item, which is made where there is none.
     #[inline]
-    pub fn place(&mut self, number: u32) -> usize {
+    pub fn position_or_insert(&mut self, number: u32) -> usize {
         let position = &mut self.positions[number as usize];
         if *position == 0 {
             self.items.push(T::default());
@@ -49,7 +49,7 @@ impl<T: Default> Sparse<T> {
 
     #[inline]
     pub fn item(&mut self, number: u32) -> &mut T {
-        let position = self.place(number);
+        let position = self.position_or_insert(number);
         &mut self.items[position]
     }
 

@@ -117,7 +117,7 @@ fn the_page_draws_what_is_compiled() {
     assert_eq!(*compiled.starts, [0, 19, 29, 29, 29, 29, 39, 39, 39, 39, 39, 39, 39]);
     let one = [1, 0, 1, all, all, all, all, 0, all, 2];
     let chess = [1, 2, 2, 3, 0, 1, 0, 2, 0, all, all, 0, all, 0, all, all, 0, 0, 1];
-    assert_eq!(*compiled.runs, [&chess[..], &one, &one].concat());
+    assert_eq!(*compiled.entry_lists, [&chess[..], &one, &one].concat());
     assert_eq!(*compiled.program, [0xc38, 3, 1, 0]);
     let mut found = Vec::new();
     let event = decode(r#"{"topic": "chess", "state": "OR", "vip": false, "age": 30}"#, &attributes);

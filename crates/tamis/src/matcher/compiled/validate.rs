@@ -73,13 +73,13 @@ impl Compiled {
 
     fn check_runs(&self, residuals: &Residuals<'_>) -> Result<(), &'static str> {
         let damaged = Err("what waits for a predicate is damaged");
-        if !is_ascending(&self.starts, self.runs.len()) {
+        if !is_ascending(&self.starts, self.entry_lists.len()) {
             return damaged;
         }
         let (words, slots, nodes) = (self.bits.words(), self.counts[0] as u32, self.bodies.len() as u32);
         let first_node = self.triggers()[4];
         for (bounds, trigger) in self.starts.windows(2).zip(0u32..) {
-            let run = &self.runs[bounds[0] as usize..bounds[1] as usize];
+            let list = &self.entry_lists[bounds[0] as usize..bounds[1] as usize];
             // What waits for a node makes greater nodes true.
             let least = trigger.checked_sub(first_node).map_or(0, |node| node + 1);
             let leads_on = |Candidate { residual, target }: Candidate| {
@@ -89,7 +89,7 @@ impl Compiled {
                 };
                 reached && (residual == NO_RESIDUAL || residuals.is_start(residual))
             };
-            if !run.is_empty() && !is_whole(run, words, leads_on) {
+            if !list.is_empty() && !is_whole(list, words, leads_on) {
                 return damaged;
             }
         }

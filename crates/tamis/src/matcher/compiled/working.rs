@@ -17,7 +17,7 @@ const REACHED: u32 = 2;
 
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Field {
+pub(super) struct EventAttribute {
     /// Where its values begin.
     pub first: u32,
     /// How many values it has.
@@ -57,7 +57,7 @@ pub(crate) struct Working {
     filled: Vec<u32>,
     /// The first steps towards the keys of the event's values.
     pub(super) probes: Vec<Probe>,
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<EventAttribute>,
     pub(super) values: Vec<Known>,
     /// The attributes that the event has.
     pub(super) touched: Vec<u32>,
@@ -98,7 +98,7 @@ impl Working {
         self.stamp += 1;
         grow(&mut self.bits, words, 0);
         self.bits[0] = u64::MAX;
-        grow(&mut self.fields, attributes + 1, Field::default());
+        grow(&mut self.fields, attributes + 1, EventAttribute::default());
         grow(&mut self.patterns, patterns, 0);
         grow(&mut self.nodes, nodes, 0);
         grow(&mut self.sets, sets, 0);
@@ -111,7 +111,7 @@ impl Working {
             self.bits[word as usize] = 0;
         }
         for attribute in self.touched.drain(..) {
-            self.fields[attribute as usize] = Field::default();
+            self.fields[attribute as usize] = EventAttribute::default();
         }
         self.values.clear();
         self.triggers.clear();
@@ -128,7 +128,7 @@ impl Working {
         self.filled.push(word);
     }
 
-    pub(super) fn values(&self, field: Field) -> &[Known] {
+    pub(super) fn values(&self, field: EventAttribute) -> &[Known] {
         &self.values[field.first as usize..(field.first + field.values) as usize]
     }
 
@@ -148,7 +148,7 @@ impl Working {
     }
 
     /// Whether some value of a field has a rank between two.
-    pub(super) fn has_rank(&self, field: Field, first: u32, last: u32) -> bool {
+    pub(super) fn has_rank(&self, field: EventAttribute, first: u32, last: u32) -> bool {
         let values = self.values(field);
         if values.len() <= UNSORTED {
             return values.iter().any(|value| first <= value.rank && value.rank <= last);

@@ -1,13 +1,13 @@
-//! How do the expressions of a set hang together?
+//! How many parts does a set of expressions have, and how much do they share?
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::term::{TermId, Terms};
+use super::ir::{Ir, PartId};
 
 /// What a set of expressions consists of once equal parts are one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct ExpressionStats {
     /// Predicates, conjunctions and disjunctions.
     pub nodes: usize,
     /// From conjunctions and disjunctions to their operands.
@@ -23,14 +23,14 @@ pub struct Shape {
     pub unselective: usize,
 }
 
-impl Shape {
+impl ExpressionStats {
     /// How often a node is used on average; 0 where there is none.
     pub fn sharing(&self) -> f64 {
         if self.nodes == 0 { 0.0 } else { self.uses as f64 / self.nodes as f64 }
     }
 
     /// Adds the figures of another set; what both have counts twice.
-    pub(crate) fn add(&mut self, other: Shape) {
+    pub(crate) fn add(&mut self, other: ExpressionStats) {
         self.nodes += other.nodes;
         self.edges += other.edges;
         self.uses += other.uses;
@@ -42,16 +42,16 @@ impl Shape {
     }
 }
 
-/// How often each term is used by the expressions that have these terms, and by their parts.
-pub(super) fn count_uses(terms: &Terms, roots: &[TermId]) -> Vec<u32> {
-    let mut uses = vec![0u32; terms.len()];
-    for &root in roots.iter().filter(|&&root| root != TermId::MAX) {
+/// How often each part is used, by expressions and as an operand.
+pub(super) fn count_uses(ir: &Ir, roots: &[PartId]) -> Vec<u32> {
+    let mut uses = vec![0u32; ir.len()];
+    for &root in roots.iter().filter(|&&root| root != PartId::MAX) {
         uses[root as usize] += 1;
     }
-    // Operands have smaller numbers, so going down settles a term's uses before its operands'.
-    for term in (0..terms.len()).rev() {
-        if uses[term] > 0 {
-            for &operand in terms.get(term as TermId).operands() {
+    // Operands have smaller numbers, so going down settles a part's uses before its operands'.
+    for part in (0..ir.len()).rev() {
+        if uses[part] > 0 {
+            for &operand in ir.get(part as PartId).operands() {
                 uses[operand as usize] += 1;
             }
         }
@@ -60,15 +60,15 @@ pub(super) fn count_uses(terms: &Terms, roots: &[TermId]) -> Vec<u32> {
 }
 
 /// The figures that are kept: nodes, edges and uses; and by attribute, from 1 on, its predicates.
-pub(super) fn count_nodes(terms: &Terms, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
+pub(super) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
     let (mut nodes, mut edges) = (0, 0);
-    let mut predicates = vec![0; terms.names().len()];
-    for (term, _) in uses.iter().enumerate().filter(|(_, uses)| **uses > 0) {
-        let term = terms.get(term as TermId);
+    let mut predicates = vec![0; ir.names().len()];
+    for (part, _) in uses.iter().enumerate().filter(|(_, uses)| **uses > 0) {
+        let part = ir.get(part as PartId);
         nodes += 1;
-        edges += term.operands().len() as u64;
-        if term.is_literal() {
-            predicates[term.attribute() as usize - 1] += 1;
+        edges += part.operands().len() as u64;
+        if part.is_literal() {
+            predicates[part.attribute() as usize - 1] += 1;
         }
     }
     ([nodes, edges, uses.iter().map(|&uses| u64::from(uses)).sum()], predicates)

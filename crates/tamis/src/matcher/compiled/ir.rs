@@ -1,21 +1,21 @@
 //! Which parts do a set of expressions consist of, each part once?
 //!
-//! Literals, conjunctions and disjunctions are interned as short runs of words in one arena, so
-//! that equal parts of different expressions are one term and no term has an allocation of its own.
-//! Identity is the run itself; the hash only speeds the lookup.
+//! Literals, conjunctions and disjunctions are interned as short slices of words in one arena. Equal
+//! parts of different expressions are one part, and no part has an allocation of its own. Identity is
+//! the slice itself; the hash only speeds the lookup.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use crate::expression::{Parts, Predicate, Shape, Test, simplest};
+use crate::expression::{PartKind, Parts, Predicate, Test, simplest};
 use crate::value::{Value, ValueRef};
 
-/// The number of a term; the operands of a term have smaller numbers.
-pub(super) type TermId = u32;
+/// The number of a part; the operands of a part have smaller numbers.
+pub(super) type PartId = u32;
 
-/// What the first word of a term says.
+/// What the first word of a part says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// `[tag, constant]`
@@ -28,31 +28,31 @@ pub(super) enum Tag {
     Pattern,
     /// `[tag, attribute, 0 for exists or 1 for is null]`
     Presence,
-    /// `[tag, term..]`
+    /// `[tag, part..]`
     And,
-    /// `[tag, term..]`
+    /// `[tag, part..]`
     Or,
 }
 
 const TAGS: [Tag; 7] = [Tag::Constant, Tag::Keys, Tag::Range, Tag::Pattern, Tag::Presence, Tag::And, Tag::Or];
 const NEGATED: u32 = 1 << 8;
 
-/// The comparisons of a range term.
+/// The comparisons of a range.
 pub(super) const LESS: u32 = 0;
 pub(super) const AT_MOST: u32 = 1;
 pub(super) const GREATER: u32 = 2;
 pub(super) const AT_LEAST: u32 = 3;
 pub(super) const BETWEEN: u32 = 4;
 
-/// A term, taken apart.
+/// A part, decoded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Term<'a> {
+pub(super) struct Part<'a> {
     pub tag: Tag,
     pub negated: bool,
     words: &'a [u32],
 }
 
-impl<'a> Term<'a> {
+impl<'a> Part<'a> {
     /// The attribute of a literal.
     pub fn attribute(self) -> u32 {
         self.words[1]
@@ -64,7 +64,7 @@ impl<'a> Term<'a> {
     }
 
     /// The operands of a conjunction or disjunction.
-    pub fn operands(self) -> &'a [TermId] {
+    pub fn operands(self) -> &'a [PartId] {
         match self.tag {
             Tag::And | Tag::Or => &self.words[1..],
             _ => &[],
@@ -81,12 +81,13 @@ impl<'a> Term<'a> {
     }
 }
 
-/// All terms of a set of expressions, and the values their literals mention.
+/// The intermediate representation of a set of expressions: all of their parts, and the values that their
+/// literals mention.
 #[derive(Debug, Default)]
-pub(super) struct Terms {
+pub(super) struct Ir {
     words: Vec<u32>,
     ends: Vec<u32>,
-    table: HashTable<TermId>,
+    table: HashTable<PartId>,
     hasher: ahash::RandomState,
     /// Attributes by their number here, which begins at 1.
     names: Vec<Arc<str>>,
@@ -98,7 +99,7 @@ pub(super) struct Terms {
     /// Tests that are neither.
     pub patterns: Vec<(u32, Test)>,
     pattern_numbers: HashMap<(u32, Test), u32, ahash::RandomState>,
-    /// The words of a term on its way; kept for its memory.
+    /// The words of the part being built; kept for its memory.
     scratch: Vec<u32>,
 }
 
@@ -140,7 +141,7 @@ impl Values {
     }
 }
 
-impl Terms {
+impl Ir {
     /// The names of the attributes, by their number here less one.
     pub fn names(&self) -> &[Arc<str>] {
         &self.names
@@ -150,14 +151,14 @@ impl Terms {
         self.ends.len()
     }
 
-    pub fn get(&self, term: TermId) -> Term<'_> {
-        let end = self.ends[term as usize] as usize;
-        let start = if term == 0 { 0 } else { self.ends[term as usize - 1] as usize };
+    pub fn get(&self, part: PartId) -> Part<'_> {
+        let end = self.ends[part as usize] as usize;
+        let start = if part == 0 { 0 } else { self.ends[part as usize - 1] as usize };
         let words = &self.words[start..end];
-        Term { tag: TAGS[(words[0] & 0xff) as usize], negated: words[0] & NEGATED != 0, words }
+        Part { tag: TAGS[(words[0] & 0xff) as usize], negated: words[0] & NEGATED != 0, words }
     }
 
-    fn intern_literal(&mut self, attribute: u32, test: &Test, negated: bool) -> TermId {
+    fn intern_literal(&mut self, attribute: u32, test: &Test, negated: bool) -> PartId {
         let negated = if negated { NEGATED } else { 0 };
         let head = |tag: Tag| tag as u32 | negated;
         match test {
@@ -171,9 +172,9 @@ impl Terms {
                 words.extend([head(Tag::Keys), attribute]);
                 words.extend(values.iter().map(|value| self.keys.intern(attribute, value)));
                 words[2..].sort_unstable();
-                let term = self.intern(&words);
+                let part = self.intern(&words);
                 self.scratch = words;
-                term
+                part
             }
             Test::Less(value) => self.intern_range(head(Tag::Range), attribute, LESS, value, value),
             Test::AtMost(value) => self.intern_range(head(Tag::Range), attribute, AT_MOST, value, value),
@@ -204,7 +205,7 @@ impl Terms {
         comparison: u32,
         low: &Value,
         high: &Value,
-    ) -> TermId {
+    ) -> PartId {
         let low = self.bounds.intern(attribute, low);
         let high = self.bounds.intern(attribute, high);
         self.intern(&[head, attribute, comparison, low, high])
@@ -220,33 +221,33 @@ impl Terms {
         number
     }
 
-    fn intern(&mut self, words: &[u32]) -> TermId {
+    fn intern(&mut self, words: &[u32]) -> PartId {
         let hash = self.hasher.hash_one(words);
-        let run = |term: TermId| {
-            let start = if term == 0 { 0 } else { self.ends[term as usize - 1] as usize };
-            &self.words[start..self.ends[term as usize] as usize]
+        let slice = |part: PartId| {
+            let start = if part == 0 { 0 } else { self.ends[part as usize - 1] as usize };
+            &self.words[start..self.ends[part as usize] as usize]
         };
-        if let Some(&term) = self.table.find(hash, |&term| run(term) == words) {
-            return term;
+        if let Some(&part) = self.table.find(hash, |&part| slice(part) == words) {
+            return part;
         }
-        let term = self.ends.len() as TermId;
+        let part = self.ends.len() as PartId;
         self.words.extend_from_slice(words);
         self.ends.push(self.words.len() as u32);
         let (all, ends, hasher) = (&self.words, &self.ends, &self.hasher);
-        self.table.insert_unique(hash, term, |&term| {
-            let start = if term == 0 { 0 } else { ends[term as usize - 1] as usize };
-            hasher.hash_one(&all[start..ends[term as usize] as usize])
+        self.table.insert_unique(hash, part, |&part| {
+            let start = if part == 0 { 0 } else { ends[part as usize - 1] as usize };
+            hasher.hash_one(&all[start..ends[part as usize] as usize])
         });
-        term
+        part
     }
 }
 
-impl Parts for Terms {
+impl Parts for Ir {
     fn constant(&mut self, value: bool) -> u32 {
         self.intern(&[Tag::Constant as u32, u32::from(value)])
     }
 
-    /// Literals that differ in their weights alone are one term.
+    /// Literals that differ in their weights alone are one part.
     fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
         let attribute = self.intern_attribute(predicate.attribute());
         self.intern_literal(attribute, &simplest(predicate.test()), negated)
@@ -257,18 +258,18 @@ impl Parts for Terms {
         words.clear();
         words.push(if conjunction { Tag::And } else { Tag::Or } as u32);
         words.extend_from_slice(operands);
-        let term = self.intern(&words);
+        let part = self.intern(&words);
         self.scratch = words;
-        term
+        part
     }
 
-    fn shape(&self, part: u32) -> Shape<'_> {
-        let term = self.get(part);
-        match term.tag {
-            Tag::Constant => Shape::Constant(term.constant()),
-            Tag::And => Shape::And(term.operands()),
-            Tag::Or => Shape::Or(term.operands()),
-            _ => Shape::Literal,
+    fn kind(&self, part: u32) -> PartKind<'_> {
+        let part = self.get(part);
+        match part.tag {
+            Tag::Constant => PartKind::Constant(part.constant()),
+            Tag::And => PartKind::And(part.operands()),
+            Tag::Or => PartKind::Or(part.operands()),
+            _ => PartKind::Literal,
         }
     }
 }
