@@ -6,11 +6,8 @@
 
 use std::collections::HashMap;
 
-use tamis::expression::{
-    Literal, NormalForm, NormalNode, Operand, Operator, Predicate, Term, Test, normalise,
-};
+use tamis::expression::{Literal, NormalForm, NormalNode, Predicate, Term, normalise};
 use tamis::matcher::{Matcher, Slot};
-use tamis::value::Value;
 use tamis::{Event, Expression, Limits};
 use tamis_papers::{KIndex, KIndexOptions};
 
@@ -98,23 +95,8 @@ fn conjunction(literals: &[&Literal]) -> Expression {
 
 /// A literal as an expression.
 fn expression(literal: &Literal) -> Expression {
-    use Operand::{Nothing, One, Range, Set};
-    let (operator, operand) = match literal.test.clone() {
-        Test::Equal(value) => (Operator::Equal, One(value)),
-        Test::Less(value) => (Operator::Less, One(value)),
-        Test::AtMost(value) => (Operator::AtMost, One(value)),
-        Test::Greater(value) => (Operator::Greater, One(value)),
-        Test::AtLeast(value) => (Operator::AtLeast, One(value)),
-        Test::In(values) => (Operator::In, Set(values.to_vec())),
-        Test::Between(low, high) => (Operator::Between, Range(low, high)),
-        Test::Like(text) => (Operator::Like, One(Value::String(text))),
-        Test::StartsWith(text) => (Operator::StartsWith, One(Value::String(text))),
-        Test::EndsWith(text) => (Operator::EndsWith, One(Value::String(text))),
-        Test::Contains(text) => (Operator::Contains, One(Value::String(text))),
-        Test::Matches(pattern) => (Operator::Matches, One(Value::String(pattern.text().clone()))),
-        Test::Exists => (Operator::Exists, Nothing),
-        Test::IsNull => (Operator::IsNull, Nothing),
-    };
+    let (operator, operand) = literal.test.parts();
+    let operand = operand.to_operand();
     // The attribute may be a term, whose name no user may write.
     let asked = Term::Attribute(literal.attribute.clone());
     let predicate = Predicate::on(&asked, operator, false, operand, &[], &Limits::none());

@@ -26,7 +26,7 @@ pub use json::{from_json, to_json};
 pub use normalise::{Literal, NormalForm, NormalNode, normalise};
 pub use parse::parse;
 pub use pattern::Pattern;
-pub use predicate::{Operand, Operator, Predicate, Test};
+pub use predicate::{Operand, OperandRef, Operator, Predicate, Takes, Test};
 pub use resolve::resolve;
 pub use term::{Comparison, Function, Reading, Term, Type, lower, shown};
 pub use tree::{Connective, Expression, Node, TruthTest};

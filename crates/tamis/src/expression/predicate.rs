@@ -34,29 +34,46 @@ pub enum Operator {
     IsNull,
 }
 
-/// Every operator with its spelling and that of its negation; orderings have none, because
+/// What an operator takes to its right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing: `exists`, `is null`.
+    Nothing,
+    /// One value.
+    Value,
+    /// One value of a type that has an order.
+    Ordered,
+    /// One string.
+    Text,
+    /// The two ends of a range.
+    Range,
+    /// A set of values.
+    Set,
+}
+
+/// Every operator with its spelling, that of its negation, and what it takes. Orderings have no negation, because
 /// `not (a < 3)` is not `a >= 3` on a list.
-const SPELLINGS: [(Operator, &str, Option<&str>); 14] = [
-    (Operator::Equal, "=", Some("!=")),
-    (Operator::Less, "<", None),
-    (Operator::AtMost, "<=", None),
-    (Operator::Greater, ">", None),
-    (Operator::AtLeast, ">=", None),
-    (Operator::In, "in", Some("not in")),
-    (Operator::Between, "between", Some("not between")),
-    (Operator::Like, "like", Some("not like")),
-    (Operator::StartsWith, "starts with", Some("not starts with")),
-    (Operator::EndsWith, "ends with", Some("not ends with")),
-    (Operator::Contains, "contains", Some("not contains")),
-    (Operator::Matches, "matches", Some("not matches")),
-    (Operator::Exists, "exists", Some("missing")),
-    (Operator::IsNull, "is null", Some("is not null")),
+const OPERATORS: [(Operator, &str, Option<&str>, Takes); 14] = [
+    (Operator::Equal, "=", Some("!="), Takes::Value),
+    (Operator::Less, "<", None, Takes::Ordered),
+    (Operator::AtMost, "<=", None, Takes::Ordered),
+    (Operator::Greater, ">", None, Takes::Ordered),
+    (Operator::AtLeast, ">=", None, Takes::Ordered),
+    (Operator::In, "in", Some("not in"), Takes::Set),
+    (Operator::Between, "between", Some("not between"), Takes::Range),
+    (Operator::Like, "like", Some("not like"), Takes::Text),
+    (Operator::StartsWith, "starts with", Some("not starts with"), Takes::Text),
+    (Operator::EndsWith, "ends with", Some("not ends with"), Takes::Text),
+    (Operator::Contains, "contains", Some("not contains"), Takes::Text),
+    (Operator::Matches, "matches", Some("not matches"), Takes::Text),
+    (Operator::Exists, "exists", Some("missing"), Takes::Nothing),
+    (Operator::IsNull, "is null", Some("is not null"), Takes::Nothing),
 ];
 
 impl Operator {
     /// The operator with this spelling, and whether it is the negated form.
     pub fn from_spelling(spelling: &str) -> Option<(Operator, bool)> {
-        SPELLINGS.iter().find_map(|&(operator, positive, negative)| {
+        OPERATORS.iter().find_map(|&(operator, positive, negative, _)| {
             if positive == spelling {
                 Some((operator, false))
             } else if negative == Some(spelling) {
@@ -69,8 +86,13 @@ impl Operator {
 
     /// The spelling of the operator or of its negation; an ordering is always spelled positively.
     pub fn spelling(self, negated: bool) -> &'static str {
-        let (_, positive, negative) = SPELLINGS[self as usize];
+        let (_, positive, negative, _) = OPERATORS[self as usize];
         if negated { negative.unwrap_or(positive) } else { positive }
+    }
+
+    /// What it takes to its right.
+    pub fn takes(self) -> Takes {
+        OPERATORS[self as usize].3
     }
 
     /// The comparison that holds where this one does with its sides exchanged.
@@ -87,7 +109,7 @@ impl Operator {
 
     /// Every spelling, for messages.
     pub fn spellings() -> impl Iterator<Item = &'static str> {
-        SPELLINGS.iter().flat_map(|&(_, positive, negative)| Some(positive).into_iter().chain(negative))
+        OPERATORS.iter().flat_map(|&(_, positive, negative, _)| Some(positive).into_iter().chain(negative))
     }
 }
 
@@ -102,6 +124,34 @@ pub enum Operand {
     Range(Value, Value),
     /// The values of a set, in any order.
     Set(Vec<Value>),
+}
+
+/// The operand of a test, borrowed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OperandRef<'a> {
+    /// Nothing: `exists`, `is null`.
+    Nothing,
+    /// One value.
+    One(&'a Value),
+    /// The text of a string, or of a pattern.
+    Text(&'a Arc<str>),
+    /// The two ends of `between`.
+    Range(&'a Value, &'a Value),
+    /// The values of a set, sorted.
+    Set(&'a [Value]),
+}
+
+impl OperandRef<'_> {
+    /// The operand by itself.
+    pub fn to_operand(self) -> Operand {
+        match self {
+            OperandRef::Nothing => Operand::Nothing,
+            OperandRef::One(value) => Operand::One(value.clone()),
+            OperandRef::Text(text) => Operand::One(Value::String(text.clone())),
+            OperandRef::Range(low, high) => Operand::Range(low.clone(), high.clone()),
+            OperandRef::Set(values) => Operand::Set(values.to_vec()),
+        }
+    }
 }
 
 /// The question put to the values of one attribute.
@@ -123,6 +173,29 @@ pub enum Test {
     Matches(Pattern),
     Exists,
     IsNull,
+}
+
+impl Test {
+    /// The operator, in its positive form, and its operand.
+    pub fn parts(&self) -> (Operator, OperandRef<'_>) {
+        use OperandRef::{Nothing, One, Range, Set, Text};
+        match self {
+            Test::Equal(value) => (Operator::Equal, One(value)),
+            Test::Less(value) => (Operator::Less, One(value)),
+            Test::AtMost(value) => (Operator::AtMost, One(value)),
+            Test::Greater(value) => (Operator::Greater, One(value)),
+            Test::AtLeast(value) => (Operator::AtLeast, One(value)),
+            Test::In(values) => (Operator::In, Set(values)),
+            Test::Between(low, high) => (Operator::Between, Range(low, high)),
+            Test::Like(text) => (Operator::Like, Text(text)),
+            Test::StartsWith(text) => (Operator::StartsWith, Text(text)),
+            Test::EndsWith(text) => (Operator::EndsWith, Text(text)),
+            Test::Contains(text) => (Operator::Contains, Text(text)),
+            Test::Matches(pattern) => (Operator::Matches, Text(pattern.text())),
+            Test::Exists => (Operator::Exists, Nothing),
+            Test::IsNull => (Operator::IsNull, Nothing),
+        }
+    }
 }
 
 /// One attribute, one test, and its weights.
@@ -380,22 +453,7 @@ impl Predicate {
 
     /// The operator in its positive form.
     pub fn operator(&self) -> Operator {
-        match self.test {
-            Test::Equal(_) => Operator::Equal,
-            Test::Less(_) => Operator::Less,
-            Test::AtMost(_) => Operator::AtMost,
-            Test::Greater(_) => Operator::Greater,
-            Test::AtLeast(_) => Operator::AtLeast,
-            Test::In(_) => Operator::In,
-            Test::Between(..) => Operator::Between,
-            Test::Like(_) => Operator::Like,
-            Test::StartsWith(_) => Operator::StartsWith,
-            Test::EndsWith(_) => Operator::EndsWith,
-            Test::Contains(_) => Operator::Contains,
-            Test::Matches(_) => Operator::Matches,
-            Test::Exists => Operator::Exists,
-            Test::IsNull => Operator::IsNull,
-        }
+        self.test.parts().0
     }
 
     /// The operator as it is spelled in text and in the JSON form.
@@ -465,13 +523,12 @@ fn canonical_set(mut values: Vec<Value>, weights: &mut Box<[f64]>) -> Result<Arc
 }
 
 fn wrong_operand(operator: Operator, spelling: &str, operand: &Operand) -> Error {
-    let needs = match operator {
-        Operator::Exists | Operator::IsNull => "no value",
-        Operator::In => "a set of values",
-        Operator::Between => "two values",
-        Operator::Equal => "one value",
-        Operator::Less | Operator::AtMost | Operator::Greater | Operator::AtLeast => "one value",
-        _ => "one string",
+    let needs = match operator.takes() {
+        Takes::Nothing => "no value",
+        Takes::Set => "a set of values",
+        Takes::Range => "two values",
+        Takes::Value | Takes::Ordered => "one value",
+        Takes::Text => "one string",
     };
     let given = match operand {
         Operand::Nothing => "none".to_owned(),
@@ -526,12 +583,34 @@ mod tests {
 
     #[test]
     fn spellings_stand_in_the_order_of_the_operators() {
-        for (position, (operator, positive, negative)) in SPELLINGS.into_iter().enumerate() {
+        for (position, (operator, positive, negative, _)) in OPERATORS.into_iter().enumerate() {
             assert_eq!(operator as usize, position);
             assert_eq!(Operator::from_spelling(positive), Some((operator, false)));
             if let Some(negative) = negative {
                 assert_eq!(Operator::from_spelling(negative), Some((operator, true)));
             }
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_test_make_it_again() {
+        let texts = |value: &str| Operand::One(value.into());
+        for (operator, .., takes) in OPERATORS {
+            let operand = match takes {
+                Takes::Nothing => Operand::Nothing,
+                Takes::Value => Operand::One(true.into()),
+                Takes::Ordered => Operand::One(7.into()),
+                Takes::Text => texts("a"),
+                Takes::Range => Operand::Range(1.into(), 2.into()),
+                Takes::Set => Operand::Set(vec![1.into(), "b".into()]),
+            };
+            let make = |operand| Predicate::new("a", operator, false, operand, &[], &Limits::default());
+            let predicate = make(operand.clone()).unwrap();
+            let (of, borrowed) = predicate.test().parts();
+            assert_eq!((of, borrowed.to_operand()), (operator, operand));
+            // Nothing else fits.
+            let other = if takes == Takes::Set { texts("a") } else { Operand::Set(vec![1.into()]) };
+            assert!(make(other).is_err(), "{operator:?}");
         }
     }
 

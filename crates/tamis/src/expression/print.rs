@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::elements::Elements;
-use super::predicate::{Operator, Predicate, Test};
+use super::predicate::{OperandRef, Operator, Predicate};
 use super::term::Name;
 use super::tree::{Expression, Node};
 use crate::value::{Value, write_quoted};
@@ -131,30 +131,25 @@ impl fmt::Display for Predicate {
             return write!(f, "{unknown} is {not}unknown");
         }
         let name = Name(self.attribute());
-        match self.test() {
-            Test::Exists => write!(f, "{spelling}({name})"),
-            Test::IsNull => write!(f, "{name} {spelling}"),
-            Test::Equal(value)
-            | Test::Less(value)
-            | Test::AtMost(value)
-            | Test::Greater(value)
-            | Test::AtLeast(value) => write!(f, "{name} {spelling} {value}{}", weight(0)),
-            Test::Between(low, high) => {
+        match self.test().parts() {
+            (Operator::Exists, _) => write!(f, "{spelling}({name})"),
+            (_, OperandRef::Nothing) => write!(f, "{name} {spelling}"),
+            (_, OperandRef::One(value)) => write!(f, "{name} {spelling} {value}{}", weight(0)),
+            (_, OperandRef::Text(text)) => {
+                write!(f, "{name} {spelling} ")?;
+                write_quoted(f, text, '\'')?;
+                write!(f, "{}", weight(0))
+            }
+            (_, OperandRef::Range(low, high)) => {
                 write!(f, "{name} {spelling} {low} and {high}{}", weight(0))
             }
-            Test::In(values) => {
+            (_, OperandRef::Set(values)) => {
                 write!(f, "{name} {spelling} (")?;
                 for (position, value) in values.iter().enumerate() {
                     let separator = if position > 0 { ", " } else { "" };
                     write!(f, "{separator}{value}{}", weight(position))?;
                 }
                 f.write_str(")")
-            }
-            Test::Like(text) | Test::StartsWith(text) | Test::EndsWith(text) | Test::Contains(text) => {
-                write!(f, "{name} {spelling} {}{}", Value::String(text.clone()), weight(0))
-            }
-            Test::Matches(pattern) => {
-                write!(f, "{name} {spelling} {}{}", Value::String(pattern.text().clone()), weight(0))
             }
         }
     }

@@ -9,8 +9,28 @@ pub(super) const RESERVED: [&str; 12] =
 pub(super) const CONTEXTUAL: [&str; 9] =
     ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath", "it"];
 
-/// Predicates that are written as functions of a term and what to look for in it.
-pub(super) const TWO_ARGUMENTS: [&str; 4] = ["startswith", "endswith", "contains", "array_contains"];
+/// Operators that are written as words: the first word, the one that must follow it, and the spelling of the
+/// operator. `ilike` is `like` without regard to case.
+pub(super) const OPERATOR_WORDS: [(&str, Option<&str>, &str); 10] = [
+    ("in", None, "in"),
+    ("between", None, "between"),
+    ("like", None, "like"),
+    ("ilike", None, "ilike"),
+    ("starts", Some("with"), "starts with"),
+    ("ends", Some("with"), "ends with"),
+    ("contains", None, "contains"),
+    ("matches", None, "matches"),
+    ("rlike", None, "matches"),
+    ("regexp", None, "matches"),
+];
+
+/// Predicates that are written as functions of a term and what to look for in it, with the spelling of the operator.
+pub(super) const TWO_ARGUMENTS: [(&str, &str); 4] = [
+    ("startswith", "starts with"),
+    ("endswith", "ends with"),
+    ("contains", "contains"),
+    ("array_contains", "="),
+];
 
 /// Questions about the elements of a list, in the order of [`Quantifier`](super::Quantifier).
 pub(super) const QUANTIFIERS: [&str; 3] = ["any", "all", "none"];
@@ -23,7 +43,13 @@ pub(super) fn is_keyword(word: &str) -> bool {
 /// For every first letter a bit for each length of the words that begin with it.
 static LENGTHS: [u32; 26] = {
     let mut lengths = [0; 26];
-    let lists: [&[&str]; 5] = [&RESERVED, &CONTEXTUAL, &TWO_ARGUMENTS, &QUANTIFIERS, &LITERAL_WORDS];
+    let mut functions = [""; TWO_ARGUMENTS.len()];
+    let mut function = 0;
+    while function < functions.len() {
+        functions[function] = TWO_ARGUMENTS[function].0;
+        function += 1;
+    }
+    let lists: [&[&str]; 5] = [&RESERVED, &CONTEXTUAL, &functions, &QUANTIFIERS, &LITERAL_WORDS];
     let mut list = 0;
     while list < lists.len() {
         let mut word = 0;
@@ -68,7 +94,8 @@ mod tests {
 
     #[test]
     fn words_of_the_language_pass_and_most_names_do_not() {
-        let words = RESERVED.iter().chain(&CONTEXTUAL).chain(&TWO_ARGUMENTS).chain(&LITERAL_WORDS);
+        let functions = TWO_ARGUMENTS.map(|(name, _)| name);
+        let words = RESERVED.iter().chain(&CONTEXTUAL).chain(&functions).chain(&LITERAL_WORDS);
         for word in words.chain(&QUANTIFIERS) {
             assert!(may_mean(word) && may_mean(&word.to_uppercase()), "{word}");
         }

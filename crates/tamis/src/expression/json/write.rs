@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::expression::elements::Elements;
 use crate::expression::names::{IT, is_hidden};
 use crate::expression::parse::read_inner;
-use crate::expression::predicate::{Operator, Predicate, Test};
+use crate::expression::predicate::{OperandRef, Operator, Predicate};
 use crate::expression::term::{Function, Term};
 use crate::expression::tree::{Expression, Node};
 use crate::expression::xpath::XPathKey;
@@ -114,38 +114,23 @@ fn write_predicate(out: &mut String, predicate: &Predicate) {
         term => write_left(out, &term),
     }
     let _ = write!(out, r#","operator":"{}""#, predicate.spelling());
-    let (key, values): (_, &[&Value]) = match predicate.test() {
-        Test::Exists | Test::IsNull => ("", &[]),
-        Test::Equal(value)
-        | Test::Less(value)
-        | Test::AtMost(value)
-        | Test::Greater(value)
-        | Test::AtLeast(value) => ("value", &[value]),
-        Test::Between(low, high) => ("values", &[low, high]),
-        Test::In(values) => ("values", &values.iter().collect::<Vec<_>>()),
-        Test::Like(text) | Test::StartsWith(text) | Test::EndsWith(text) | Test::Contains(text) => {
-            ("value", &[&Value::String(text.clone())])
-        }
-        Test::Matches(pattern) => ("value", &[&Value::String(pattern.text().clone())]),
-    };
-    match key {
-        "value" => {
+    let operand = predicate.test().parts().1;
+    match operand {
+        OperandRef::Nothing => {}
+        OperandRef::One(value) => {
             out.push_str(r#","value":"#);
-            write_value(out, values[0].as_ref());
+            write_value(out, value.as_ref());
         }
-        "values" => {
-            out.push_str(r#","values":["#);
-            for (position, value) in values.iter().enumerate() {
-                out.push_str(if position > 0 { "," } else { "" });
-                write_value(out, value.as_ref());
-            }
-            out.push(']');
+        OperandRef::Text(text) => {
+            out.push_str(r#","value":"#);
+            write_value(out, ValueRef::String(text));
         }
-        _ => {}
+        OperandRef::Range(low, high) => write_values(out, [low, high].into_iter()),
+        OperandRef::Set(values) => write_values(out, values.iter()),
     }
     match predicate.weights() {
         None => {}
-        Some(weights) if matches!(predicate.test(), Test::In(_)) => {
+        Some(weights) if matches!(operand, OperandRef::Set(_)) => {
             out.push_str(r#","weights":["#);
             for (position, weight) in weights.iter().enumerate() {
                 let _ = write!(out, "{}{weight:?}", if position > 0 { "," } else { "" });
@@ -157,6 +142,15 @@ fn write_predicate(out: &mut String, predicate: &Predicate) {
         }
     }
     out.push('}');
+}
+
+fn write_values<'v>(out: &mut String, values: impl Iterator<Item = &'v Value>) {
+    out.push_str(r#","values":["#);
+    for (position, value) in values.enumerate() {
+        out.push_str(if position > 0 { "," } else { "" });
+        write_value(out, value.as_ref());
+    }
+    out.push(']');
 }
 
 /// Writes what a predicate asks about.

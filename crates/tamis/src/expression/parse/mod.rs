@@ -17,7 +17,7 @@ use super::predicate::{Operand, Operator};
 use super::reader::Reader;
 use super::term::{Function, Term, Type};
 use super::tree::{Assembler, Connective, Expression, TruthTest};
-use super::words::nearest;
+use super::words::{OPERATOR_WORDS, nearest};
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 use crate::truth::Truth;
@@ -184,14 +184,14 @@ impl Parser<'_> {
 
     /// Whether what follows belongs to the term before it.
     fn continues_term(&self) -> bool {
-        const WORDS: [&str; 10] =
-            ["in", "between", "like", "ilike", "rlike", "regexp", "starts", "ends", "contains", "matches"];
         match self.token.kind {
             Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent | Kind::Same => true,
             Kind::Equal | Kind::NotEqual | Kind::Less | Kind::AtMost | Kind::Greater | Kind::AtLeast => true,
             Kind::Number => self.text[self.token.range()].starts_with(['-', '+']),
             Kind::Word => {
-                WORDS.iter().any(|word| self.is_word(word)) || self.is_word("is") || self.is_word("not")
+                OPERATOR_WORDS.iter().any(|(word, ..)| self.is_word(word))
+                    || self.is_word("is")
+                    || self.is_word("not")
             }
             _ => false,
         }
@@ -286,20 +286,19 @@ impl Parser<'_> {
     /// An error after a complete operand, which may have been meant as the attribute of a predicate
     /// (`age betwen 3 and 4`) or as a misspelt keyword itself (`nto a = 1`, `exits(a)`).
     fn unexpected_after_operand(&self) -> Error {
-        const AFTER_ATTRIBUTE: [&str; 13] = [
-            "and", "or", "xor", "xnor", "in", "between", "like", "starts", "ends", "contains", "matches",
-            "is", "not",
-        ];
         let before = self.text[..self.token.start].trim_end();
         let previous = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
         let bare = self.assembler.ends_in_bare_attribute(previous);
-        let (expected, keywords): (_, &[&'static str]) = if bare {
-            ("an operator such as `=`, `in` or `between`, or `and`, `or`, `xor`, `xnor`", &AFTER_ATTRIBUTE)
+        let mut keywords = vec!["and", "or", "xor", "xnor"];
+        let expected = if bare {
+            keywords.extend(OPERATOR_WORDS.map(|(word, ..)| word));
+            keywords.extend(["is", "not"]);
+            "an operator such as `=`, `in` or `between`, or `and`, `or`, `xor`, `xnor`"
         } else {
-            ("`and`, `or`, `xor`, `xnor` or the end of the text", &AFTER_ATTRIBUTE[..4])
+            "`and`, `or`, `xor`, `xnor` or the end of the text"
         };
         let mut suggestion = match self.token.kind {
-            Kind::Word => nearest(self.word(), keywords),
+            Kind::Word => nearest(self.word(), &keywords),
             _ => None,
         };
         if suggestion.is_none() && bare {

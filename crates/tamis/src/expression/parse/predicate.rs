@@ -9,7 +9,7 @@ use crate::expression::lex::{Kind, Lexer, Token};
 use crate::expression::predicate::{Operand, Operator, Predicate};
 use crate::expression::term::{Comparison, Function, Term, lower};
 use crate::expression::tree::Connective;
-use crate::expression::words::{RESERVED, may_mean};
+use crate::expression::words::{OPERATOR_WORDS, RESERVED, may_mean};
 use crate::limits;
 use crate::value::{LiteralKind, Value};
 
@@ -124,7 +124,7 @@ impl Parser<'_> {
             return self.worded(start, term, operator, negated).map(|()| None);
         }
         if negated {
-            let words = ["in", "between", "like", "ilike", "starts", "ends", "contains", "matches"];
+            let words = OPERATOR_WORDS.map(|(word, ..)| word);
             return Err(
                 self.unexpected_word("`in`, `between`, `like` or another operator after `not`", &words)
             );
@@ -252,27 +252,17 @@ impl Parser<'_> {
 
     /// Reads an operator that is spelled with words, if there is one here.
     fn take_operator(&mut self) -> Result<Option<Worded>> {
-        use Worded::{Plain, WithoutCase};
-        const WORDS: [(&str, Worded); 10] = [
-            ("in", Plain(Operator::In)),
-            ("between", Plain(Operator::Between)),
-            ("like", Plain(Operator::Like)),
-            ("ilike", WithoutCase),
-            ("starts", Plain(Operator::StartsWith)),
-            ("ends", Plain(Operator::EndsWith)),
-            ("contains", Plain(Operator::Contains)),
-            ("matches", Plain(Operator::Matches)),
-            ("rlike", Plain(Operator::Matches)),
-            ("regexp", Plain(Operator::Matches)),
-        ];
-        let Some(&(_, operator)) = WORDS.iter().find(|(word, _)| self.is_word(word)) else {
+        let Some(&(_, second, spelling)) = OPERATOR_WORDS.iter().find(|(word, ..)| self.is_word(word)) else {
             return Ok(None);
         };
         self.advance()?;
-        if matches!(operator, Plain(Operator::StartsWith | Operator::EndsWith)) && !self.take_word("with")? {
-            return Err(self.unexpected_word("`with`", &["with"]));
+        if let Some(second) = second
+            && !self.take_word(second)?
+        {
+            return Err(self.unexpected_word(&format!("`{second}`"), &[second]));
         }
-        Ok(Some(operator))
+        let operator = Operator::from_spelling(spelling).map(|(operator, _)| Worded::Plain(operator));
+        Ok(Some(operator.unwrap_or(Worded::WithoutCase)))
     }
 
     fn worded(&mut self, start: Token, term: Term, worded: Worded, negated: bool) -> Result<()> {

@@ -12,11 +12,10 @@ use crate::limits;
 impl Parser<'_> {
     /// Reads a predicate that is written as a function, if there is one here.
     pub(super) fn question(&mut self, start: Token) -> Result<bool> {
-        const OPERATORS: [Operator; 4] =
-            [Operator::StartsWith, Operator::EndsWith, Operator::Contains, Operator::Equal];
         let word = &self.text[start.range()];
         let is = |name: &str| word.eq_ignore_ascii_case(name);
-        let two = TWO_ARGUMENTS.into_iter().zip(OPERATORS).find(|(name, _)| is(name));
+        let two = TWO_ARGUMENTS.iter().find(|(name, _)| is(name));
+        let two = two.and_then(|(_, spelling)| Operator::from_spelling(spelling));
         let quantifier = Quantifier::from_name(word);
         if two.is_none()
             && quantifier.is_none()
@@ -38,7 +37,7 @@ impl Parser<'_> {
             self.xpath(start)?;
         } else if let Some(quantifier) = quantifier {
             self.elements(start, quantifier)?;
-        } else if let Some((_, operator)) = two {
+        } else if let Some((operator, _)) = two {
             self.advance()?;
             let left = self.term()?;
             self.expect(Kind::Comma, "`,` and what to look for")?;

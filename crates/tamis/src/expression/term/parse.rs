@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::expression::lex::{Kind, Token};
 use crate::expression::names::{IT, check_name};
 use crate::expression::reader::Reader;
-use crate::expression::words::{RESERVED, may_mean, nearest};
+use crate::expression::words::{OPERATOR_WORDS, RESERVED, may_mean, nearest};
 use crate::limits::{self, Limits};
 
 /// Reads the text behind the mark of a term's name.
@@ -32,14 +32,15 @@ pub(super) fn read(text: &str) -> Result<Term> {
         Kind::AtMost => Some(Comparison::AtMost),
         Kind::Greater => Some(Comparison::Greater),
         Kind::AtLeast => Some(Comparison::AtLeast),
-        _ if parser.is_word("starts") => Some(Comparison::StartsWith),
-        _ if parser.is_word("ends") => Some(Comparison::EndsWith),
-        _ if parser.is_word("contains") => Some(Comparison::Contains),
-        _ => None,
+        _ => {
+            let words = OPERATOR_WORDS.iter().find(|(word, ..)| parser.is_word(word));
+            let compared = words.and_then(|(_, _, spelling)| Comparison::from_spelling(spelling));
+            if compared.is_some() && words.is_some_and(|(_, second, _)| second.is_some()) {
+                parser.advance()?;
+            }
+            compared
+        }
     };
-    if matches!(comparison, Some(Comparison::StartsWith | Comparison::EndsWith)) {
-        parser.advance()?;
-    }
     let mut term = match comparison {
         Some(comparison) => {
             parser.advance()?;
