@@ -64,6 +64,10 @@ lint: require $(VENV)/.extra-dev
 	echo "-- format and lints"
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	# The engine without its features, and with each of them alone.
+	for features in "" arrow xml; do \
+		cargo rustc --locked --quiet -p tamis --lib --profile check --no-default-features --features "$$features" -- -D warnings || exit; \
+	done
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python scripts/licenses.py check

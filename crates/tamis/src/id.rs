@@ -54,6 +54,7 @@ impl<'a> IdRef<'a> {
 
     /// The text of such bytes, not yet known to be UTF-8; `None` if they are no text's.
     #[inline]
+    #[cfg(feature = "arrow")]
     pub(crate) fn string_bytes(bytes: &[u8]) -> Option<&[u8]> {
         bytes.strip_prefix(&[STRING])
     }

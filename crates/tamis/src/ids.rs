@@ -133,6 +133,7 @@ impl Ids {
 
     /// How many bytes the ids at these positions have, which are strings and of which none is there twice, or more: those
     /// of all ids where these are not so many that it matters.
+    #[cfg(feature = "arrow")]
     pub fn most_string_bytes(&self, positions: &[u32]) -> usize {
         /// Looking at every id takes as long as copying it.
         const MATTERS: usize = 1 << 28;
@@ -146,6 +147,7 @@ impl Ids {
 
     /// Appends the bytes of the ids at these positions, which are strings, not yet known to be UTF-8, and
     /// where each of them ends; `None` if one is no string.
+    #[cfg(feature = "arrow")]
     pub fn strings(&self, positions: &[u32], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Option<()> {
         // A copy of a known length is faster, even where some of it is for nothing. Where ids lie is looked up
         // for many at once, so that the reads of one do not wait for those of another: of 1,000,000 ids, 79 instead of

@@ -13,8 +13,11 @@
 //!
 //! A subscription is an id with an [`Expression`], which is evaluated on an [`Event`]. An [`Index`] holds many
 //! subscriptions and can change while other threads match. [`graph`] finds the nodes of a graph of expressions that an
-//! event reaches, and [`xml`] finds the XPath filters that a document satisfies. Data flows one way: ARCHITECTURE.md
+//! event reaches, and `xml` finds the XPath filters that a document satisfies. Data flows one way: ARCHITECTURE.md
 //! follows an expression and an event through the modules and lists the modules in the order of their dependencies.
+//!
+//! Two features are on by default. Without `arrow` there is no Arrow in or out; without `xml` there is no module `xml`, and
+//! `xpath` in an expression is an error.
 
 // The random expressions of the integration tests serve unit tests too, under the name they import.
 #[cfg(test)]
@@ -48,6 +51,7 @@ mod strings;
 mod truth;
 pub mod value;
 mod versioned;
+#[cfg(feature = "xml")]
 pub mod xml;
 
 /// How are saved folders read, and what do their manifests say?

@@ -3,6 +3,7 @@
 //! The default limits protect a service; raise them for trusted input.
 
 pub(crate) use crate::error::check_limit as check;
+#[cfg(feature = "xml")]
 use crate::xml;
 
 /// Bounds on expressions and events; exceeding one is an [`Error::Limit`](crate::Error::Limit) with both numbers.
@@ -49,6 +50,7 @@ pub struct Limits {
     /// Values of one list of an event, repetitions included.
     pub list: usize,
     /// Bounds on XPath expressions and documents.
+    #[cfg(feature = "xml")]
     pub xml: xml::Limits,
 }
 
@@ -75,6 +77,7 @@ impl Default for Limits {
             event_depth: 100,
             event_values: 1_000_000,
             list: 100_000,
+            #[cfg(feature = "xml")]
             xml: xml::Limits::default(),
         }
     }
@@ -104,6 +107,7 @@ impl Limits {
             event_depth: usize::MAX,
             event_values: usize::MAX,
             list: usize::MAX,
+            #[cfg(feature = "xml")]
             xml: xml::Limits::none(),
         }
     }

@@ -62,6 +62,7 @@ impl Strings {
     /// The bytes at a position and behind it, and how many of them stand at it; `None` if the file
     /// they live in is damaged.
     #[inline]
+    #[cfg(feature = "arrow")]
     pub fn bytes_from(&self, position: usize) -> Option<(&[u8], usize)> {
         let start = if position == 0 { 0 } else { *self.ends.get(position - 1)? };
         let length = self.ends.get(position)?.checked_sub(start)? as usize;
@@ -69,6 +70,7 @@ impl Strings {
     }
 
     /// How many bytes all texts have.
+    #[cfg(feature = "arrow")]
     pub fn text_bytes(&self) -> usize {
         self.bytes.len()
     }

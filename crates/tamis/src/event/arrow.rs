@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::Limits;
 use crate::value::{Timestamp, ValueRef};
+#[cfg(feature = "xml")]
 use crate::xml::Input;
 
 /// The events of a record batch, by their rows.
@@ -38,6 +39,7 @@ pub struct ArrowEvents {
     /// The column whose texts are events.
     json: Option<Texts>,
     /// The column whose texts are the events' documents.
+    #[cfg(feature = "xml")]
     documents: Option<Texts>,
     /// The struct or map whose rows are events.
     whole: Option<ArrayRef>,
@@ -86,6 +88,12 @@ enum Texts {
     Bytes(ArrayRef),
 }
 
+/// What stands in a row of such a column.
+enum Content<'a> {
+    Text(&'a str),
+    Bytes(&'a [u8]),
+}
+
 impl Texts {
     /// The texts of an array; `None` where it holds something else.
     fn new(name: &str, array: &ArrayRef) -> Result<Option<Texts>> {
@@ -101,10 +109,10 @@ impl Texts {
     }
 
     /// What stands in a row; `None` for a null.
-    fn get(&self, row: usize) -> Checked<Option<Input<'_>>> {
+    fn get(&self, row: usize) -> Checked<Option<Content<'_>>> {
         match self {
             Texts::Text(items) => match items.get(row) {
-                Some(Item::Value(ValueRef::String(text))) => Ok(Some(Input::Text(text))),
+                Some(Item::Value(ValueRef::String(text))) => Ok(Some(Content::Text(text))),
                 Some(Item::Damaged(damage)) => Err(damage),
                 _ => Ok(None),
             },
@@ -114,7 +122,7 @@ impl Texts {
                 DataType::LargeBinary => checked::bytes(array.as_binary::<i64>(), row),
                 _ => checked::view(array.as_binary_view(), row),
             }
-            .map(|bytes| Some(Input::Bytes(bytes))),
+            .map(|bytes| Some(Content::Bytes(bytes))),
         }
     }
 }
@@ -129,6 +137,7 @@ impl ArrowEvents {
             lists: Vec::new(),
             objects: Vec::new(),
             json: None,
+            #[cfg(feature = "xml")]
             documents: None,
             whole: None,
             reserved: Vec::new(),
@@ -183,6 +192,7 @@ impl ArrowEvents {
     }
 
     /// Has the events' documents read from a column of texts or bytes; a null is no document.
+    #[cfg(feature = "xml")]
     pub fn with_documents(mut self, batch: &RecordBatch, column: &str) -> Result<ArrowEvents> {
         let array = find_column(batch, column)?;
         self.documents = Texts::new(column, array)?;
@@ -210,9 +220,14 @@ impl ArrowEvents {
     }
 
     /// The document of a row, if it has one.
+    #[cfg(feature = "xml")]
     pub fn document(&self, row: usize) -> Result<Option<Input<'_>>> {
         let Some(documents) = &self.documents else { return Ok(None) };
-        documents.get(row).map_err(|damage| Error::event(format!("the document: {}", damage.reason())))
+        let damaged = |damage: checked::Damage| Error::event(format!("the document: {}", damage.reason()));
+        Ok(documents.get(row).map_err(damaged)?.map(|content| match content {
+            Content::Text(text) => Input::Text(text),
+            Content::Bytes(bytes) => Input::Bytes(bytes),
+        }))
     }
 
     /// How many events there are.
@@ -336,8 +351,8 @@ impl ArrowEvents {
     ) -> Result<()> {
         if let Some(json) = &self.json {
             return match json.get(row) {
-                Ok(Some(Input::Text(text))) => event.decode_json(text.as_bytes(), attributes, limits),
-                Ok(Some(Input::Bytes(bytes))) => event.decode_json(bytes, attributes, limits),
+                Ok(Some(Content::Text(text))) => event.decode_json(text.as_bytes(), attributes, limits),
+                Ok(Some(Content::Bytes(bytes))) => event.decode_json(bytes, attributes, limits),
                 Ok(None) => Err(Error::event("the event is null")),
                 Err(damage) => Err(Error::event(format!("the event: {}", damage.reason()))),
             };

@@ -4,26 +4,35 @@
 //! one event to the next. It is filled from JSON and Arrow here, and by other layers through
 //! [`Event::begin`], [`Event::push`], [`Event::null`] and [`Event::finish`].
 
+#[cfg(feature = "arrow")]
 mod arrow;
 mod attributes;
+#[cfg(feature = "arrow")]
 mod by_column;
+#[cfg(feature = "arrow")]
 mod checked;
 mod compute;
 mod elements;
 mod hierarchy;
+#[cfg(feature = "arrow")]
 mod items;
 mod json;
+#[cfg(feature = "arrow")]
 mod nested;
 mod parts;
 mod refused;
+#[cfg(feature = "arrow")]
 mod typed;
 mod whole;
 
+#[cfg(feature = "arrow")]
 pub use arrow::ArrowEvents;
 pub use attributes::{AttributeId, Attributes, Mention, Pin};
 pub(crate) use attributes::{ElementIndex, ElementSnapshot};
+#[cfg(feature = "arrow")]
 pub(crate) use by_column::{AskedNulls, ColumnReader};
 pub use hierarchy::Hierarchy;
+#[cfg(feature = "arrow")]
 pub(crate) use items::{Item, Items};
 pub use refused::{OnError, RefusedEvents};
 

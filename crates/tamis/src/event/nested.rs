@@ -328,3 +328,39 @@ fn without_meaning(name: &str, kind: &str) -> Error {
         shorten(name)
     ))
 }
+
+impl Nested {
+    /// Adds the texts of all values that stand at a position.
+    pub fn read_texts(&self, position: usize, event: &mut Event, limits: &Limits) -> Result<()> {
+        let (array, items) = match self {
+            Nested::Refused(_) => return Ok(()),
+            Nested::Leaf(items) => return items.read_texts(position, event, limits),
+            Nested::Struct(array, _) if array.is_null(position) => return Ok(()),
+            Nested::Struct(_, members) => {
+                return members.iter().try_for_each(|(_, member)| member.read_texts(position, event, limits));
+            }
+            // Of a map only values count.
+            Nested::Map(array, _, items) | Nested::List(array, items) => (array, items),
+        };
+        if array.is_null(position) {
+            return Ok(());
+        }
+        let (start, end) =
+            item_range(array, position).map_err(|damage| damaged("list of", "values()", damage))?;
+        (start..end).try_for_each(|position| items.read_texts(position, event, limits))
+    }
+}
+
+impl Items {
+    /// Adds the texts of all values that stand at a position.
+    pub fn read_texts(&self, position: usize, event: &mut Event, limits: &Limits) -> Result<()> {
+        match self.get(position) {
+            Some(Item::Value(value)) => event.push_text(value, limits),
+            Some(Item::Range(items, start, end)) => {
+                (start..end).try_for_each(|position| items.read_texts(position, event, limits))
+            }
+            Some(Item::Damaged(damage)) => Err(damaged("column of", "values()", damage)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -12,7 +12,8 @@ use super::predicate::{Operand, Operator, Predicate, Test};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::value::Value;
-use crate::xml::{self, XPath};
+#[cfg(feature = "xml")]
+use crate::xml::{self, XPath, is_ncname};
 
 /// Stands between an expression, its prefixes and their namespaces; no document can hold it.
 const SEPARATOR: char = '\0';
@@ -22,6 +23,7 @@ const SEPARATOR: char = '\0';
 pub struct XPathKey<'a>(&'a str);
 
 impl<'a> XPathKey<'a> {
+    #[cfg(feature = "xml")]
     pub(crate) fn new(text: &'a str) -> XPathKey<'a> {
         XPathKey(text)
     }
@@ -38,14 +40,36 @@ impl<'a> XPathKey<'a> {
     }
 
     /// The whole as one text.
+    #[cfg(feature = "xml")]
     pub(crate) fn whole(self) -> &'a str {
         self.0
     }
 
     /// The expression, read.
+    #[cfg(feature = "xml")]
     pub(crate) fn read(self, limits: &xml::Limits) -> Result<XPath> {
         XPath::parse(self.text(), &self.namespaces(), limits)
     }
+
+    /// Fails where it cannot be read.
+    #[cfg(feature = "xml")]
+    fn check(self, limits: &Limits) -> Result<()> {
+        self.read(&limits.xml).map(|_| ())
+    }
+
+    /// Fails: nothing can be asked of documents.
+    #[cfg(not(feature = "xml"))]
+    fn check(self, _: &Limits) -> Result<()> {
+        Err(Error::expression(
+            "`xpath` needs the feature `xml` of the crate `tamis`, which this build is without",
+        ))
+    }
+}
+
+/// Whether a prefix is a name; what has no XML is refused later.
+#[cfg(not(feature = "xml"))]
+fn is_ncname(_: &str) -> bool {
+    true
 }
 
 impl Predicate {
@@ -64,7 +88,7 @@ impl Predicate {
         }
         let mut key = text.to_owned();
         for (prefix, namespace) in &namespaces {
-            if !xml::is_ncname(prefix) || namespace.is_empty() {
+            if !is_ncname(prefix) || namespace.is_empty() {
                 let message = format!("`{prefix}` = {namespace:?} declares no prefix of a namespace");
                 return Err(Error::expression(message));
             }
@@ -73,7 +97,7 @@ impl Predicate {
         if key.matches(SEPARATOR).count() != 2 * namespaces.len() {
             return Err(Error::expression("an XPath expression holds no character U+0000"));
         }
-        XPathKey(&key).read(&limits.xml)?;
+        XPathKey(&key).check(limits)?;
         let operand = Operand::One(Value::String(key.into()));
         Predicate::unchecked(SATISFIED, Operator::Equal, false, operand, weights, limits)
     }
@@ -84,5 +108,16 @@ impl Predicate {
             Test::Equal(Value::String(key)) if is_satisfied(self.attribute()) => Some(XPathKey(key)),
             _ => None,
         }
+    }
+}
+
+#[cfg(all(test, not(feature = "xml")))]
+mod tests {
+    use crate::{Limits, parse};
+
+    #[test]
+    fn without_xml_documents_cannot_be_asked_about() {
+        let error = parse("a = 1 or xpath('//b')", &Limits::default()).unwrap_err().to_string();
+        assert!(error.contains("feature `xml`"), "{error}");
     }
 }

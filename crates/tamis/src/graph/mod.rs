@@ -27,6 +27,7 @@
 //! the tail has grown, or an edge in it leads backwards, a background thread compiles a new
 //! segment, and changes made in the meantime become the new tail.
 
+#[cfg(feature = "arrow")]
 mod arrow;
 mod batch;
 mod change;
@@ -51,6 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+#[cfg(feature = "arrow")]
 pub use arrow::ArrowSources;
 pub use batch::Batch;
 pub use change::Change;

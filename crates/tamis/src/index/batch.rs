@@ -148,6 +148,33 @@ impl Snapshot {
         Ok(refused)
     }
 
+    /// What was counted, as batches of `subscription` and `count`.
+    pub fn counted_arrow(&self, counts: &Counts) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+        let strings = self.has_string_ids()?;
+        let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
+        let fields =
+            vec![Field::new("subscription", kind, false), Field::new("count", DataType::UInt64, false)];
+        let schema = Arc::new(Schema::new(fields));
+        let (mut batches, mut ids, mut numbers, mut bytes) = (Vec::new(), Ids::new(strings), Vec::new(), 0);
+        let complete = |ids: &mut Ids, numbers: &mut Vec<u64>| {
+            let columns: Vec<ArrayRef> =
+                vec![ids.take()?, Arc::new(UInt64Array::from(std::mem::take(numbers)))];
+            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(wrong)
+        };
+        for counted in self.counted(counts) {
+            let (id, count) = counted?;
+            bytes += if let IdRef::String(id) = id { id.len() } else { 0 };
+            if bytes > FULL && !numbers.is_empty() {
+                batches.push(complete(&mut ids, &mut numbers)?);
+                bytes = 0;
+            }
+            ids.push(id)?;
+            numbers.push(count);
+        }
+        batches.push(complete(&mut ids, &mut numbers)?);
+        Ok((schema, batches))
+    }
+
     /// Reads the rows block by block, on as many threads as are wanted, and gives each block to `answer`, with what
     /// its thread keeps from block to block.
     fn each_block<T: Send, K: Send>(
@@ -216,10 +243,7 @@ impl Snapshot {
     ) -> Result<Vec<u64>> {
         let mut numbers = Vec::with_capacity(rows.len());
         reader.read(rows, decoded, |row, event, read| {
-            let read = read.and_then(|()| match batch.events.document(row)? {
-                Some(document) => self.read_document(document, event),
-                None => Ok(()),
-            });
+            let read = read.and_then(|()| self.read_document_of(batch.events, row, event));
             let number = batch.first + row as u64;
             match read {
                 Ok(()) => numbers.push(number),
@@ -231,6 +255,21 @@ impl Snapshot {
             Ok(true)
         })?;
         Ok(numbers)
+    }
+
+    /// Adds the document of a row to its event, if it has one.
+    #[cfg(feature = "xml")]
+    fn read_document_of(&self, events: &ArrowEvents, row: usize, event: &mut Event) -> Result<()> {
+        match events.document(row)? {
+            Some(document) => self.read_document(document, event),
+            None => Ok(()),
+        }
+    }
+
+    /// Without XML there are no documents.
+    #[cfg(not(feature = "xml"))]
+    fn read_document_of(&self, _: &ArrowEvents, _: usize, _: &mut Event) -> Result<()> {
+        Ok(())
     }
 
     /// The attributes whose nulls some expression tells from nothing.

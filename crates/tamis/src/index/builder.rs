@@ -172,7 +172,7 @@ impl Builder {
             0 => Vec::new(),
             _ => vec![Arc::new(Segment::new(&subscriptions, settings)?)],
         };
-        let documents = Arc::new(Documents::new(algorithm, self.limits.xml.clone()));
+        let documents = Arc::new(Documents::new(algorithm, &self.limits));
         documents.retain(&subscriptions)?;
         retain_elements(&segments, attributes, 1)?;
         let snapshot = Snapshot::new(1, segments, live, Arc::clone(attributes), documents);

@@ -7,18 +7,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow_array::RecordBatch;
-
 use super::compile::{compile, refuse};
 use super::draft::{Draft, Stoppable, Work, Written, must_be_known_first, name_of};
 use super::elements::make_elements;
 use super::merge::next_run;
-use super::rows::{Row, Rows};
 use super::segment::Segment;
 use super::snapshot::{Snapshot, attributes_for};
 use super::subscription::{Subscription, WrittenSubscription};
 use super::validity::Validity;
-use super::{AT_ONCE, Index, Shared, TableRow};
+use super::{AT_ONCE, Index, Shared};
 use crate::error::{Error, Result};
 use crate::event::Hierarchy;
 use crate::expression::{Expression, check_name, total_size};
@@ -119,22 +116,6 @@ impl Index {
             }
         }
         Ok(refused)
-    }
-
-    /// The subscriptions in the rows of a table, or what is wrong with a row and the id that stands there; see
-    /// [`Builder::add`](super::Builder::add) for the columns. Rows that say that there is no such subscription are left out.
-    pub fn read_table(&self, batch: &RecordBatch) -> Result<Vec<TableRow>> {
-        let (zone, mut read) = (self.time_zone(), Vec::with_capacity(batch.num_rows()));
-        let rows = Rows::new(batch, &zone, &self.shared.limits)?;
-        for number in 0..rows.len() {
-            let Row { id, subscription, .. } = rows.read(number)?;
-            match subscription {
-                Ok(None) => {}
-                Ok(Some(subscription)) => read.push((number, Ok(subscription))),
-                Err(error) => read.push((number, Err((id.ok(), error)))),
-            }
-        }
-        Ok(read)
     }
 
     pub(super) fn check(&self, subscription: &Subscription) -> Result<()> {

@@ -1,11 +1,5 @@
 //! How many of many events does each subscription match?
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-
-use super::arrow_ids::{FULL, Ids, wrong};
 use super::selection::Selection;
 use super::snapshot::{MatchScratch, Snapshot};
 use crate::error::Result;
@@ -63,32 +57,5 @@ impl Snapshot {
             let slots = counts.iter().zip(0 as Slot..).filter(|(count, _)| **count > 0);
             slots.map(|(&count, slot)| Ok((segment.id(slot)?, count)))
         })
-    }
-
-    /// What was counted, as batches of `subscription` and `count`.
-    pub fn counted_arrow(&self, counts: &Counts) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-        let strings = self.has_string_ids()?;
-        let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
-        let fields =
-            vec![Field::new("subscription", kind, false), Field::new("count", DataType::UInt64, false)];
-        let schema = Arc::new(Schema::new(fields));
-        let (mut batches, mut ids, mut numbers, mut bytes) = (Vec::new(), Ids::new(strings), Vec::new(), 0);
-        let complete = |ids: &mut Ids, numbers: &mut Vec<u64>| {
-            let columns: Vec<ArrayRef> =
-                vec![ids.take()?, Arc::new(UInt64Array::from(std::mem::take(numbers)))];
-            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(wrong)
-        };
-        for counted in self.counted(counts) {
-            let (id, count) = counted?;
-            bytes += if let IdRef::String(id) = id { id.len() } else { 0 };
-            if bytes > FULL && !numbers.is_empty() {
-                batches.push(complete(&mut ids, &mut numbers)?);
-                bytes = 0;
-            }
-            ids.push(id)?;
-            numbers.push(count);
-        }
-        batches.push(complete(&mut ids, &mut numbers)?);
-        Ok((schema, batches))
     }
 }

@@ -21,7 +21,8 @@ use crate::limits::Limits;
 use crate::sections::{OpenOptions, SectionReader, Sections};
 use crate::strings::Strings;
 use crate::value::ValueRef;
-use crate::xml::{Engine, Filter, FilterSnapshot, FilterSubscription, Input, Limits as XmlLimits};
+pub(super) use crate::xml::FilterSnapshot;
+use crate::xml::{self, Engine, Filter, FilterSubscription, Input};
 
 /// What the names of files that hold XPath expressions begin with.
 pub(super) const XPATHS: &str = "xpaths";
@@ -38,9 +39,9 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub fn new(algorithm: Algorithm, limits: XmlLimits) -> Documents {
+    pub fn new(algorithm: Algorithm, limits: &Limits) -> Documents {
         let engine = if algorithm == Algorithm::Scan { Engine::Scan } else { Engine::Auto };
-        Documents { filter: Filter::new(engine, limits), uses: Mutex::default() }
+        Documents { filter: Filter::new(engine, limits.xml.clone()), uses: Mutex::default() }
     }
 
     /// The expressions at this moment.
@@ -178,5 +179,5 @@ fn keys(expression: &Expression) -> impl Iterator<Item = XPathKey<'_>> {
 
 fn filter_subscription(key: XPathKey<'_>) -> Result<FilterSubscription> {
     // It was within the limits when it was added.
-    Ok(FilterSubscription::new(Id::from(key.whole()), key.read(&XmlLimits::none())?))
+    Ok(FilterSubscription::new(Id::from(key.whole()), key.read(&xml::Limits::none())?))
 }

@@ -7,14 +7,18 @@
 //! thread merges larger ones and replaces them when the result is ready.
 
 mod algorithm;
+#[cfg(feature = "arrow")]
 pub(crate) mod arrow_ids;
+#[cfg(feature = "arrow")]
 mod batch;
+#[cfg(feature = "arrow")]
 mod builder;
 mod changes;
 mod columns;
 mod compile;
 mod condition;
 mod counts;
+#[cfg_attr(not(feature = "xml"), path = "without_documents.rs")]
 mod documents;
 mod draft;
 mod elements;
@@ -25,6 +29,7 @@ mod mentioned;
 mod merge;
 mod ranking;
 mod records;
+#[cfg(feature = "arrow")]
 mod rows;
 mod sample;
 mod segment;
@@ -43,16 +48,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use algorithm::Algorithm;
+#[cfg(feature = "arrow")]
 pub use batch::{ArrowMatches, ArrowQuestion, ArrowRows, Batching};
+#[cfg(feature = "arrow")]
 pub use builder::{Builder, Refused};
 pub use condition::Condition;
 pub use counts::Counts;
+#[cfg(feature = "arrow")]
+pub use rows::TableRow;
 pub use selection::Selection;
 pub use snapshot::{FoundIds, IdPlace, MatchScratch, SlotRef, Snapshot, Stats};
 pub use subscription::{Subscription, WrittenSubscription};
 pub use validity::Validity;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Attributes, Event};
 use crate::explain::{Explanation, explain};
 use crate::expression::{Expression, parse};
@@ -71,9 +80,6 @@ const AT_ONCE: usize = 512;
 
 /// So many conditions on metadata are remembered.
 const CONDITIONS: usize = 1024;
-
-/// The position of a row of a table, with its subscription, or with its id, if it has one, and what is wrong with it.
-pub type TableRow = (usize, std::result::Result<WrittenSubscription, (Option<Id>, Error)>);
 
 /// A set of subscriptions that can be matched while it changes.
 ///
@@ -153,7 +159,7 @@ impl Index {
         algorithm: Algorithm,
         declared: Declared,
     ) -> Index {
-        let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
+        let documents = Arc::new(Documents::new(algorithm, &limits));
         let empty = Snapshot::new(0, Vec::new(), 0, Arc::new(attributes), documents);
         Index::from_snapshot(missing, limits, algorithm, Arc::new(declared), empty)
     }

@@ -103,11 +103,13 @@ impl Records {
     }
 
     /// How many bytes ids have that are strings, or more.
+    #[cfg(feature = "arrow")]
     pub fn most_string_bytes(&self, slots: &[Slot]) -> usize {
         self.ids.most_string_bytes(slots)
     }
 
     /// Appends the bytes of ids that are strings, and where each ends; `None` if one is none.
+    #[cfg(feature = "arrow")]
     pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Option<()> {
         self.ids.strings(slots, bytes, ends)
     }

@@ -3,6 +3,7 @@
 use arrow_array::RecordBatch;
 use jiter::JsonValue;
 
+use super::Index;
 use super::subscription::WrittenSubscription;
 use super::validity::Validity;
 use crate::error::{Error, Result};
@@ -12,6 +13,9 @@ use crate::id::Id;
 use crate::limits::Limits;
 use crate::rank::check_weight;
 use crate::value::{TimeZone, ValueRef};
+
+/// The position of a row of a table, with its subscription, or with its id, if it has one, and what is wrong with it.
+pub type TableRow = (usize, std::result::Result<WrittenSubscription, (Option<Id>, Error)>);
 
 /// The columns of a batch of subscriptions.
 pub(super) struct Rows<'a> {
@@ -36,6 +40,24 @@ pub(super) struct Row {
     pub expression: Option<String>,
     /// The subscription, if its id is one; `None` if the row says that there is none.
     pub subscription: Result<Option<WrittenSubscription>>,
+}
+
+impl Index {
+    /// The subscriptions in the rows of a table, or what is wrong with a row and the id that stands there; see
+    /// [`Builder::add`](super::Builder::add) for the columns. Rows that say that there is no such subscription are left out.
+    pub fn read_table(&self, batch: &RecordBatch) -> Result<Vec<TableRow>> {
+        let (zone, mut read) = (self.time_zone(), Vec::with_capacity(batch.num_rows()));
+        let rows = Rows::new(batch, &zone, &self.shared.limits)?;
+        for number in 0..rows.len() {
+            let Row { id, subscription, .. } = rows.read(number)?;
+            match subscription {
+                Ok(None) => {}
+                Ok(Some(subscription)) => read.push((number, Ok(subscription))),
+                Err(error) => read.push((number, Err((id.ok(), error)))),
+            }
+        }
+        Ok(read)
+    }
 }
 
 impl<'a> Rows<'a> {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::condition::{Condition, ConditionScratch};
-use super::documents::Documents;
+use super::documents::{Documents, FilterSnapshot};
 use super::sample::Sample;
 use super::segment::Segment;
 use super::selection::{Admission, Selection};
@@ -20,7 +20,8 @@ use crate::event::{AttributeId, Attributes, Event};
 use crate::id::{Id, IdRef};
 use crate::matcher::{Evaluation, ExpressionStats, Scratch, Slot};
 use crate::rank::ScoreScratch;
-use crate::xml::{FilterSnapshot, Input};
+#[cfg(feature = "xml")]
+use crate::xml::Input;
 
 /// So many ids are read ahead.
 const AHEAD: usize = 256;
@@ -36,6 +37,7 @@ pub struct Snapshot {
     pub(super) sample: Arc<Sample>,
     pub(super) documents: Arc<Documents>,
     /// The XPath expressions that the subscriptions ask of documents, and perhaps more.
+    #[cfg_attr(not(feature = "xml"), expect(dead_code, reason = "only documents are read with it"))]
     pub(super) filters: Arc<FilterSnapshot>,
 }
 
@@ -51,6 +53,16 @@ pub struct MatchScratch {
     pub(super) visited: HashSet<Slot, ahash::RandomState>,
     /// Of many events, for each segment the slots, and where those of each event end.
     pub(super) many: Vec<(Vec<Slot>, Vec<usize>)>,
+}
+
+/// Events that are matched together.
+#[derive(Clone, Copy)]
+struct Together<'a> {
+    events: &'a [Event],
+    /// The subscriptions that count, if not all.
+    selection: Option<&'a Selection>,
+    /// Whether to give up, which leaves out the last events.
+    stopped: &'a dyn Fn() -> bool,
 }
 
 /// The ids of the subscriptions that an event matches, in insertion order.
@@ -196,6 +208,7 @@ impl Snapshot {
     /// Adds a document to a decoded event. Without one, `xpath` predicates are unknown.
     ///
     /// Fails if the document is not well formed, or beyond a limit, and at the event's deadline.
+    #[cfg(feature = "xml")]
     pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
         self.documents.read(&self.filters, document, &self.attributes, event)
     }
@@ -304,7 +317,8 @@ impl Snapshot {
         for (position, (slots, ends)) in (0..self.segments.len()).zip(&mut *many) {
             slots.clear();
             ends.clear();
-            self.find_many(position, events, selection, scratch, condition, slots, ends, stopped)?;
+            let together = Together { events, selection, stopped };
+            self.find_many(position, together, scratch, condition, slots, ends)?;
             whole = whole.min(ends.len());
         }
         Ok(whole)
@@ -351,17 +365,14 @@ impl Snapshot {
     }
 
     /// Finds the slots of a segment that each event matches and that count, and where those of each end.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a scratch that are borrowed apart")]
     fn find_many(
         &self,
         position: usize,
-        events: &[Event],
-        selection: Option<&Selection>,
+        Together { events, selection, stopped }: Together<'_>,
         scratch: &mut Scratch,
         condition: &mut Option<Box<ConditionScratch>>,
         slots: &mut Vec<Slot>,
         ends: &mut Vec<usize>,
-        stopped: &dyn Fn() -> bool,
     ) -> Result<()> {
         let Some(first) = events.first() else { return Ok(()) };
         scratch.begin_within(first.deadline());

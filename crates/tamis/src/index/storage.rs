@@ -134,7 +134,7 @@ impl Index {
             live += segment.len() - entry.removed.len();
             segments.push(Arc::new(segment));
         }
-        let documents = Arc::new(Documents::new(algorithm, limits.xml.clone()));
+        let documents = Arc::new(Documents::new(algorithm, &limits));
         for entry in manifest.entries("xpaths")?.into_iter().filter(of_shard) {
             documents.open(&folder.join(&entry.file), &entry.checksum)?;
         }

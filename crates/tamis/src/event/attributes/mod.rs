@@ -31,6 +31,7 @@ use elements::MakeIndex;
 pub(crate) use elements::{ElementIndex, ElementSnapshot};
 pub(super) use program::{Argument, Asked, Computation, Program};
 pub use table::Pin;
+#[cfg(feature = "arrow")]
 pub(super) use table::Reserved;
 use table::{Table, lock};
 
@@ -179,6 +180,7 @@ impl Attributes {
     }
 
     /// Whether a term tells a null of an attribute from none.
+    #[cfg(feature = "arrow")]
     pub(super) fn asks_null(&self, attribute: AttributeId) -> bool {
         self.program.load().as_ref().is_some_and(|program| program.asks_null(attribute))
     }
@@ -315,6 +317,7 @@ impl Attributes {
     }
 
     /// Keeps the number of a name, if it has one, from being given to another.
+    #[cfg(feature = "arrow")]
     pub(super) fn reserve(&self, name: &str) -> Option<Reserved> {
         self.table.reserve(name)
     }

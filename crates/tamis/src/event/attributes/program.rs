@@ -95,6 +95,7 @@ impl Program {
     }
 
     /// Whether a term tells a null of an attribute from none: the type of a null is `null`.
+    #[cfg(feature = "arrow")]
     pub fn asks_null(&self, attribute: AttributeId) -> bool {
         let is_type = |term: &AttributeId| {
             self.terms.get(term).is_some_and(|computation| computation.function == Function::Type)

@@ -121,6 +121,7 @@ impl Pin<'_> {
 }
 
 /// Keeps one number from being given to another name, for whoever keeps it longer than a pin.
+#[cfg(feature = "arrow")]
 #[derive(Debug)]
 pub(in crate::event) struct Reserved {
     _lease: Arc<Lease>,
@@ -310,6 +311,7 @@ impl Table {
         Pin { mentions: self.mentions.pin() }
     }
 
+    #[cfg(feature = "arrow")]
     pub fn reserve(&self, name: &str) -> Option<Reserved> {
         let lease = self.mentions.pin().get(name)?.lease.clone()?;
         Some(Reserved { _lease: lease })

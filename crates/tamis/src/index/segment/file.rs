@@ -82,6 +82,7 @@ impl Segment {
             tiers: OnceLock::new(),
             engine: Engine::Scan(Scan::new([], attributes, missing)),
             expression_stats: OnceLock::new(),
+            #[cfg(feature = "arrow")]
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
             patterns: OnceLock::new(),

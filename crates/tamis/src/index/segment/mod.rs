@@ -44,6 +44,7 @@ pub(super) struct Segment {
     /// What its expressions consist of; found out when someone asks, where the matcher does not say.
     expression_stats: OnceLock<ExpressionStats>,
     /// The attributes whose nulls its expressions tell from nothing; found out when someone asks.
+    #[cfg(feature = "arrow")]
     asked_nulls: OnceLock<Option<Vec<AttributeId>>>,
     /// What its expressions score; made when someone asks for a ranking.
     scores: OnceLock<(Scores, bool)>,
@@ -122,6 +123,7 @@ impl Segment {
             remembered: Remembered::default(),
             tiers: OnceLock::new(),
             expression_stats: OnceLock::new(),
+            #[cfg(feature = "arrow")]
             asked_nulls: OnceLock::new(),
             scores: OnceLock::new(),
             patterns: OnceLock::from(DistinctPatterns::new(mentioned.patterns)),
@@ -230,6 +232,7 @@ impl Segment {
     }
 
     /// The attributes whose nulls its expressions tell from nothing; `None` where that may be all.
+    #[cfg(feature = "arrow")]
     pub fn asked_nulls(&self) -> Option<&[AttributeId]> {
         self.asked_nulls.get_or_init(|| self.matcher().asked_nulls()).as_deref()
     }
@@ -271,12 +274,14 @@ impl Segment {
     }
 
     /// How many bytes ids have that are strings, or more.
+    #[cfg(feature = "arrow")]
     pub fn most_string_bytes(&self, slots: &[Slot]) -> usize {
         self.records.most_string_bytes(slots)
     }
 
     /// Appends the bytes of ids that are strings, not yet known to be UTF-8, and where each of them ends;
     /// fails if one is no string.
+    #[cfg(feature = "arrow")]
     pub fn strings(&self, slots: &[Slot], bytes: &mut Vec<u8>, ends: &mut Vec<i32>) -> Result<()> {
         self.records.strings(slots, bytes, ends).ok_or_else(|| self.damaged())
     }
