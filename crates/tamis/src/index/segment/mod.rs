@@ -4,6 +4,7 @@
 //! removed slot gets the first version of the index that no longer contains it.
 
 mod file;
+mod parsed;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,11 +30,13 @@ use crate::matcher::{CompiledBuilder, ExpressionStats, Matcher, Scratch, Slot};
 use crate::rank::{Scores, is_coarse};
 use crate::sections::Origin;
 use crate::truth::Missing;
+use parsed::Parsed;
 
 /// An immutable set of subscriptions with the matcher compiled over them.
 #[derive(Debug)]
 pub(super) struct Segment {
     records: Records,
+    parsed: Parsed,
     metadata_columns: MetadataColumns,
     declared: Arc<Declared>,
     engine: Engine,
@@ -76,6 +79,7 @@ impl Segment {
         let mut mentioned = Mentioned::default();
         let mut terms = SegmentTerms::default();
         let mut columns = MetadataColumnsBuilder::new(settings.declared);
+        let mut parsed = Parsed::new(drafts.len());
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
                 let (mut records, mut builder) = (
@@ -86,6 +90,7 @@ impl Segment {
                     let subscription = draft.read()?;
                     records.push(&subscription, draft.text().as_deref());
                     columns.push(subscription.metadata.as_deref());
+                    parsed.push(&subscription.expression);
                     builder.push(&subscription.expression);
                     mentioned.add(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
@@ -104,6 +109,7 @@ impl Segment {
                 for (subscription, draft) in subscriptions.iter().zip(drafts) {
                     records.push(subscription, draft.text().as_deref());
                     columns.push(subscription.metadata.as_deref());
+                    parsed.push(&subscription.expression);
                     mentioned.add(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
                     mentioned.add_tested(&resolved);
@@ -117,6 +123,7 @@ impl Segment {
         };
         Ok(Segment {
             records,
+            parsed,
             metadata_columns: columns.finish(),
             declared: Arc::clone(settings.declared),
             engine,
@@ -359,6 +366,9 @@ impl Segment {
     }
 
     fn expression(&self, slot: Slot) -> Result<Expression> {
+        if let Some(expression) = self.parsed.get(slot) {
+            return Ok(expression.clone());
+        }
         let text = self.text(slot).ok_or_else(|| self.damaged())?;
         self.names.read(&text).map_err(|_| self.damaged())
     }
