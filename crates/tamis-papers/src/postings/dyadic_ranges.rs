@@ -5,6 +5,9 @@
 //! range needs is a key. A range is the few nodes that cover it without overlap, a value has the nodes
 //! above its step: as many keys as the logarithm of the number of ranges, where every range that
 //! holds would be a key of its own otherwise.
+//!
+//! [`Stabbing`](crate::predicates) gives every range that contains a value; posting lists are intersected, so here a value
+//! must have few keys, however many ranges contain it.
 
 use tamis::expression::Test;
 use tamis::value::{Family, Value, ValueRef};

@@ -5,6 +5,9 @@
 //! A search costs the logarithm of the size plus the answers. A tree does not change, except for marks on
 //! removed intervals. New intervals wait in a short list and move into trees of doubling sizes, so
 //! an interval is moved a logarithmic number of times.
+//!
+//! The compiled matcher of `tamis` searches intervals of its own (`matcher/compiled/ranges`). Those never change, are of
+//! ranks instead of values, and lie in columns of a file, so they need no keys, marks or lists of trees.
 
 use std::borrow::Borrow;
 
