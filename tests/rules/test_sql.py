@@ -145,3 +145,8 @@ def test_conditions_of_spark_mean_what_spark_says() -> None:
             assert ours == theirs, f"seed {SEED}: {one}\n{other}"
         pairs += len(read) * ROWS
     assert pairs > QUESTIONS * ROWS * 3 // 2
+
+
+def test_reasons_name_no_classes() -> None:
+    with pytest.raises(RuleError, match="not a condition in spark: an operand is missing"):
+        sql.parse("age >", dialect="spark")

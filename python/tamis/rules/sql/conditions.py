@@ -4,6 +4,7 @@ This walks the tree that sqlglot parses. Conditions and values have functions of
 condition becomes an expression, a value becomes a term or a literal.
 """
 
+import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
@@ -89,6 +90,10 @@ _UNITS = {
 _Rule: TypeAlias = Callable[["_Writer", Any], str]
 
 
+# How sqlglot says that an operator lacks an operand.
+_MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]+'>")
+
+
 def condition_text(condition: str, dialect: str) -> str:
     """The expression of a WHERE clause.
 
@@ -104,7 +109,8 @@ def condition_text(condition: str, dialect: str) -> str:
     except RecursionError:
         raise RuleError("the condition is nested too deeply") from None
     except (SqlglotError, ValueError) as error:
-        raise RuleError(f"not a condition in {dialect}: {one_line(str(error))}") from error
+        reason = _MISSING.sub("an operand is missing", one_line(str(error)))
+        raise RuleError(f"not a condition in {dialect}: {reason}") from error
     if tree is None:
         raise RuleError("the condition is empty")
     return _Writer(dialect).condition(tree)

@@ -51,7 +51,11 @@ impl Parser<'_> {
             if term.is_constant() {
                 return Err(self.error_at(place, self.describe(place), "the name of an attribute", None));
             }
-            self.expect(Kind::Close, "`)`")?;
+            let expected = match self.token.kind {
+                Kind::Comma => "`)`; `any(list, condition)` asks about the elements of a list",
+                _ => "`)`",
+            };
+            self.expect(Kind::Close, expected)?;
             self.ask(start, &term, Operator::Exists, is("missing"), Operand::Nothing, &[])?;
         }
         Ok(true)
