@@ -140,7 +140,7 @@ def test_the_name_of_a_file_is_no_batch(index: Any, method: str) -> None:
         ask("events.PARQUET")
     with refused(EventError, "pass its table: pyarrow.csv.read_csv(...)", index=index):
         ask(Path("events.csv"))
-    with refused(EventError, "line 1: ", "no JSON", index=index):
+    with refused(EventError, "(line 1)", "JSON object", index=index):
         ask("no file")
     # Texts that are refused one by one go on being so.
     found = ask("events.jsonl", on_error="collect")
