@@ -34,7 +34,7 @@ from tamis import (
 
 @pytest.mark.parametrize("name", [3, None, 1.5, True, b"a", ("a",), frozenset("a")], ids=repr)
 def test_attribute_names_of_another_type_in_an_event(index: Any, name: Any) -> None:
-    words = "an attribute's name is a string", type(name).__name__
+    words = "an attribute's name must be a string", type(name).__name__
     with refused(EventError, *words, index=index):
         index.match({name: 1})
     with refused(EventError, *words, index=index):
@@ -53,7 +53,7 @@ def test_names_below_what_nobody_asks_about_are_not_looked_at(index: Any) -> Non
 
 @pytest.mark.parametrize("name", [3, None, 1.5, b"a", ("a",)], ids=repr)
 def test_attribute_names_of_another_type_in_the_builder(name: Any) -> None:
-    words = "an attribute's name is a string", type(name).__name__
+    words = "an attribute's name must be a string", type(name).__name__
     with refused(ExpressionError, *words):
         untyped_attr[name] == 1  # noqa: B015
     with refused(ExpressionError, *words):
@@ -62,7 +62,7 @@ def test_attribute_names_of_another_type_in_the_builder(name: Any) -> None:
 
 @pytest.mark.parametrize("name", [3, None, 1.5, b"a", ("a",)], ids=repr)
 def test_longer_names_of_another_type_in_the_builder(name: Any) -> None:
-    with refused(ExpressionError, "an attribute's name is a string", type(name).__name__):
+    with refused(ExpressionError, "an attribute's name must be a string", type(name).__name__):
         untyped_attr.user[name] == 1  # noqa: B015
 
 
