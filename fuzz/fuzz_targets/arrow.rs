@@ -23,7 +23,7 @@ use arrow_data::{ArrayData, ArrayDataBuilder, BufferSpec, layout};
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 use libfuzzer_sys::fuzz_target;
 use tamis::event::{ArrowEvents, OnError};
-use tamis::index::{ArrowQuestion, Batching, MatchScratch};
+use tamis::index::{ArrowQuestion, ArrowRows, Batching, MatchScratch};
 use tamis::matcher::Evaluation;
 use tamis::{Event, Id, Index, Limits, Missing, Truth, parse};
 
@@ -312,7 +312,8 @@ fuzz_target!(|bytes: &[u8]| {
     let (evaluation, on_error) = (Evaluation::Auto, OnError::Collect);
     let batching = Batching { threads: 1, evaluation, on_error, selection: None };
     let stop = AtomicBool::new(false);
-    let answered = snapshot.match_arrow(&events, 0, all, INDEX.limits(), batching, &stop).unwrap();
+    let rows = ArrowRows { events: &events, first: 0, limits: INDEX.limits(), stop: &stop };
+    let answered = snapshot.match_arrow(rows, all, batching).unwrap();
     let pairs = answered.batches.iter().flat_map(|batch| {
         let rows = batch.column(0).as_primitive::<UInt64Type>().values().to_vec();
         let ids = batch.column(1).as_primitive::<Int64Type>().values().to_vec();
