@@ -1,8 +1,8 @@
 //! Which segments keep their expressions, so that merging need not parse them again?
 //!
 //! Small ones, which a writer merges up to three times before they are large, and only while their expressions are small,
-//! too. Larger segments are merged in the background, where parsing texts is a small part of compiling them, and their
-//! expressions would take several times the memory of the texts.
+//! too. Larger segments are merged in the background. There, parsing texts is about an eighth of the work (samples of `perf` while
+//! `engine conjunctive 100000 index` compiles), and the expressions would take several times the memory of the texts.
 
 use crate::expression::{Expression, OperandRef};
 use crate::index::AT_ONCE;
@@ -27,6 +27,9 @@ impl Parsed {
 
     /// Keeps the expression of the next slot, if there is room; otherwise none at all.
     pub fn push(&mut self, expression: &Expression) {
+        if self.room == 0 {
+            return;
+        }
         let values = expression.predicates().map(|predicate| match predicate.test().parts().1 {
             OperandRef::Set(values) => values.len(),
             _ => 0,
