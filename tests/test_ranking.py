@@ -107,7 +107,7 @@ def test_bad_weights() -> None:
             index.add("b", "a = 1", boost=weight)
         with refused(ExpressionError, "`a`", "at least 0"):
             index.top({"a": 1}, weights={"a": weight})
-    with refused(ExpressionError, "`b`", "nothing is asked"):
+    with refused(ExpressionError, "`b`", "no predicate on `b`"):
         index.add("b", "a = 1", weights={"b": 2})
     with refused(ExpressionError, "mapping of attributes"):
         index.top({"a": 1}, weights=[1])
