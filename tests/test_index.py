@@ -218,6 +218,24 @@ def test_what_no_predicate_leads_to_is_counted() -> None:
     assert (stats["unselective"], stats["unfiltered_patterns"]) == (80, 40)
 
 
+def test_stats_say_how_batches_are_matched_and_by_what_triggers_were_chosen() -> None:
+    index = Index()
+    index.add_many((n, f"a > {n % 50} or b = {n}") for n in range(2_000))
+    stats = index.stats()
+    assert stats["batches"] == {"evaluation": None, "events_us": None, "blocks_us": None}
+    assert stats["sampled_events"] == 0
+    for _ in range(10):
+        index.match_batch([{"a": n} for n in range(512)])
+    index.settle()
+    index.match_batch([{"a": n} for n in range(512)])
+    stats = index.stats()
+    assert stats["sampled_events"] > 0
+    batches = stats["batches"]
+    assert batches["evaluation"] in ("events", "blocks")
+    times = [batches["events_us"], batches["blocks_us"]]
+    assert any(time is not None and time > 0 for time in times)
+
+
 def test_few_but_large_expressions_are_compiled() -> None:
     index = Index()
     index.add(1, " or ".join(f"a = {n} and b = {n}" for n in range(1_000)))

@@ -3,7 +3,7 @@
 They are dicts at run time; these classes describe their keys and types.
 """
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 
 class EventProfile(TypedDict):
@@ -33,6 +33,24 @@ class EventProfile(TypedDict):
     patterns: int
 
 
+class BatchTimes(TypedDict):
+    """How the largest segment matches the events of a batch: `stats()["batches"]` of an index.
+
+    It measures both ways on blocks of 64 to 512 events, takes the faster one, and tries the other
+    one now and then. Before anything was measured, it estimates.
+
+    Attributes:
+        evaluation: The faster way so far: `"events"` for one by one, `"blocks"` for many events
+            together. `None` if no batch of 64 events was matched yet.
+        events_us: Microseconds per event one by one; `None` if not tried yet.
+        blocks_us: Microseconds per event in blocks; `None` if not tried yet.
+    """
+
+    evaluation: Literal["events", "blocks"] | None
+    events_us: float | None
+    blocks_us: float | None
+
+
 class IndexStats(TypedDict):
     """The result of `Index.stats()`.
 
@@ -55,6 +73,9 @@ class IndexStats(TypedDict):
         subscription_bytes: Bytes of ids, texts of expressions and metadata, likewise.
         matcher: The algorithm of the largest segment.
         matchers: Segments by algorithm.
+        sampled_events: Events by which the largest segment estimated how often predicates are true,
+            and chose what it indexes expressions under; 0 if it knew only the expressions.
+        batches: How the largest segment matches the events of a batch, and why.
     """
 
     subscriptions: int
@@ -73,6 +94,8 @@ class IndexStats(TypedDict):
     subscription_bytes: int
     matcher: str
     matchers: dict[str, int]
+    sampled_events: int
+    batches: BatchTimes
 
 
 class GraphStats(TypedDict):

@@ -186,6 +186,14 @@ impl Index {
         dict.set_item("subscription_bytes", stats.subscription_bytes)?;
         dict.set_item("matcher", stats.matcher)?;
         dict.set_item("matchers", stats.matchers)?;
+        dict.set_item("sampled_events", stats.sampled_events)?;
+        let batches = PyDict::new(py);
+        let evaluation = |blocks: bool| if blocks { "blocks" } else { "events" };
+        batches.set_item("evaluation", stats.batches.prefers_blocks().map(evaluation))?;
+        let microseconds = |time: Option<u64>| time.map(|time| time as f64 / 1e3);
+        batches.set_item("events_us", microseconds(stats.batches.events))?;
+        batches.set_item("blocks_us", microseconds(stats.batches.blocks))?;
+        dict.set_item("batches", batches)?;
         Ok(dict)
     }
 }

@@ -143,7 +143,7 @@ impl Index {
     ///     metadata: With Arrow data, whether to add a column `metadata` with JSON.
     ///     threads: With Arrow data, the number of threads; one per core by default.
     ///     evaluation: With Arrow data, whether to match events one by one or in blocks. The result
-    ///         is the same; `auto` chooses what it estimates to be faster.
+    ///         is the same; `auto` measures both and takes the faster one.
     ///     on_error: What to do with events or documents that cannot be read. `"raise"`: the batch
     ///         fails, and the error names the event. `"skip"`: they match nothing, and the result
     ///         is a `Skipped`, the matches and a count. `"collect"`: they match nothing, and the

@@ -18,7 +18,7 @@ use crate::deadline::{Deadline, Timer};
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::id::{Id, IdRef};
-use crate::matcher::{Evaluation, ExpressionStats, Scratch, Slot};
+use crate::matcher::{BatchTimes, Evaluation, ExpressionStats, Scratch, Slot};
 use crate::rank::ScoreScratch;
 #[cfg(feature = "xml")]
 use crate::xml::Input;
@@ -508,6 +508,7 @@ impl Snapshot {
         for segment in &self.segments {
             *matchers.entry(segment.matcher().name()).or_default() += 1;
         }
+        let (sampled_events, batches) = largest.map(|segment| segment.choices()).unwrap_or_default();
         Stats {
             subscriptions: self.live,
             removed: slots - self.live,
@@ -518,6 +519,8 @@ impl Snapshot {
             subscription_bytes: subscriptions,
             matcher: largest.map_or("scan", |segment| segment.matcher().name()),
             matchers,
+            sampled_events,
+            batches,
         }
     }
 }
@@ -550,6 +553,10 @@ pub struct Stats {
     pub matcher: &'static str,
     /// How many segments have which matcher.
     pub matchers: BTreeMap<&'static str, usize>,
+    /// How many sampled events the largest segment's triggers were chosen by; 0 if by its expressions alone.
+    pub sampled_events: usize,
+    /// How long events of batches took in the largest segment, by the way they were matched.
+    pub batches: BatchTimes,
 }
 
 /// The attributes that events are decoded by once these are the segments.

@@ -12,7 +12,7 @@ mod scan;
 
 pub use crate::predicate::Check;
 pub(crate) use compiled::CompiledBuilder;
-pub use compiled::{Compiled, ExpressionStats};
+pub use compiled::{BatchTimes, Compiled, ExpressionStats};
 pub use counters::Counters;
 pub use scan::Scan;
 

@@ -26,7 +26,7 @@ use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{Expression, resolve};
 use crate::id::{Id, IdRef};
-use crate::matcher::{CompiledBuilder, ExpressionStats, Matcher, Scratch, Slot};
+use crate::matcher::{BatchTimes, CompiledBuilder, ExpressionStats, Matcher, Scratch, Slot};
 use crate::rank::{Scores, is_coarse};
 use crate::sections::Origin;
 use crate::truth::Missing;
@@ -220,6 +220,15 @@ impl Segment {
     /// Whether it is worthwhile to compile it again, now that events have been seen.
     pub fn is_worth_sampling(&self) -> bool {
         !self.sampled && self.len() > MERGED_AT_ONCE && matches!(self.engine, Engine::Compiled(_))
+    }
+
+    /// How many sampled events its triggers were chosen by, and how long events of batches took. Of a file
+    /// that was not verified, the number is what the file says.
+    pub fn choices(&self) -> (usize, BatchTimes) {
+        match &self.engine {
+            Engine::Compiled(compiled) => (compiled.sampled_events(), compiled.batch_times()),
+            _ => (0, BatchTimes::default()),
+        }
     }
 
     /// What its expressions consist of, whether removed or not. The matchers of the papers do not know: all

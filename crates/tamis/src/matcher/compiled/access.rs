@@ -7,25 +7,25 @@
 use super::entry_list::PendingEntry;
 use super::ir::{PartId, Tag};
 use super::lower::{Lowering, NO_NODE, Trigger};
-use super::ranges::Interval;
 use crate::truth::Missing;
 
 /// Sets with more values than this are entered once, and found through each of their keys.
 const MOST_COPIES: usize = 16;
 
 impl Lowering {
-    /// The trigger that an expression is entered under first.
-    pub(super) fn first_trigger(&self, mut id: PartId) -> (u32, u32) {
+    /// The trigger under which an expression is found most often, as numbers in the order of the triggers.
+    pub(super) fn likeliest_trigger(&self, mut id: PartId) -> (u32, u32, u32) {
         loop {
             let part = self.ir.get(id);
             match part.tag {
                 Tag::And => id = self.access(part.operands()),
-                Tag::Or => id = part.operands()[0],
+                Tag::Or => id = self.likeliest(part.operands()),
                 Tag::Keys if !part.negated && !part.payload().is_empty() => {
-                    return (0, self.key_numbers[part.payload()[0] as usize]);
+                    return (0, self.key_numbers[part.payload()[0] as usize], 0);
                 }
-                Tag::Constant => return (2, 0),
-                _ => return (1, part.attribute()),
+                Tag::Range if !part.negated => return (1, part.attribute(), 1 + self.interval(id).0),
+                Tag::Constant => return (2, 0, 0),
+                _ => return (1, part.attribute(), 0),
             }
         }
     }
@@ -36,8 +36,14 @@ impl Lowering {
         operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
     }
 
+    /// The operand that is most often true.
+    fn likeliest(&self, operands: &[PartId]) -> PartId {
+        let chance = |&&operand: &&PartId| self.chances[operand as usize];
+        operands.iter().max_by(|a, b| chance(a).total_cmp(&chance(b))).copied().unwrap_or(0)
+    }
+
     /// Enters a part so that `target` is reached when it and the residual at `rest` hold.
-    fn enter(&mut self, id: PartId, rest: u32, target: u32) {
+    pub(super) fn enter(&mut self, id: PartId, rest: u32, target: u32) {
         match self.nodes[id as usize] {
             NO_NODE => self.enter_parts(id, rest, target),
             node => self.entries.push((Trigger::Node(node), PendingEntry::new(rest, target))),
@@ -119,10 +125,8 @@ impl Lowering {
                 self.entries.push((Trigger::Set(set), PendingEntry::new(rest, target)));
             }
             Tag::Range => {
-                let (first, last) = self.interval(id);
-                let trigger = self.intervals.len() as u32;
-                self.intervals.push(Interval { attribute, first, last, trigger });
-                self.entries.push((Trigger::Range(trigger), PendingEntry::new(rest, target)));
+                let range = self.intervals.number(attribute, self.interval(id));
+                self.entries.push((Trigger::Range(range), PendingEntry::new(rest, target)));
             }
             Tag::Pattern => {
                 let pattern = part.payload()[0];

@@ -6,7 +6,7 @@
 //! because a node waits for none but smaller ones.
 
 use super::batch_state::{BatchState, Sizes};
-use super::entry_list::{Candidate, count_entries, groups};
+use super::entry_list::{Candidate, EntryList};
 use super::event_set::EventSet;
 use super::keys::NO_KEY;
 use super::program::{self, KIND, LAST, NEGATED};
@@ -61,7 +61,11 @@ impl Compiled {
     /// How many entries wait for a trigger.
     fn entries(&self, trigger: u32) -> u32 {
         let (start, end) = (self.starts[trigger as usize], self.starts[trigger as usize + 1]);
-        if start == end { 0 } else { count_entries(&self.entry_lists[start as usize..end as usize]) }
+        if start == end {
+            return 0;
+        }
+        let list = EntryList::of(&self.entry_lists[start as usize..end as usize]);
+        (list.targets.len() + list.checked.len() + list.tested()) as u32
     }
 
     fn sizes(&self) -> Sizes {
@@ -136,7 +140,7 @@ impl BatchMatch<'_> {
         }
         for position in 0..self.state.fields.items.len() {
             let attribute = self.state.fields.numbers()[position];
-            let intervals = compiled.stabbing.of(attribute).len();
+            let intervals = compiled.stabbing.of(attribute).1.len();
             if intervals > 0 {
                 let answers = self.answers(attribute) as f64;
                 let events = f64::from(self.state.fields.items[position].valued.count());
@@ -192,9 +196,6 @@ impl BatchMatch<'_> {
         let mut cursor = 0;
         while let Some(node) = self.state.pending.pop(&mut cursor) {
             let lanes = self.state.nodes.item(node).fired;
-            for &slot in compiled.node_slots.get(node) {
-                lanes.each(|lane| self.state.found[lane].push(slot));
-            }
             self.follow(nodes + node, lanes);
         }
     }
@@ -203,7 +204,7 @@ impl BatchMatch<'_> {
     /// events' values lie in, whichever are fewer.
     fn stab(&mut self, attribute: u32, first_trigger: u32) {
         let compiled = self.compiled;
-        let intervals = compiled.stabbing.of(attribute);
+        let (start, intervals) = compiled.stabbing.of(attribute);
         if intervals.is_empty() {
             return;
         }
@@ -214,8 +215,8 @@ impl BatchMatch<'_> {
         }
         for (lane, rank) in apart {
             let ranges = &mut self.state.ranges;
-            compiled.stabbing.stab(attribute, None, rank, &mut |trigger| {
-                ranges.item(trigger - first_trigger).insert(lane);
+            compiled.stabbing.stab(attribute, None, rank, &mut |range| {
+                ranges.item(range).insert(lane);
             });
         }
         let sweep = self.answers(attribute) >= intervals.len();
@@ -225,21 +226,21 @@ impl BatchMatch<'_> {
             for (position, &rank) in ranks.iter().enumerate() {
                 let lanes = below[position + 1].without(below[position]);
                 let ranges = &mut self.state.ranges;
-                compiled.stabbing.stab(attribute, None, rank, &mut |trigger| {
-                    *ranges.item(trigger - first_trigger) |= lanes;
+                compiled.stabbing.stab(attribute, None, rank, &mut |range| {
+                    *ranges.item(range) |= lanes;
                 });
             }
             return;
         }
         // They are sorted by their first rank.
         let mut low = 0;
-        for interval in intervals {
+        for (interval, trigger) in intervals.iter().zip(first_trigger + start..) {
             while ranks.get(low).is_some_and(|&rank| rank < interval.first) {
                 low += 1;
             }
             let high = low + ranks[low..].partition_point(|&rank| rank <= interval.last);
             if low < high {
-                self.follow(interval.trigger, below[high].without(below[low]));
+                self.follow(trigger, below[high].without(below[low]));
             }
         }
     }
@@ -255,7 +256,20 @@ impl BatchMatch<'_> {
             return;
         }
         self.state.counters.lists += 1;
-        for (word, masks, entries) in groups(&self.compiled.entry_lists[start as usize..end as usize]) {
+        let list = EntryList::of(&self.compiled.entry_lists[start as usize..end as usize]);
+        let counted = (list.targets.len() + list.checked.len()) as u64;
+        self.state.counters.entries += counted;
+        self.state.counters.candidates += counted;
+        if self.state.timer.spend(ENTRY_UNITS * list.targets.len()) {
+            return;
+        }
+        list.targets.iter().for_each(|&target| self.reach(target, lanes));
+        for &candidate in list.checked {
+            if !self.check(candidate, lanes) {
+                return;
+            }
+        }
+        for (word, masks, entries) in list.groups() {
             let word = if word == 0 { None } else { Some(self.state.word(word)) };
             let within = match word {
                 None => lanes,
@@ -292,18 +306,25 @@ impl BatchMatch<'_> {
                     continue;
                 }
                 self.state.counters.candidates += 1;
-                let Candidate { residual, target } = entry.candidate;
-                if residual != NO_RESIDUAL {
-                    if self.state.timer.spend(ENTRY_UNITS) {
-                        return;
-                    }
-                    lanes = self.holds(residual as usize, lanes);
-                }
-                if !lanes.is_none() {
-                    self.reach(target, lanes);
+                if !self.check(entry.candidate, lanes) {
+                    return;
                 }
             }
         }
+    }
+
+    /// Reaches the target of a candidate for the events for which its residual holds; false where the time is up.
+    fn check(&mut self, Candidate { residual, target }: Candidate, mut lanes: EventSet) -> bool {
+        if residual != NO_RESIDUAL {
+            if self.state.timer.spend(ENTRY_UNITS) {
+                return false;
+            }
+            lanes = self.holds(residual as usize, lanes);
+        }
+        if !lanes.is_none() {
+            self.reach(target, lanes);
+        }
+        true
     }
 
     fn reach(&mut self, target: u32, lanes: EventSet) {

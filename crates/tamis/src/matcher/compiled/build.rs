@@ -12,7 +12,7 @@ use super::keys::Keys;
 use super::lower::{Lowering, NO_NODE, Sets};
 use super::patterns::Patterns;
 use super::program::MOST_ATTRIBUTES;
-use super::ranges::Bounds;
+use super::ranges::{Bounds, Intervals};
 use super::stats::{ExpressionStats, count_nodes, count_uses};
 use crate::error::{Error, Result};
 use crate::event::{Attributes, Event};
@@ -114,7 +114,8 @@ fn compile(
     let stats = count_nodes(&ir, &uses);
     let count = ir.names().len();
     let patterns = Patterns::new(&ir.patterns, count + 1);
-    let estimates = Estimates::new(&ir, &uses, &patterns, sample, &local);
+    let bounds = Bounds::new(&ir.bounds.list, count);
+    let estimates = Estimates::new(&ir, &uses, &patterns, &bounds, sample, &local);
     let mut key_uses = vec![0u32; ir.keys.list.len()];
     for (part, &uses) in uses.iter().enumerate() {
         let part = ir.get(part as PartId);
@@ -123,7 +124,6 @@ fn compile(
         }
     }
     let (keys, key_numbers) = Keys::new(&ir.keys.list, &key_uses, count);
-    let bounds = Bounds::new(&ir.bounds.list, count);
     let attribute_words = (0..=count as u32).map(|attribute| {
         let of = keys.of(attribute);
         (of.start, of.len() as u32, bounds.ranks(attribute))
@@ -137,10 +137,12 @@ fn compile(
         chances: vec![0.0; ir.len()],
         costs: vec![0.0; ir.len()],
         nodes: vec![NO_NODE; ir.len()],
+        node_parts: Vec::new(),
         entries: Vec::new(),
         program: Vec::new(),
         sets: Sets::default(),
-        intervals: Vec::new(),
+        intervals: Intervals::default(),
+        sampled: sample.len(),
         patterns,
         keys,
         ir,

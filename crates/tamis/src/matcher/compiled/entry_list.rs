@@ -1,9 +1,21 @@
 //! How are the entries of a trigger stored, and how are they read?
 //!
-//! The entries of one trigger are stored contiguously, as an entry list of words: the number of groups; the groups;
-//! the masks of the first bit tests of all entries, except of those alone in their group; the entries. A
-//! group holds the entries whose first bit test looks at the same word of the event, and knows what their
-//! masks have together: where the word has nothing of that, none of them is looked at.
+//! The entries of one trigger are stored contiguously, as an entry list of words. Of an entry that is tested and
+//! checked no further, the list has only the target, and of one that is only checked, the residual and the target. The
+//! others form groups: a group holds the entries whose first bit test looks at the same word of the event, and knows
+//! what their masks have together: where the word has nothing of that, none of them is looked at. The first word of a
+//! list says what it has, by its lowest bits:
+//!
+//! ```text
+//! TARGETS   the number of targets                      targets
+//! GROUPS    the number of groups                       groups, masks, entries
+//! MIXED     the number of groups, then two words:      targets, checked, groups, masks, entries
+//!           the number of targets and of the checked
+//! ```
+//!
+//! Groups of several entries come before those of one. The masks are those of the first bit tests of the former, in the
+//! order of the groups; the one mask of the latter is the group's. The entries of the groups stand in the order opposite
+//! to that of the groups, so that they are found from the end of the list without reading the groups between.
 //!
 //! Entry lists are read in stages, each a loop over all that passed the one before, whose steps do not
 //! depend on each other and hardly branch: many reads are under way at once, and the processor has
@@ -14,6 +26,21 @@ use crate::matcher::Counters;
 
 /// Entries that pass their first bit test are taken further so many at a time.
 const BATCH: usize = 1024;
+
+/// No residual: nothing remains to be checked.
+pub(super) const NO_RESIDUAL: u32 = u32::MAX;
+
+/// Words of a cache line.
+const LINE: u32 = 16;
+
+/// What a list has: the lowest bits of its first word.
+const GROUPS: u32 = 0;
+const TARGETS: u32 = 1;
+const MIXED: u32 = 2;
+const CONTENT: u32 = 3;
+const CONTENT_BITS: u32 = CONTENT.count_ones();
+/// The most that the rest of the first word counts.
+const MOST_COUNTED: usize = (u32::MAX >> CONTENT_BITS) as usize;
 
 /// Entries of a trigger whose first bit test looks at the same word.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -88,95 +115,168 @@ impl PendingEntry {
 
 const GROUP: usize = size_of::<Group>() / 4;
 const MASK: usize = size_of::<Mask>() / 4;
-const ANY: u32 = (std::mem::offset_of!(Group, any) / 4) as u32;
 const ENTRY: usize = size_of::<Entry>() / 4;
+const CANDIDATE: usize = size_of::<Candidate>() / 4;
 
 /// Appends the entry list of a trigger, unless it is empty. The entries are sorted by their tests.
-pub(super) fn write_entry_list<'a>(
-    pending: impl ExactSizeIterator<Item = &'a PendingEntry> + Clone,
-    list: &mut Vec<u32>,
-) {
-    let (mut groups, mut begin): (Vec<Group>, u32) = (Vec::new(), 0);
-    let mut masks: Vec<Mask> = Vec::new();
-    for (pending, end) in pending.clone().zip(1..) {
-        let BitTest { word, mask, .. } = pending.tests[0];
-        let mask = Mask::halves(mask);
-        match groups.last_mut() {
-            Some(group) if group.word == word => {
-                if end - begin == 2 {
-                    masks.push(group.any);
-                }
-                masks.push(mask);
-                group.end = end;
-                group.any = Mask::halves(group.any.whole() | mask.whole());
-            }
-            _ => {
-                begin = end - 1;
-                groups.push(Group { word, end, any: mask });
-            }
+pub(super) fn write_entry_list<'a>(pending: impl Iterator<Item = &'a PendingEntry>, list: &mut Vec<u32>) {
+    let (mut targets, mut checked): (Vec<u32>, Vec<Candidate>) = (Vec::new(), Vec::new());
+    let mut grouped: Vec<&PendingEntry> = Vec::new();
+    for pending in pending {
+        match *pending {
+            PendingEntry { tests, .. } if tests != [BitTest::NONE; 2] => grouped.push(pending),
+            PendingEntry { residual: NO_RESIDUAL, target, .. } => targets.push(target),
+            PendingEntry { residual, target, .. } => checked.push(Candidate { residual, target }),
         }
     }
-    if groups.is_empty() {
-        return;
+    let mut members: Vec<&[&PendingEntry]> =
+        grouped.chunk_by(|one, other| one.tests[0].word == other.tests[0].word).collect();
+    members.sort_by_key(|members| members.len() == 1);
+    let (mut groups, mut masks, mut end): (Vec<Group>, Vec<Mask>, u32) = (Vec::new(), Vec::new(), 0);
+    for members in &members {
+        end += members.len() as u32;
+        let any = members.iter().fold(0, |any, pending| any | pending.tests[0].mask);
+        groups.push(Group { word: members[0].tests[0].word, end, any: Mask::halves(any) });
+        if members.len() > 1 {
+            masks.extend(members.iter().map(|pending| Mask::halves(pending.tests[0].mask)));
+        }
     }
-    list.push(groups.len() as u32);
+    let entry =
+        |&PendingEntry { tests: [_, BitTest { word, mask, .. }], residual, target }: &PendingEntry| Entry {
+            mask: Mask::halves(mask),
+            word,
+            candidate: Candidate { residual, target },
+        };
+    let entries: Vec<Entry> =
+        members.iter().rev().flat_map(|members| members.iter().map(|pending| entry(pending))).collect();
+    // Slots come before nodes.
+    targets.sort_unstable();
+    targets.dedup();
+    let header = |count: usize, content: u32| (count as u32) << CONTENT_BITS | content;
+    match (targets.len(), checked.len(), groups.len()) {
+        (0, 0, 0) => return,
+        (0, 0, groups) => list.push(header(groups, GROUPS)),
+        (targets, 0, 0) if targets <= MOST_COUNTED => list.push(header(targets, TARGETS)),
+        (targets, checked, groups) => list.extend([header(groups, MIXED), targets as u32, checked as u32]),
+    }
+    list.extend_from_slice(&targets);
+    list.extend_from_slice(bytemuck::cast_slice(&checked));
     list.extend_from_slice(bytemuck::cast_slice(&groups));
     list.extend_from_slice(bytemuck::cast_slice(&masks));
-    for &PendingEntry { tests: [_, BitTest { word, mask, .. }], residual, target } in pending {
-        let entry = Entry { mask: Mask::halves(mask), word, candidate: Candidate { residual, target } };
-        list.extend_from_slice(bytemuck::cast_slice(&[entry]));
+    list.extend_from_slice(bytemuck::cast_slice(&entries));
+}
+
+/// Where the parts of an entry list stand in it.
+#[derive(Debug, Clone, Copy)]
+struct Sections {
+    targets: usize,
+    checked: usize,
+    groups: usize,
+    masks: usize,
+}
+
+impl Sections {
+    /// Those of a list that is not empty. They may lie outside of one that was not validated.
+    #[inline]
+    fn of(list: &[u32]) -> Sections {
+        let count = (list[0] >> CONTENT_BITS) as usize;
+        match list[0] & CONTENT {
+            TARGETS => Sections { targets: 1, checked: 1 + count, groups: 1 + count, masks: 1 + count },
+            MIXED if list.len() >= 3 => {
+                let checked = 3 + list[1] as usize;
+                let groups = checked + CANDIDATE * list[2] as usize;
+                Sections { targets: 3, checked, groups, masks: groups + GROUP * count }
+            }
+            _ => Sections { targets: 1, checked: 1, groups: 1, masks: 1 + GROUP * count },
+        }
     }
 }
 
 /// Whether an entry list that is not empty is well-formed, every test looks at one of so many words, and every entry
 /// leads on.
 pub(super) fn is_whole(list: &[u32], words: usize, leads_on: impl Fn(Candidate) -> bool) -> bool {
-    let groups = list.get(1..).and_then(|rest| rest.get(..GROUP.checked_mul(list[0] as usize)?));
-    let Some(groups) = groups else { return false };
-    let groups: &[Group] = bytemuck::cast_slice(groups);
+    let sections = Sections::of(list);
+    let known = match list[0] & CONTENT {
+        GROUPS | TARGETS => list[0] >> CONTENT_BITS > 0,
+        MIXED => list.len() >= 3,
+        _ => false,
+    };
+    if !known || sections.masks > list.len() {
+        return false;
+    }
+    let groups: &[Group] = bytemuck::cast_slice(&list[sections.groups..sections.masks]);
     let (mut count, mut masks) = (0, 0usize);
     for group in groups {
         if group.end <= count || group.word as usize >= words {
             return false;
         }
-        let entries = (group.end - count) as usize;
-        masks += if entries > 1 { entries } else { 0 };
+        if group.end - count > 1 {
+            // All groups before it have masks, too.
+            if masks != count as usize {
+                return false;
+            }
+            masks = group.end as usize;
+        }
         count = group.end;
     }
     let entries = ENTRY * count as usize;
-    if count == 0 || list.len() != 1 + GROUP * groups.len() + MASK * masks + entries {
+    if list.len() != sections.masks + MASK * masks + entries {
         return false;
     }
+    let EntryList { targets, checked, .. } = EntryList::of(list);
     let entries: &[Entry] = bytemuck::cast_slice(&list[list.len() - entries..]);
-    entries.iter().all(|entry| (entry.word as usize) < words && leads_on(entry.candidate))
+    targets.iter().all(|&target| leads_on(Candidate { residual: NO_RESIDUAL, target }))
+        && checked.iter().all(|&candidate| leads_on(candidate))
+        && entries.iter().all(|entry| (entry.word as usize) < words && leads_on(entry.candidate))
 }
 
-/// How many entries a list has that is not empty.
-pub(super) fn count_entries(list: &[u32]) -> u32 {
-    list[2 + GROUP * (list[0] as usize - 1)]
+/// An entry list that is not empty.
+pub(super) struct EntryList<'a> {
+    /// The targets of the entries that are neither tested nor checked.
+    pub targets: &'a [u32],
+    /// The entries that are checked and not tested.
+    pub checked: &'a [Candidate],
+    groups: &'a [Group],
+    /// The masks and entries of the groups.
+    rest: &'a [u32],
 }
 
-/// The groups of a list that is not empty: the word of their first tests, the masks, and the entries.
-pub(super) fn groups(list: &[u32]) -> impl Iterator<Item = (u32, &[Mask], &[Entry])> {
-    let (groups, rest) = list[1..].split_at(GROUP * list[0] as usize);
-    let groups: &[Group] = bytemuck::cast_slice(groups);
-    let count = groups.last().map_or(0, |group| group.end as usize);
-    let (masks, entries) = rest.split_at(rest.len() - ENTRY * count);
-    let (mut masks, entries): (&[Mask], &[Entry]) =
-        (bytemuck::cast_slice(masks), bytemuck::cast_slice(entries));
-    let mut begin = 0;
-    groups.iter().map(move |group| {
-        let within = begin..group.end as usize;
-        begin = within.end;
-        let mut own = std::slice::from_ref(&group.any);
-        if within.len() > 1 {
-            (own, masks) = masks.split_at(within.len());
+impl<'a> EntryList<'a> {
+    pub fn of(list: &'a [u32]) -> EntryList<'a> {
+        let Sections { targets, checked, groups, masks } = Sections::of(list);
+        EntryList {
+            targets: &list[targets..checked],
+            checked: bytemuck::cast_slice(&list[checked..groups]),
+            groups: bytemuck::cast_slice(&list[groups..masks]),
+            rest: &list[masks..],
         }
-        (group.word, own, &entries[within])
-    })
+    }
+
+    /// How many entries are tested.
+    pub fn tested(&self) -> usize {
+        self.groups.last().map_or(0, |group| group.end as usize)
+    }
+
+    /// The groups: the word of their first tests, the masks, and the entries.
+    pub fn groups(&self) -> impl Iterator<Item = (u32, &'a [Mask], &'a [Entry])> + use<'a> {
+        let count = self.tested();
+        let (masks, entries) = self.rest.split_at(self.rest.len() - ENTRY * count);
+        let (masks, entries): (&[Mask], &[Entry]) =
+            (bytemuck::cast_slice(masks), bytemuck::cast_slice(entries));
+        let mut begin = 0;
+        self.groups.iter().map(move |group| {
+            let within = begin..group.end as usize;
+            begin = within.end;
+            let masks = match within.len() {
+                1 => std::slice::from_ref(&group.any),
+                _ => &masks[within.clone()],
+            };
+            (group.word, masks, &entries[count - within.end..count - within.start])
+        })
+    }
 }
 
-/// A group whose word has something of its masks.
+/// A group of several entries whose word has something of their masks.
 #[derive(Debug, Clone, Copy, Default)]
 struct OpenGroup {
     word: u64,
@@ -190,20 +290,27 @@ struct OpenGroup {
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     ranges: Vec<(u32, u32)>,
+    /// Where targets stand, and where they end.
+    targets: Vec<(u32, u32)>,
+    /// Where entries that are only checked stand, and where they end.
+    checked: Vec<(u32, u32)>,
+    /// The numbers of the groups of a list that are not skipped.
+    open_groups: Vec<u32>,
     open: Vec<OpenGroup>,
-    /// How many of `open`, and below of `candidates`, are in use.
-    groups: usize,
+    /// Where entries stand that are alone in a group which is not skipped: they passed their first test.
+    single: Vec<u32>,
     /// The group to go on with, and how much of it is done.
     next: usize,
     done: u32,
     /// Where entries stand that passed their first test.
     passed: Vec<u32>,
     candidates: Vec<Candidate>,
+    /// How many of `candidates` are in use.
     found: usize,
 }
 
 impl Stages {
-    /// Begins with the entry lists at these ranges, and finds the groups that may have candidates.
+    /// Begins with the entry lists at these ranges: finds their targets, and the groups that may have candidates.
     pub fn begin(
         &mut self,
         ranges: impl Iterator<Item = (u32, u32)>,
@@ -214,45 +321,78 @@ impl Stages {
         self.ranges.clear();
         self.ranges.extend(ranges.filter(|(start, end)| start < end));
         counters.lists += self.ranges.len() as u64;
-        prefetch(entry_lists, self.ranges.iter().map(|(start, _)| *start));
+        let first_lines = self.ranges.iter().map(|(start, _)| *start);
+        let second_lines = self.ranges.iter().map(|(start, end)| start + LINE.min(end - start - 1));
+        prefetch(entry_lists, first_lines);
+        prefetch(entry_lists, second_lines);
+        self.targets.clear();
+        self.checked.clear();
+        self.open.clear();
+        self.single.clear();
         (self.next, self.done) = (0, 0);
-        let mut length = 0;
         for &(start, end) in &self.ranges {
             let list = &entry_lists[start as usize..end as usize];
-            let groups: &[Group] = bytemuck::cast_slice(&list[1..1 + GROUP * list[0] as usize]);
-            let entries = groups.last().map_or(0, |group| group.end);
-            let mut masks = start + 1 + (GROUP * groups.len()) as u32;
-            let mut rest = end.wrapping_sub(entries.wrapping_mul(ENTRY as u32));
-            if self.open.len() < length + groups.len() {
-                self.open.resize(2 * (length + groups.len()), OpenGroup::default());
+            let sections = Sections::of(list);
+            let at = |position: usize| start + position as u32;
+            if sections.targets < sections.checked {
+                self.targets.push((at(sections.targets), at(sections.checked)));
+                let targets = (sections.checked - sections.targets) as u64;
+                counters.entries += targets;
+                counters.candidates += targets;
             }
-            let mut begin = 0;
-            for (group, position) in groups.iter().zip((start + 1..).step_by(GROUP)) {
-                let word = bits[group.word as usize];
-                let count = group.end - begin;
-                // What one entry tests is what all of its group test.
-                let own = position + ANY;
-                self.open[length] =
-                    OpenGroup { word, masks: if count == 1 { own } else { masks }, entries: rest, count };
-                length += usize::from(word & group.any.whole() != 0);
-                masks += if count == 1 { 0 } else { MASK as u32 * count };
-                rest += ENTRY as u32 * count;
-                begin = group.end;
+            if sections.checked < sections.groups {
+                self.checked.push((at(sections.checked), at(sections.groups)));
+            }
+            if sections.groups == sections.masks {
+                continue;
+            }
+            let groups: &[Group] = bytemuck::cast_slice(&list[sections.groups..sections.masks]);
+            if self.open_groups.len() < groups.len() {
+                self.open_groups.resize(2 * groups.len(), 0);
+            }
+            let mut open = 0;
+            for (group, number) in groups.iter().zip(0..) {
+                self.open_groups[open] = number;
+                open += usize::from(bits[group.word as usize] & group.any.whole() != 0);
+            }
+            for &number in &self.open_groups[..open] {
+                let group = groups[number as usize];
+                let begin = number.checked_sub(1).map_or(0, |before| groups[before as usize].end);
+                let entries = end - ENTRY as u32 * group.end;
+                match group.end - begin {
+                    1 => self.single.push(entries),
+                    count => self.open.push(OpenGroup {
+                        word: bits[group.word as usize],
+                        masks: at(sections.masks) + MASK as u32 * begin,
+                        entries,
+                        count,
+                    }),
+                }
             }
         }
-        self.groups = length;
+    }
+
+    /// The targets of the entries that are neither tested nor checked.
+    pub fn targets<'a>(&'a self, entry_lists: &'a [u32]) -> impl Iterator<Item = &'a [u32]> {
+        self.targets.iter().map(|&(start, end)| &entry_lists[start as usize..end as usize])
     }
 
     /// Finds the next entries that pass their bit tests; false where there are none left.
     pub fn pass(&mut self, entry_lists: &[u32], bits: &[u64], counters: &mut Counters) -> bool {
-        if self.next >= self.groups {
+        if self.next >= self.open.len() && self.single.is_empty() && self.checked.is_empty() {
             return false;
         }
         self.passed.resize(BATCH, 0);
         self.candidates.resize(BATCH, Candidate::default());
-        let (mut read, mut passed) = (0, 0);
-        while let Some(open) = self.open[..self.groups].get(self.next) {
-            let count = (open.count - self.done).min((BATCH - passed) as u32);
+        let mut candidates = self.take_checked(entry_lists);
+        let room = BATCH - candidates;
+        let rest = self.single.len().saturating_sub(room);
+        let mut passed = self.single.len() - rest;
+        self.passed[..passed].copy_from_slice(&self.single[rest..]);
+        self.single.truncate(rest);
+        let mut read = (candidates + passed) as u64;
+        while let Some(open) = self.open.get(self.next) {
+            let count = (open.count - self.done).min((room - passed) as u32);
             let first = (open.masks + MASK as u32 * self.done) as usize;
             let masks: &[Mask] = bytemuck::cast_slice(&entry_lists[first..first + MASK * count as usize]);
             let mut entry = open.entries + ENTRY as u32 * self.done;
@@ -267,11 +407,10 @@ impl Stages {
                 break;
             }
             (self.next, self.done) = (self.next + 1, 0);
-            if passed == BATCH {
+            if passed == room {
                 break;
             }
         }
-        let mut candidates = 0;
         for &position in &self.passed[..passed] {
             let position = position as usize;
             let entry: &Entry =
@@ -285,6 +424,24 @@ impl Stages {
         true
     }
 
+    /// Makes candidates of entries that are only checked; returns how many.
+    fn take_checked(&mut self, entry_lists: &[u32]) -> usize {
+        let mut candidates = 0;
+        while let Some((start, end)) = self.checked.last_mut() {
+            let count = ((*end - *start) as usize / CANDIDATE).min(BATCH - candidates);
+            let next = *start as usize + CANDIDATE * count;
+            let checked = bytemuck::cast_slice(&entry_lists[*start as usize..next]);
+            self.candidates[candidates..candidates + count].copy_from_slice(checked);
+            candidates += count;
+            *start = next as u32;
+            if *start < *end {
+                break;
+            }
+            self.checked.pop();
+        }
+        candidates
+    }
+
     /// The entries found by [`Stages::pass`].
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates[..self.found]
@@ -295,4 +452,114 @@ impl Stages {
 pub(super) fn prefetch(words: &[u32], positions: impl Iterator<Item = u32>) {
     let read = positions.filter_map(|position| words.get(position as usize));
     std::hint::black_box(read.fold(0, |sum, word| sum ^ word));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const WORDS: usize = 5;
+
+    fn test() -> impl Strategy<Value = BitTest> {
+        (0..WORDS as u32, 1..16u64).prop_map(|(word, mask)| match word {
+            0 => BitTest::NONE,
+            _ => BitTest { word, mask, exact: true },
+        })
+    }
+
+    fn pending() -> impl Strategy<Value = PendingEntry> {
+        let residual = prop_oneof![Just(NO_RESIDUAL), 0..9u32];
+        (test(), test(), residual, 0..40u32).prop_map(|(first, second, residual, target)| {
+            let tests = if first == BitTest::NONE { [first; 2] } else { [first, second] };
+            PendingEntry { tests, residual, target }
+        })
+    }
+
+    fn write(mut pending: Vec<PendingEntry>) -> Vec<u32> {
+        pending.sort_by_key(|pending| pending.tests);
+        let mut list = Vec::new();
+        write_entry_list(pending.iter(), &mut list);
+        list
+    }
+
+    fn sorted(candidates: impl IntoIterator<Item = Candidate>) -> Vec<(u32, u32)> {
+        let mut pairs: Vec<_> =
+            candidates.into_iter().map(|candidate| (candidate.residual, candidate.target)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    proptest! {
+        #[test]
+        fn reading_finds_the_entries_that_pass(
+            lists in prop::collection::vec(prop::collection::vec(pending(), 0..60), 1..4),
+            event in prop::array::uniform4(0..16u64),
+        ) {
+            let mut bits = vec![u64::MAX];
+            bits.extend(event);
+            let passes = |test: &BitTest| bits[test.word as usize] & test.mask != 0;
+            let expected = sorted(lists.iter().flatten().filter(|pending| pending.tests.iter().all(passes))
+                .map(|pending| Candidate { residual: pending.residual, target: pending.target }));
+            let (mut words, mut ranges) = (Vec::new(), Vec::new());
+            for list in lists {
+                let list = write(list);
+                prop_assert!(list.is_empty() || is_whole(&list, WORDS, |_| true));
+                ranges.push((words.len() as u32, (words.len() + list.len()) as u32));
+                words.extend(list);
+            }
+            let target = |&target: &u32| Candidate { residual: NO_RESIDUAL, target };
+
+            let (mut stages, mut counters) = (Stages::default(), Counters::default());
+            stages.begin(ranges.iter().copied(), &words, &bits, &mut counters);
+            let mut found: Vec<Candidate> = stages.targets(&words).flatten().map(target).collect();
+            while stages.pass(&words, &bits, &mut counters) {
+                found.extend(stages.candidates());
+            }
+            prop_assert_eq!(counters.candidates, found.len() as u64);
+            prop_assert_eq!(sorted(found), &expected[..]);
+
+            let mut found = Vec::new();
+            for (start, end) in ranges.into_iter().filter(|(start, end)| start < end) {
+                let list = EntryList::of(&words[start as usize..end as usize]);
+                found.extend(list.targets.iter().map(target));
+                found.extend(list.checked);
+                for (word, masks, entries) in list.groups() {
+                    for (mask, entry) in masks.iter().zip(entries) {
+                        let (second, other) = entry.test();
+                        let passed = bits[word as usize] & mask.whole() != 0 && bits[second as usize] & other != 0;
+                        found.extend(passed.then_some(entry.candidate));
+                    }
+                }
+            }
+            prop_assert_eq!(sorted(found), expected);
+        }
+
+        #[test]
+        fn what_is_no_list_is_refused(list in prop::collection::vec(0..12u32, 1..40)) {
+            // Whatever is taken for a list can be read.
+            if is_whole(&list, WORDS, |candidate| candidate.target < 9) {
+                let all = EntryList::of(&list);
+                prop_assert!(all.targets.iter().all(|&target| target < 9));
+                let tested: usize = all.groups().map(|(_, masks, entries)| masks.len().min(entries.len())).sum();
+                prop_assert_eq!(tested, all.tested());
+            }
+        }
+    }
+
+    #[test]
+    fn groups_of_one_before_others_are_refused() {
+        let on = |word: u32, target: u32| PendingEntry {
+            tests: [BitTest { word, mask: 1, exact: true }, BitTest::NONE],
+            residual: NO_RESIDUAL,
+            target,
+        };
+        let mut list = write(vec![on(1, 0), on(2, 1), on(2, 2)]);
+        assert!(is_whole(&list, WORDS, |_| true));
+        // The group of two has ended before the second of its entries.
+        assert_eq!((list[2], list[2 + GROUP]), (2, 3));
+        list[2] = 1;
+        assert!(!is_whole(&list, WORDS, |_| true));
+    }
 }

@@ -6,11 +6,14 @@
 
 use super::ir::{Ir, Part, Tag};
 use super::patterns::{Patterns, TextScratch};
+use super::ranges::{Bounds, NO_RANK};
 use crate::event::{Event, Presence};
 use crate::value::ValueRef;
 
 /// How much the expressions count beside the sampled events.
 const PRIOR: f64 = 2.0;
+/// The chance of a range where nothing is known of the values.
+const RANGE: f64 = 0.4;
 /// Patterns are looked for in no more bytes of sampled text than this.
 const SAMPLED: usize = 1 << 18;
 
@@ -21,12 +24,22 @@ pub(super) struct Estimates {
     keys: Vec<f64>,
     patterns: Vec<f64>,
     attributes: Vec<f64>,
+    /// The ranks of the sampled values of every attribute that has ranges, ascending, and how many events were sampled.
+    ranks: Vec<Vec<u32>>,
+    events: usize,
 }
 
 impl Estimates {
     /// Estimates for the keys and attributes as numbered in `ir`. `uses` says how many
     /// operators and expressions use each part; `local` the attributes' numbers here.
-    pub fn new(ir: &Ir, uses: &[u32], known: &Patterns, sample: &[Event], local: &[u32]) -> Estimates {
+    pub fn new(
+        ir: &Ir,
+        uses: &[u32],
+        known: &Patterns,
+        bounds: &Bounds,
+        sample: &[Event],
+        local: &[u32],
+    ) -> Estimates {
         let mut keys = vec![0.0; ir.keys.list.len()];
         let mut patterns = vec![0.0; known.len()];
         let mut attributes = vec![0.0; ir.names().len() + 1];
@@ -63,7 +76,8 @@ impl Estimates {
             Self::count(ir, sample, local, &mut keys, &mut attributes);
             Self::count_patterns(known, sample, local, &mut patterns);
         }
-        Estimates { keys, patterns, attributes }
+        let ranks = sample_ranks(bounds, sample, local, attributes.len());
+        Estimates { keys, patterns, attributes, ranks, events: sample.len() }
     }
 
     /// Replaces the estimates by frequencies in the sample, with the estimates as a prior.
@@ -121,18 +135,41 @@ impl Estimates {
         patterns.iter_mut().for_each(|pattern| *pattern /= events + PRIOR);
     }
 
-    /// The chance that a literal is true.
-    pub fn literal(&self, part: Part<'_>) -> f64 {
+    /// The chance that some value of an attribute has a rank between two.
+    fn range(&self, attribute: u32, (first, last): (u32, u32)) -> f64 {
+        let ranks = &self.ranks[attribute as usize];
+        let below = |rank: u32| ranks.partition_point(|&sampled| sampled < rank);
+        let within = below(last.saturating_add(1)).saturating_sub(below(first));
+        (PRIOR * RANGE * self.attributes[attribute as usize] + within as f64) / (PRIOR + self.events as f64)
+    }
+
+    /// The chance that a literal is true; `ranks` are those of a range.
+    pub fn literal(&self, part: Part<'_>, ranks: (u32, u32)) -> f64 {
         let present = self.attributes[part.attribute() as usize].min(1.0);
         let positive = match part.tag {
             Tag::Keys => {
                 let sum: f64 = part.payload().iter().map(|&key| self.keys[key as usize]).sum();
                 sum.min(present)
             }
-            Tag::Range => 0.4 * present,
+            Tag::Range => self.range(part.attribute(), ranks).min(present),
             Tag::Pattern => self.patterns[part.payload()[0] as usize].min(present),
             _ => present,
         };
         if part.negated { (present - positive).max(0.0) } else { positive }
     }
+}
+
+/// The ranks of sampled values by attribute, ascending; `attributes` counts the numbers of attributes here.
+fn sample_ranks(bounds: &Bounds, sample: &[Event], local: &[u32], attributes: usize) -> Vec<Vec<u32>> {
+    let mut ranks = vec![Vec::new(); attributes];
+    for (global, presence) in sample.iter().flat_map(Event::iter) {
+        let attribute = local.get(global as usize).copied().unwrap_or(0);
+        let Presence::Values(values) = presence else { continue };
+        if attribute > 0 && bounds.ranks(attribute) > 0 {
+            let known = values.map(|value| bounds.rank(attribute, value)).filter(|&rank| rank != NO_RANK);
+            ranks[attribute as usize].extend(known);
+        }
+    }
+    ranks.iter_mut().for_each(|ranks| ranks.sort_unstable());
+    ranks
 }

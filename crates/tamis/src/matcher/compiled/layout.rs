@@ -3,12 +3,11 @@
 //! Triggers of all kinds are numbered one behind the other, their entries sorted together, and every
 //! relation becomes a list of starts and a list of items.
 
-use std::sync::atomic::AtomicU32;
-
+use super::choice::Choice;
 use super::entry_list::{PendingEntry, write_entry_list};
 use super::ir::PartId;
-use super::lower::{Lowering, NO_NODE, Trigger};
-use super::ranges::{Interval, Stabbing};
+use super::lower::{Lowering, Trigger};
+use super::ranges::Stabbing;
 use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
 use crate::csr::Lists;
 use crate::matcher::{Scan, Slot};
@@ -18,7 +17,6 @@ struct Lowered {
     lowering: Lowering,
     /// The residual that evaluates each node.
     bodies: Vec<u32>,
-    node_slots: Vec<(u32, Slot)>,
     /// The number of expressions.
     slots: usize,
     deep: Vec<Slot>,
@@ -29,36 +27,29 @@ impl Lowering {
     /// Enters every expression and lays out what there is.
     pub fn finish(mut self, roots: &[PartId], deep: Vec<Slot>, scan: Scan, local: Vec<u32>) -> Compiled {
         let mut bodies = Vec::new();
-        for part in 0..self.ir.len() as PartId {
-            if self.nodes[part as usize] != NO_NODE {
-                let target = self.nodes[part as usize] | TARGET_NODE;
-                bodies.push(self.body(part));
-                self.enter_parts(part, NO_RESIDUAL, target);
-            }
+        for (part, node) in std::mem::take(&mut self.node_parts).into_iter().zip(0..) {
+            bodies.push(self.body(part));
+            self.enter_parts(part, NO_RESIDUAL, node | TARGET_NODE);
         }
-        let mut node_slots: Vec<(u32, Slot)> = Vec::new();
         // Expressions entered under the same trigger are compiled one behind the other, so that what
         // remains to be checked of them is read consecutively.
         let mut order: Vec<Slot> =
             (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != PartId::MAX).collect();
-        order.sort_by_cached_key(|&slot| self.first_trigger(roots[slot as usize]));
+        order.sort_by_cached_key(|&slot| self.likeliest_trigger(roots[slot as usize]));
         for slot in order {
-            let root = roots[slot as usize];
-            match self.nodes[root as usize] {
-                NO_NODE => self.enter_parts(root, NO_RESIDUAL, slot),
-                node => node_slots.push((node, slot)),
-            }
+            self.enter(roots[slot as usize], NO_RESIDUAL, slot);
         }
-        Lowered { lowering: self, bodies, node_slots, slots: roots.len(), deep, scan }.lay_out(local)
+        Lowered { lowering: self, bodies, slots: roots.len(), deep, scan }.lay_out(local)
     }
 }
 
 impl Lowered {
     /// Lays it out; `local` has the number here of each attribute of the index.
     fn lay_out(self, local: Vec<u32>) -> Compiled {
-        let Lowered { mut lowering, bodies, node_slots, slots, deep, scan } = self;
+        let Lowered { mut lowering, bodies, slots, deep, scan } = self;
         let (stats, attribute_predicates) = std::mem::take(&mut lowering.stats);
-        let Lowering { ir, keys, sets, intervals, .. } = &lowering;
+        let (intervals, range_numbers) = std::mem::take(&mut lowering.intervals).in_order();
+        let Lowering { ir, keys, sets, .. } = &lowering;
         let count = ir.names().len();
         let unselective = lowering.count_unselective();
         let mut triggers = 0;
@@ -77,7 +68,7 @@ impl Lowered {
         let number = |trigger: Trigger| match trigger {
             Trigger::Key(key) => key,
             Trigger::Set(set) => set_triggers + set,
-            Trigger::Range(range) => range_triggers + range,
+            Trigger::Range(range) => range_triggers + range_numbers[range as usize],
             Trigger::Pattern(pattern) => pattern_triggers + pattern,
             Trigger::Attribute(attribute) => attribute_triggers + attribute,
             Trigger::Always => always,
@@ -104,12 +95,13 @@ impl Lowered {
         }
         let key_sets = Lists::of_pairs(keys.len(), key_sets);
         let sets = Lists::new(&sets.keys);
-        let stabbed = intervals
-            .iter()
-            .map(|interval| Interval { trigger: range_triggers + interval.trigger, ..*interval });
-        let stabbing = Stabbing::new(stabbed.collect(), count);
+        let stabbing = Stabbing::new(&intervals, count);
         let triggers = [set_triggers, pattern_triggers, attribute_triggers, always, node_triggers];
-        let figures = stats.into_iter().chain([lowering.patterns.unfiltered() as u64, unselective]);
+        let figures = stats.into_iter().chain([
+            lowering.patterns.unfiltered() as u64,
+            unselective,
+            lowering.sampled as u64,
+        ]);
         let counts = [slots as u64].into_iter().chain(triggers.map(u64::from)).chain(figures);
         Compiled {
             missing: lowering.missing,
@@ -124,14 +116,13 @@ impl Lowered {
             key_sets,
             sets,
             stabbing,
-            node_slots: Lists::of_pairs(bodies.len(), node_slots),
             bodies: bodies.into(),
             deep: deep.into(),
             scan,
             keys: lowering.keys,
             bounds: lowering.bounds,
             program: lowering.program.into(),
-            unasked: AtomicU32::new(0),
+            choice: Choice::default(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::ir::{Ir, Part, PartId, Tag};
 use super::keys::Keys;
 use super::patterns::Patterns;
 use super::program::MOST_KEYS;
-use super::ranges::{Bounds, Interval};
+use super::ranges::{Bounds, Intervals};
 use crate::truth::Missing;
 
 /// Trying a pattern costs about so much more than looking at an entry.
@@ -58,12 +58,16 @@ pub(super) struct Lowering {
     pub chances: Vec<f64>,
     /// How often per event a part's entries are looked at.
     pub costs: Vec<f64>,
+    /// The node that a part is, and the part of each node.
     pub nodes: Vec<u32>,
+    pub node_parts: Vec<PartId>,
     pub entries: Vec<(Trigger, PendingEntry)>,
     pub program: Vec<u32>,
     pub sets: Sets,
-    pub intervals: Vec<Interval>,
+    pub intervals: Intervals,
     pub patterns: Patterns,
+    /// How many events were sampled.
+    pub sampled: usize,
 }
 
 impl Lowering {
@@ -82,7 +86,8 @@ impl Lowering {
                     operands.map(|operand| self.costs[operand]).sum(),
                 ),
                 _ => {
-                    let chance = estimates.literal(part);
+                    let ranks = if part.tag == Tag::Range { self.interval(number as PartId) } else { (0, 0) };
+                    let chance = estimates.literal(part, ranks);
                     let cost = match part.tag {
                         _ if !self.is_positive(part) => 1.0 + chance,
                         Tag::Pattern => self.pattern_cost(part.payload()[0], chance),
@@ -131,14 +136,25 @@ impl Lowering {
         }
     }
 
+    /// Numbers the nodes. Those that a node asks for come before it, and those that are found under one trigger come
+    /// one behind the other, so that their entry lists and what is known of them share cache lines.
     pub fn number_nodes(&mut self, uses: &[u32]) {
-        let mut next = 0;
-        for (part, &uses) in uses.iter().enumerate() {
-            if uses > 1 && !self.ir.get(part as PartId).operands().is_empty() {
-                self.nodes[part] = next;
-                next += 1;
+        let mut nodes = Vec::new();
+        let mut levels: Vec<u32> = Vec::with_capacity(uses.len());
+        for (part, &uses) in (0..).zip(uses) {
+            let operands = self.ir.get(part).operands();
+            let below = operands.iter().map(|&operand| levels[operand as usize]).max().unwrap_or(0);
+            let is_node = uses > 1 && !operands.is_empty();
+            levels.push(below + u32::from(is_node));
+            if is_node {
+                nodes.push(part);
             }
         }
+        nodes.sort_by_cached_key(|&part| (levels[part as usize], self.likeliest_trigger(part)));
+        for (&part, node) in nodes.iter().zip(0..) {
+            self.nodes[part as usize] = node;
+        }
+        self.node_parts = nodes;
     }
 
     /// Whether a bit test decides a part.

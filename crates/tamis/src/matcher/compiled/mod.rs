@@ -59,10 +59,10 @@
 //!
 //! ```text
 //! trigger   0    1    2    3    4    5    6 ... 11
-//! starts    0   19   29   29   29   29   39 ... 39   39
+//! starts    0   19   21   21   21   21   23 ... 23   23
 //!
 //! entry_lists, topic = 'chess'
-//!           0   00000001                              one group
+//!           0   00000004                              one group (1 << 2), and nothing but groups (0)
 //!           1   00000002 00000002 00000003 00000000   group: word 2, ends before entry 2, masks together
 //!           5   00000001 00000000                     first mask of slot 0: bit of 'CA'
 //!           7   00000002 00000000                     first mask of slot 1: bit of 'OR'
@@ -71,11 +71,9 @@
 //!          14   ffffffff ffffffff 00000000            slot 1: likewise
 //!          17   00000000 00000001                             residual at 0, target 1
 //! entry_lists, topic = 'go'
-//!          19   00000001                              one group
-//!          20   00000000 00000001 ffffffff ffffffff   group: word 0, one entry, so its mask is not repeated
-//!          24   ffffffff ffffffff 00000000            slot 2: second mask and word
-//!          27   ffffffff 00000002                             no residual, target 2
-//! entry_lists, age > 60: at 29, the same ten words as for 'go'
+//!          19   00000005                              one target (1 << 2), and nothing but targets (1)
+//!          20   00000002                              slot 2, which is neither tested nor checked
+//! entry_lists, age > 60: at 21, the same two words as for 'go'
 //! ```
 //!
 //! Entries whose first bit test reads the same word form a group. If the event's word has no bit of the
@@ -115,13 +113,13 @@
 //!
 //! Without `vip` in the event, the negated check would be unknown, and slot 1 would not match (with
 //! `Missing::False` it would). Slot 2 was never examined. If a target is a node instead of a slot
-//! (`TARGET_NODE`), the node's own slots match, and its trigger is put on the list; `follow` repeats
-//! until the list is empty. A residual that needs a node which no trigger has reached evaluates its *body*
+//! (`TARGET_NODE`), its trigger is put on the list, under which the expressions that it is or is a part of
+//! are entered; `follow` repeats until the list is empty. A residual that needs a node which no trigger has reached evaluates its *body*
 //! on demand, once per event.
 //!
 //! **Many events** (`batch_state`, `batch_match`, `event_set`). Up to 512 events can be matched together:
 //! each bit, trigger and node then has a set of events, and every entry list is read once for all of them.
-//! Unless forced, this is done only if it is estimated to be cheaper than one event at a time.
+//! Unless forced, this is done only if it was measured to be faster than one event at a time (`choice`).
 //!
 //! # Departures from the paper
 //!
@@ -135,6 +133,7 @@ mod batch_match;
 mod batch_state;
 mod bits;
 mod build;
+mod choice;
 mod entry_list;
 mod estimate;
 mod event_set;
@@ -156,7 +155,7 @@ mod validate;
 mod values;
 mod working;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use super::{Evaluation, Matcher, Scan, Scratch, Slot, one_by_one};
 use crate::column::Column;
@@ -170,7 +169,9 @@ use crate::truth::Missing;
 pub(crate) use batch_state::BatchState;
 use bits::Bits;
 pub(crate) use build::CompiledBuilder;
-use entry_list::{Candidate, prefetch};
+pub use choice::BatchTimes;
+use choice::{Choice, Next};
+use entry_list::{Candidate, NO_RESIDUAL, Stages, prefetch};
 use event_set::LANES;
 use keys::{Keys, NO_KEY};
 use patterns::Patterns;
@@ -182,13 +183,11 @@ use working::{EventAttribute, Known};
 
 /// Events with a longer list are looked at one by one: of a batch, every value is looked at for every check.
 const MOST_VALUES: usize = 256;
+/// The entry lists of so many triggers are read together.
+const LISTS: usize = 256;
 
-/// No residual: nothing remains to be checked.
-const NO_RESIDUAL: u32 = u32::MAX;
 /// Fewer events are looked at one by one.
 const LEAST_BATCH: usize = 64;
-/// Where that is no better for one batch, it is not tried for so many.
-const UNASKED: u32 = 63;
 /// Marks a target that is a node, not a slot.
 const TARGET_NODE: u32 = 1 << 31;
 
@@ -214,8 +213,6 @@ pub struct Compiled {
     stabbing: Stabbing,
     /// The residual that evaluates each node.
     bodies: Column<u32>,
-    /// For every node the slots that it makes true.
-    node_slots: Lists<u32>,
     /// The slots of expressions too deep to compile, and a scan over them.
     deep: Column<Slot>,
     scan: Scan,
@@ -223,10 +220,11 @@ pub struct Compiled {
     names: Strings,
     /// By attribute of these names: how many predicates it has.
     attribute_predicates: Column<u32>,
-    /// The number of slots, the first trigger of each kind, and the figures of [`ExpressionStats`].
+    /// The number of slots, the first trigger of each kind, the figures of [`ExpressionStats`], and the
+    /// number of sampled events.
     counts: Column<u64>,
-    /// For how many batches of events not to ask whether they are better looked at together.
-    unasked: AtomicU32,
+    /// How the events of batches are matched.
+    choice: Choice,
 }
 
 impl Compiled {
@@ -286,7 +284,7 @@ impl Compiled {
         }
     }
 
-    fn words(&self) -> [&Column<u32>; 12] {
+    fn words(&self) -> [&Column<u32>; 10] {
         [
             &self.entry_lists,
             &self.starts,
@@ -296,8 +294,6 @@ impl Compiled {
             &self.sets.starts,
             &self.sets.items,
             &self.bodies,
-            &self.node_slots.starts,
-            &self.node_slots.items,
             &self.deep,
             &self.attribute_predicates,
         ]
@@ -312,7 +308,7 @@ impl Compiled {
         expression: impl Fn(Slot) -> Result<Expression>,
     ) -> Result<Compiled> {
         let counts: Column<u64> = reader.next()?;
-        if counts.len() != 11 || counts[0] != slots as u64 {
+        if counts.len() != 12 || counts[0] != slots as u64 {
             return Err(reader.damaged("the counts are wrong"));
         }
         let names = Strings::read(reader)?;
@@ -341,11 +337,10 @@ impl Compiled {
             key_sets: Lists::read(reader)?,
             sets: Lists::read(reader)?,
             bodies: reader.next()?,
-            node_slots: Lists::read(reader)?,
             deep: reader.next()?,
             attribute_predicates: reader.next()?,
             scan: Scan::new([], attributes, missing),
-            unasked: AtomicU32::new(0),
+            choice: Choice::default(),
         };
         if !compiled.deep.is_empty() {
             let deep = compiled.deep.iter().map(|&slot| expression(slot)).collect::<Result<Vec<_>>>()?;
@@ -369,14 +364,47 @@ impl Compiled {
         self.patterns.are_damaged()
     }
 
-    /// Whether to find out if so many events are better looked at together: not where that was found
-    /// to be no better a short while ago.
-    fn is_worth_asking(&self, events: usize, evaluation: Evaluation) -> bool {
-        if evaluation == Evaluation::Events || events < LEAST_BATCH {
-            return false;
+    /// How long events of batches took so far.
+    pub(crate) fn batch_times(&self) -> BatchTimes {
+        self.choice.times()
+    }
+
+    /// How many sampled events the triggers were chosen by.
+    pub(crate) fn sampled_events(&self) -> usize {
+        self.counts[11] as usize
+    }
+
+    /// How to match some events of a batch.
+    fn next(&self, events: &[Event], evaluation: Evaluation) -> Next {
+        if events.iter().any(|event| event.longest_list() > MOST_VALUES) {
+            return Next::Events;
         }
-        let fewer = |unasked: u32| unasked.checked_sub(1);
-        self.unasked.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_err()
+        match evaluation {
+            Evaluation::Blocks => Next::Blocks,
+            Evaluation::Auto if events.len() >= LEAST_BATCH => self.choice.next(),
+            Evaluation::Auto | Evaluation::Events => Next::Events,
+        }
+    }
+
+    /// Matches events in a block; false where one by one is estimated to be cheaper, or the time is up.
+    fn match_block(
+        &self,
+        events: &[Event],
+        in_any_case: bool,
+        scratch: &mut Scratch,
+        found: &mut Vec<Slot>,
+        ends: &mut Vec<usize>,
+    ) -> bool {
+        scratch.begin_within(events[0].deadline());
+        let mut state = std::mem::take(&mut scratch.batch);
+        state.timer = scratch.timer.clone();
+        let deep = || self.match_deep(events, scratch);
+        let matched = self.match_batch(events, &mut state, in_any_case, deep, found, ends);
+        if state.timer.is_late() {
+            scratch.timer = state.timer.clone();
+        }
+        scratch.batch = state;
+        matched
     }
 
     /// The lanes and slots of the expressions too deep to compile that events satisfy.
@@ -393,6 +421,7 @@ impl Compiled {
     /// Writes down what the event has, and which triggers that makes true.
     fn load(&self, event: &Event, working: &mut Working) {
         let [sets, _, attributes, always, _] = self.triggers();
+        let ranges = sets + self.sets.len() as u32;
         working.triggers.push(always);
         // Often nothing waits for the mere presence of an attribute.
         let presence_matters = self.starts[attributes as usize] < self.starts[always as usize];
@@ -431,7 +460,7 @@ impl Compiled {
                         }
                         if rank != NO_RANK && before != Some(rank) {
                             self.bits.with_rank(attribute, rank, |word, bit| working.set(word, bit));
-                            let found = &mut |trigger| working.triggers.push(trigger);
+                            let found = &mut |range| working.triggers.push(ranges + range);
                             self.stabbing.stab(attribute, before, rank, found);
                             before = ascending.then_some(rank);
                         }
@@ -470,11 +499,31 @@ impl Compiled {
     /// Looks at the entries of all triggers that wait.
     fn follow(&self, event: &Event, working: &mut Working) {
         let mut stages = std::mem::take(&mut working.stages);
-        let ranges = working.triggers.drain(..).map(|trigger| {
-            let trigger = trigger as usize;
-            (self.starts[trigger], self.starts[trigger + 1])
-        });
-        stages.begin(ranges, &self.entry_lists, &working.bits, &mut working.counters);
+        std::mem::swap(&mut working.triggers, &mut working.followed);
+        let followed = std::mem::take(&mut working.followed);
+        for triggers in followed.chunks(LISTS) {
+            let ranges = triggers.iter().map(|&trigger| {
+                let trigger = trigger as usize;
+                (self.starts[trigger], self.starts[trigger + 1])
+            });
+            stages.begin(ranges, &self.entry_lists, &working.bits, &mut working.counters);
+            for targets in stages.targets(&self.entry_lists) {
+                targets.iter().for_each(|&target| self.reach(target, working));
+                working.timer.spend(targets.len());
+            }
+            self.check_candidates(event, &mut stages, working);
+            if working.timer.is_late() {
+                working.triggers.clear();
+                break;
+            }
+        }
+        working.followed = followed;
+        working.followed.clear();
+        working.stages = stages;
+    }
+
+    /// Checks the entries that pass their bit tests.
+    fn check_candidates(&self, event: &Event, stages: &mut Stages, working: &mut Working) {
         while stages.pass(&self.entry_lists, &working.bits, &mut working.counters) {
             prefetch(&self.program, stages.candidates().iter().map(|candidate| candidate.residual));
             let targets = stages.candidates().iter().map(|candidate| candidate.target);
@@ -494,11 +543,9 @@ impl Compiled {
                 }
             }
             if working.timer.look() {
-                working.triggers.clear();
-                break;
+                return;
             }
         }
-        working.stages = stages;
     }
 
     fn reach(&self, target: u32, working: &mut Working) {
@@ -509,9 +556,6 @@ impl Compiled {
         let node = target & !TARGET_NODE;
         if !working.reach(node) {
             return;
-        }
-        for &slot in self.node_slots.get(node) {
-            working.emit(slot);
         }
         working.triggers.push(self.triggers()[4] + node);
     }
@@ -597,30 +641,19 @@ impl Matcher for Compiled {
             if stopped() || scratch.timer.is_late() {
                 return;
             }
-            if events.iter().any(|event| event.longest_list() > MOST_VALUES) {
+            let next = self.next(events, scratch.evaluation());
+            let (mut begun, done) = (Instant::now(), ends.len());
+            let blocks =
+                next != Next::Events && self.match_block(events, next == Next::Blocks, scratch, found, ends);
+            if !blocks && !scratch.timer.is_late() {
+                begun = Instant::now();
                 one_by_one(self, events, scratch, found, ends, stopped);
-                continue;
             }
-            let in_any_case = scratch.evaluation() == Evaluation::Blocks;
-            if !in_any_case && !self.is_worth_asking(events.len(), scratch.evaluation()) {
-                one_by_one(self, events, scratch, found, ends, stopped);
-                continue;
-            }
-            scratch.begin_within(events[0].deadline());
-            let mut state = std::mem::take(&mut scratch.batch);
-            state.timer = scratch.timer.clone();
-            let deep = || self.match_deep(events, scratch);
-            let matched = self.match_batch(events, &mut state, in_any_case, deep, found, ends);
-            if state.timer.is_late() {
-                scratch.timer = state.timer.clone();
-            }
-            scratch.batch = state;
             if scratch.timer.is_late() {
                 return;
             }
-            if !matched {
-                self.unasked.store(UNASKED, Ordering::Relaxed);
-                one_by_one(self, events, scratch, found, ends, stopped);
+            if events.len() >= LEAST_BATCH && ends.len() == done + events.len() {
+                self.choice.record(blocks, events.len(), begun.elapsed());
             }
         }
     }

@@ -55,8 +55,8 @@ pub(super) trait Context {
     fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
 }
 
-/// Whether all checks of the residual at `position` hold. Residuals of nothing but bit tests are decided
-/// here, without the call.
+/// Whether all checks of the residual at `position` hold. Residuals of nothing but bit tests and keys of attributes
+/// with one value are decided here, without the call.
 #[inline]
 pub(super) fn residual_holds<C: Context>(
     context: &C,
@@ -64,19 +64,28 @@ pub(super) fn residual_holds<C: Context>(
     mut position: usize,
     working: &mut Working,
 ) -> bool {
-    while let Some(&[head, word, low, high]) = program.get(position..position + 4) {
-        if head & (KIND | NEGATED) != BITS {
-            break;
+    loop {
+        let head = program[position];
+        let (found, next) = match head & (KIND | NEGATED) {
+            BITS => {
+                let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
+                (working.bits[program[position + 1] as usize] & mask != 0, position + 4)
+            }
+            KEYS => match working.fields[(head >> 10) as usize] {
+                EventAttribute { values: 0, .. } => return false,
+                EventAttribute { values: 1, key, .. } => {
+                    let next = position + 1 + key_count(head);
+                    (program[position + 1..next].contains(&key), next)
+                }
+                _ => return holds(context, program, position, working),
+            },
+            _ => return holds(context, program, position, working),
+        };
+        if !found || head & LAST != 0 {
+            return found;
         }
-        if working.bits[word as usize] & (u64::from(low) | u64::from(high) << 32) == 0 {
-            return false;
-        }
-        if head & LAST != 0 {
-            return true;
-        }
-        position += 4;
+        position = next;
     }
-    holds(context, program, position, working)
 }
 
 /// Whether all checks of the residual at `position` hold. The recursion through nodes and alternatives

@@ -3,15 +3,17 @@
 //! The ends of all ranges of an attribute are sorted once; a value is then known by its rank among
 //! them, and a range is an interval of ranks. Numbers come before strings, and the empty string
 //! always stands between them, so that `a > 5` ends where the strings begin; where ranges ask about
-//! times or other types, the first value of each stands there, too. The intervals that a value lies in are found by an implicit tree over the intervals sorted by their low end, each
-//! subtree with its highest high end: the logarithm of their number, plus the answers.
+//! times or other types, the first value of each stands there, too. The intervals that a value lies in
+//! are found by an implicit tree over blocks of the intervals sorted by their low end, each subtree with its highest
+//! high end. A block of 64 is compared at once, without branches: half of the intervals or more hold a usual value.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::ir::{AT_LEAST, AT_MOST, BETWEEN, GREATER, LESS};
 use super::values::ValueColumns;
 use crate::column::Column;
-use crate::csr::is_ascending;
+use crate::csr::{self, is_ascending};
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
 use crate::value::{Family, Value, ValueRef};
@@ -128,40 +130,71 @@ impl Bounds {
     }
 }
 
-/// An interval of ranks that something waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+/// An interval of ranks that is a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Interval {
-    pub attribute: u32,
     pub first: u32,
     pub last: u32,
-    pub trigger: u32,
 }
+
+/// Intervals while they are collected, each once.
+#[derive(Debug, Default)]
+pub(super) struct Intervals {
+    /// The attribute, the first and the last rank.
+    list: Vec<(u32, u32, u32)>,
+    numbers: HashMap<(u32, u32, u32), u32, ahash::RandomState>,
+}
+
+impl Intervals {
+    /// The number of an interval.
+    pub fn number(&mut self, attribute: u32, (first, last): (u32, u32)) -> u32 {
+        let interval = (attribute, first, last);
+        let next = self.list.len() as u32;
+        let number = *self.numbers.entry(interval).or_insert(next);
+        if number == next {
+            self.list.push(interval);
+        }
+        number
+    }
+
+    /// The intervals by attribute and rank, and the position there of each number.
+    pub fn in_order(self) -> (Vec<(u32, u32, u32)>, Vec<u32>) {
+        let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
+        order.sort_unstable_by_key(|&number| self.list[number as usize]);
+        let mut positions = vec![0; order.len()];
+        for (&number, position) in order.iter().zip(0..) {
+            positions[number as usize] = position;
+        }
+        (order.iter().map(|&number| self.list[number as usize]).collect(), positions)
+    }
+}
+
+/// So many intervals are compared with a rank at a time.
+const BLOCK: usize = u64::BITS as usize;
 
 /// The intervals of every attribute, ready to be stabbed.
 #[derive(Debug, Default)]
 pub(super) struct Stabbing {
     /// Where the intervals of each attribute begin.
     starts: Column<u32>,
-    /// Sorted by attribute, then first rank.
+    /// Sorted by attribute, then first rank. Their positions number the triggers of ranges.
     intervals: Column<Interval>,
-    /// The highest last rank in the subtree of each interval.
+    /// The blocks of an attribute are the nodes of an implicit tree: the highest last rank in the subtree of each.
     highest: Column<u32>,
 }
 
 impl Stabbing {
-    pub fn new(mut intervals: Vec<Interval>, attributes: usize) -> Stabbing {
-        intervals.sort_unstable();
-        let mut starts = vec![0u32; attributes + 2];
-        for interval in &intervals {
-            starts[interval.attribute as usize + 1] += 1;
-        }
-        for attribute in 1..starts.len() {
-            starts[attribute] += starts[attribute - 1];
-        }
-        let mut highest = vec![0; intervals.len()];
-        for attribute in 0..=attributes {
-            raise(&intervals, &mut highest, starts[attribute] as usize, starts[attribute + 1] as usize);
+    /// Of intervals by attribute, first and last rank, in ascending order.
+    pub fn new(sorted: &[(u32, u32, u32)], attributes: usize) -> Stabbing {
+        let starts = csr::starts(attributes + 1, sorted.iter().map(|(attribute, ..)| *attribute));
+        let intervals: Vec<Interval> =
+            sorted.iter().map(|&(_, first, last)| Interval { first, last }).collect();
+        let mut highest = vec![0; first_block(intervals.len(), attributes + 1)];
+        for (attribute, of) in starts.windows(2).enumerate() {
+            let intervals = &intervals[of[0] as usize..of[1] as usize];
+            let highest = &mut highest[first_block(of[0] as usize, attribute)..];
+            raise(intervals, highest, 0, intervals.len().div_ceil(BLOCK));
         }
         Stabbing { starts: starts.into(), intervals: intervals.into(), highest: highest.into() }
     }
@@ -171,62 +204,38 @@ impl Stabbing {
         self.intervals.len()
     }
 
-    /// Whether the intervals of so many attributes are there, each with a trigger of its own.
-    pub fn is_whole(&self, attributes: usize, triggers: Range<u32>) -> bool {
-        let mut seen = vec![false; triggers.len()];
+    /// Whether the intervals of so many attributes are there.
+    pub fn is_whole(&self, attributes: usize) -> bool {
         self.starts.len() == attributes + 2
             && is_ascending(&self.starts, self.intervals.len())
-            && self.highest.len() == self.intervals.len()
-            && self.intervals.iter().all(|interval| {
-                triggers.contains(&interval.trigger)
-                    && !std::mem::replace(&mut seen[(interval.trigger - triggers.start) as usize], true)
-            })
+            && self.highest.len() == first_block(self.intervals.len(), attributes + 1)
     }
 
-    /// The intervals of an attribute, by their first rank.
-    pub fn of(&self, attribute: u32) -> &[Interval] {
+    /// The position of an attribute's first interval, and its intervals by their first rank.
+    pub fn of(&self, attribute: u32) -> (u32, &[Interval]) {
         let attribute = attribute as usize;
-        &self.intervals[self.starts[attribute] as usize..self.starts[attribute + 1] as usize]
+        let (start, end) = (self.starts[attribute], self.starts[attribute + 1]);
+        (start, &self.intervals[start as usize..end as usize])
     }
 
-    /// Calls `found` with the trigger of every interval of the attribute that holds the rank, but not a lesser
+    /// Calls `found` with the position of every interval of the attribute that holds the rank, but not a lesser
     /// rank `before`: over ascending ranks every interval is found once.
     pub fn stab(&self, attribute: u32, before: Option<u32>, rank: u32, found: &mut impl FnMut(u32)) {
         if rank == NO_RANK {
             return;
         }
-        let (start, end) =
-            (self.starts[attribute as usize] as usize, self.starts[attribute as usize + 1] as usize);
-        let from = before.filter(|before| *before < rank).map_or(start, |before| {
-            start + self.intervals[start..end].partition_point(|interval| interval.first <= before)
-        });
-        self.visit(from, start, end, rank, found);
-    }
-
-    /// Looks at the subtree over `low..high`, but not at what stands before `from`.
-    fn visit(&self, from: usize, mut low: usize, high: usize, rank: u32, found: &mut impl FnMut(u32)) {
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.highest[middle] < rank {
-                return;
-            }
-            if from < middle {
-                self.visit(from, low, middle, rank, found);
-            }
-            let interval = self.intervals[middle];
-            if rank < interval.first {
-                return;
-            }
-            if rank <= interval.last && from <= middle {
-                found(interval.trigger);
-            }
-            low = middle + 1;
-        }
+        let (start, intervals) = self.of(attribute);
+        let from = before
+            .filter(|before| *before < rank)
+            .map_or(0, |before| intervals.partition_point(|interval| interval.first <= before));
+        let highest = &self.highest[first_block(start as usize, attribute as usize)..];
+        let blocks = Blocks { start, intervals, highest, from, rank };
+        blocks.visit(0, intervals.len().div_ceil(BLOCK), found);
     }
 
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
-        4 * self.starts.len() + 20 * self.intervals.len()
+        4 * (self.starts.len() + self.highest.len()) + size_of::<Interval>() * self.intervals.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
@@ -240,15 +249,61 @@ impl Stabbing {
     }
 }
 
-/// Computes `highest` of the subtree over `low..high`, whose root is its middle. The recursion is as
-/// deep as the logarithm of the number of intervals.
+/// Where the blocks of an attribute begin whose first interval stands at `start`: there is room for all blocks of
+/// the attributes before it, the last of which may not be full.
+fn first_block(start: usize, attribute: usize) -> usize {
+    start / BLOCK + attribute
+}
+
+/// The intervals of an attribute that are asked for a rank.
+struct Blocks<'a> {
+    start: u32,
+    intervals: &'a [Interval],
+    highest: &'a [u32],
+    /// Intervals before this one are left out.
+    from: usize,
+    rank: u32,
+}
+
+impl Blocks<'_> {
+    /// Looks at the subtree over the blocks `low..high`.
+    fn visit(&self, mut low: usize, high: usize, found: &mut impl FnMut(u32)) {
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.highest[middle] < self.rank {
+                return;
+            }
+            let begin = BLOCK * middle;
+            if self.from < begin {
+                self.visit(low, middle, found);
+            }
+            let block = &self.intervals[begin..self.intervals.len().min(begin + BLOCK)];
+            if self.rank < block[0].first {
+                return;
+            }
+            let mut holding = block.iter().zip(0..).fold(0, |bits, (interval, position)| {
+                bits | u64::from(interval.first <= self.rank && self.rank <= interval.last) << position
+            });
+            holding &= u64::MAX.checked_shl(self.from.saturating_sub(begin) as u32).unwrap_or(0);
+            while holding != 0 {
+                found(self.start + begin as u32 + holding.trailing_zeros());
+                holding &= holding - 1;
+            }
+            low = middle + 1;
+        }
+    }
+}
+
+/// Computes `highest` of the subtree over the blocks `low..high`, whose root is its middle. The recursion is as
+/// deep as the logarithm of their number.
 fn raise(intervals: &[Interval], highest: &mut [u32], low: usize, high: usize) -> u32 {
     if low >= high {
         return 0;
     }
     let middle = low.midpoint(high);
     let below = raise(intervals, highest, low, middle).max(raise(intervals, highest, middle + 1, high));
-    highest[middle] = below.max(intervals[middle].last);
+    let block = &intervals[BLOCK * middle..intervals.len().min(BLOCK * (middle + 1))];
+    highest[middle] = block.iter().map(|interval| interval.last).fold(below, u32::max);
     highest[middle]
 }
 
@@ -257,23 +312,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn collect(ranges: &[(u32, u32, u32)]) -> Vec<(u32, u32, u32)> {
+        let mut intervals = Intervals::default();
+        let numbers: Vec<u32> = ranges
+            .iter()
+            .map(|&(attribute, first, last)| intervals.number(attribute, (first, last)))
+            .collect();
+        let (sorted, positions) = intervals.in_order();
+        for (range, number) in ranges.iter().zip(numbers) {
+            assert_eq!(sorted[positions[number as usize] as usize], *range);
+        }
+        sorted
+    }
+
     proptest! {
         #[test]
         fn stabbing_finds_what_a_scan_finds(
-            ranges in prop::collection::vec((1..3u32, 0..20u32, 0..20u32), 0..60),
-            rank in 0..22u32,
+            ranges in prop::collection::vec((1..3u32, 0..40u32, 0..40u32), 0..400),
+            rank in 0..42u32,
         ) {
-            let intervals: Vec<Interval> = (0..).zip(&ranges)
-                .map(|(trigger, &(attribute, first, last))| Interval { attribute, first, last, trigger })
-                .collect();
-            let stabbing = Stabbing::new(intervals.clone(), 3);
+            let sorted = collect(&ranges);
+            let stabbing = Stabbing::new(&sorted, 3);
+            prop_assert!(stabbing.is_whole(3));
             for attribute in 1..3 {
                 let mut found = Vec::new();
-                stabbing.stab(attribute, None, rank, &mut |trigger| found.push(trigger));
+                stabbing.stab(attribute, None, rank, &mut |position| found.push(position));
                 found.sort_unstable();
-                let expected: Vec<u32> = intervals.iter()
-                    .filter(|interval| interval.attribute == attribute && (interval.first..=interval.last).contains(&rank))
-                    .map(|interval| interval.trigger)
+                let expected: Vec<u32> = (0..).zip(&sorted)
+                    .filter(|(_, (of, first, last))| *of == attribute && (*first..=*last).contains(&rank))
+                    .map(|(position, _)| position)
                     .collect();
                 prop_assert_eq!(found, expected);
             }
@@ -281,22 +348,20 @@ mod tests {
 
         #[test]
         fn ascending_ranks_find_every_interval_once(
-            ranges in prop::collection::vec((0..20u32, 0..20u32), 0..60),
-            ranks in prop::collection::btree_set(0..22u32, 0..10),
+            ranges in prop::collection::vec((Just(1), 0..40u32, 0..40u32), 0..400),
+            ranks in prop::collection::btree_set(0..42u32, 0..10),
         ) {
-            let intervals: Vec<Interval> = (0..).zip(&ranges)
-                .map(|(trigger, &(first, last))| Interval { attribute: 1, first, last, trigger })
-                .collect();
-            let stabbing = Stabbing::new(intervals.clone(), 1);
+            let sorted = collect(&ranges);
+            let stabbing = Stabbing::new(&sorted, 1);
             let (mut found, mut before) = (Vec::new(), None);
             for &rank in &ranks {
-                stabbing.stab(1, before, rank, &mut |trigger| found.push(trigger));
+                stabbing.stab(1, before, rank, &mut |position| found.push(position));
                 before = Some(rank);
             }
             found.sort_unstable();
-            let expected: Vec<u32> = intervals.iter()
-                .filter(|interval| ranks.iter().any(|rank| (interval.first..=interval.last).contains(rank)))
-                .map(|interval| interval.trigger)
+            let expected: Vec<u32> = (0..).zip(&sorted)
+                .filter(|(_, (_, first, last))| ranks.iter().any(|rank| (first..=last).contains(&rank)))
+                .map(|(position, _)| position)
                 .collect();
             prop_assert_eq!(found, expected);
         }

@@ -30,14 +30,12 @@ impl Compiled {
         if !whole {
             return Err("the values that are asked about are damaged");
         }
-        let [first_set, patterns, ..] = self.triggers();
         let sets = self.sets.len() as u32;
-        if !self.stabbing.is_whole(attributes, first_set + sets..patterns) {
+        if !self.stabbing.is_whole(attributes) {
             return Err("the ranges are damaged");
         }
         let lists = self.sets.are_whole(sets as usize, |&key| key < keys)
             && self.key_sets.are_whole(keys as usize, |&set| set < sets)
-            && self.node_slots.are_whole(self.bodies.len(), |&slot| u64::from(slot) < self.counts[0])
             && self.deep.iter().all(|&slot| u64::from(slot) < self.counts[0]);
         if !lists {
             return Err("a list is damaged");

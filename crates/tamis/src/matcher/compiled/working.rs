@@ -63,6 +63,8 @@ pub(crate) struct Working {
     pub(super) touched: Vec<u32>,
     /// Triggers that are true and wait for their entries to be looked at.
     pub(super) triggers: Vec<u32>,
+    /// Those whose entries are being looked at.
+    pub(super) followed: Vec<u32>,
     pub(super) stages: Stages,
     pub(super) texts: TextScratch,
     /// What is known of patterns: four times the stamp, plus a [`Guess`].
@@ -120,6 +122,7 @@ impl Working {
         shrink(&mut self.probes);
         shrink(&mut self.values);
         shrink(&mut self.triggers);
+        shrink(&mut self.followed);
     }
 
     /// Notes a bit that the event has.
