@@ -327,7 +327,7 @@ def test_ctrl_c_leaves_the_index_as_it_was(setup: str, call: str) -> None:
 
 def test_an_id_of_a_file_is_there_once() -> None:
     text = "id,expression\na,x = 1\nb,x = 2\na,x = 3\n"
-    with pytest.raises(SubscriptionError, match="line 4, .*the id 'a' is already on line 2"):
+    with pytest.raises(SubscriptionError, match=r"line 4, .*the id 'a' is already on line 2"):
         Index.from_csv(io.StringIO(text))
     index, loaded = Index.from_csv(io.StringIO(text), on_error="collect")
     assert [(refused.line, loaded.added) for refused in loaded.refused] == [(4, 2)]
@@ -336,7 +336,7 @@ def test_an_id_of_a_file_is_there_once() -> None:
 
 
 def test_columns_that_are_there_are_named() -> None:
-    with pytest.raises(SubscriptionError, match="no column `expression`.*`id`, `condition`"):
+    with pytest.raises(SubscriptionError, match=r"no column `expression`.*`id`, `condition`"):
         Index.from_csv(io.StringIO("id,condition\na,x = 1\n"))
-    with pytest.raises(SubscriptionError, match="a column `team`.*belong into `metadata`"):
+    with pytest.raises(SubscriptionError, match=r"a column `team`.*belong into `metadata`"):
         Index.from_csv(io.StringIO("id,expression,team\na,x = 1,web\n"))
