@@ -155,7 +155,8 @@ fn evaluate(
     Ok(stack.pop().unwrap_or(Truth::Unknown))
 }
 
-/// What the elements of a list had to do with a predicate about them, if the event kept them.
+/// What the elements of a list had to do with a predicate about them, if the event kept them. Nothing once there is no
+/// room for more elements, so that only so many lists are evaluated again.
 fn explain_list(
     predicate: &Predicate,
     event: &Event,
@@ -163,7 +164,7 @@ fn explain_list(
     missing: Missing,
     room: &mut usize,
 ) -> Result<Option<List>> {
-    let Some(asked) = predicate.as_elements() else { return Ok(None) };
+    let Some(asked) = predicate.as_elements().filter(|_| *room > 0) else { return Ok(None) };
     let list = attributes.find(&asked.list.into());
     let elements = list.and_then(|list| event.elements_of(list));
     let (Some((attributes, elements)), Some(inner)) = (elements, predicate.inner()) else {
