@@ -25,17 +25,6 @@ const RULED_OUT: u8 = 1 << 7;
 /// Ids whose bytes stand together.
 const GROUP: usize = 8;
 
-/// By mark: how many predicates hold, or 0 if the id is ruled out. Processors of the baseline do not count bits.
-const COUNTS: [u8; 256] = {
-    let mut counts = [0; 256];
-    let mut mark = 0;
-    while mark < RULED_OUT as usize {
-        counts[mark] = mark.count_ones() as u8;
-        mark += 1;
-    }
-    counts
-};
-
 /// Working memory of [`Postings::gather`].
 #[derive(Debug, Default)]
 pub(crate) struct GatherScratch {
@@ -74,37 +63,24 @@ impl Postings {
             marks.resize(room, 0);
         }
         groups.begin(room / GROUP);
-        let mut entered = 0;
         for list in shortest {
             let range = list.entry as usize..list.end as usize;
-            entered += range.len();
+            counters.entries += range.len() as u64;
             for (&id, role) in self.ids[range.clone()].iter().zip(&self.roles[range]) {
                 marks[id as usize] |= role.mark();
                 groups.set(id / GROUP as u32);
             }
         }
-        counters.entries += entered as u64;
-        // Lists that are read anyway are read before candidates are listed, which leaves few.
-        let mut longest = longest;
-        let mut least = 1;
-        while let Some((list, rest)) = longest.split_first()
-            && is_read(list, entered)
-        {
-            self.mark_known(list, marks, counters);
-            longest = rest;
-            least += 1;
-        }
         candidates.clear();
         groups.drain(|group| {
             let first = group as usize * GROUP;
             for (mark, id) in marks[first..first + GROUP].iter_mut().zip(first as u32..) {
-                if *mark != 0 && keep(mark, least, needed, counters) {
+                if *mark != 0 && keep(mark, 1, needed, counters) {
                     candidates.push(id);
                 }
             }
         });
-        for list in longest {
-            least += 1;
+        for (list, least) in longest.iter().zip(2..) {
             self.filter(list, least, needed, marks, candidates, counters);
         }
         counters.candidates += candidates.len() as u64;
@@ -116,35 +92,32 @@ impl Postings {
         true
     }
 
-    /// Reads a list for the ids that were found before.
-    fn mark_known(&self, list: &Current, marks: &mut [u8], counters: &mut Counters) {
-        let range = list.entry as usize..list.end as usize;
-        counters.entries += range.len() as u64;
-        for (&id, role) in self.ids[range.clone()].iter().zip(&self.roles[range]) {
-            let mark = &mut marks[id as usize];
-            // Without a branch, which nobody could guess.
-            *mark |= if *mark != 0 { role.mark() } else { 0 };
-        }
-    }
-
     /// Looks for the candidates in one of the longest lists, and gives up those that have fewer than `least`
     /// predicates behind it.
     fn filter(
         &self,
         list: &Current,
-        least: u8,
+        least: u32,
         needed: usize,
         marks: &mut [u8],
         candidates: &mut Vec<u32>,
         counters: &mut Counters,
     ) {
-        if is_read(list, candidates.len()) {
-            self.mark_known(list, marks, counters);
+        let range = list.entry as usize..list.end as usize;
+        let (ids, roles) = (&self.ids[range.clone()], &self.roles[range]);
+        // A search looks at about two entries per doubling of the way, each of which may be a miss.
+        let doublings = (ids.len() / candidates.len().max(1)).max(1).ilog2() as usize + 1;
+        if 4 * doublings * candidates.len() >= ids.len() {
+            counters.entries += ids.len() as u64;
+            for (&id, role) in ids.iter().zip(roles) {
+                let mark = &mut marks[id as usize];
+                if *mark != 0 {
+                    *mark |= role.mark();
+                }
+            }
             candidates.retain(|&id| keep(&mut marks[id as usize], least, needed, counters));
             return;
         }
-        let range = list.entry as usize..list.end as usize;
-        let (ids, roles) = (&self.ids[range.clone()], &self.roles[range]);
         let mut at = 0;
         candidates.retain(|&id| {
             let (skipped, read) = gallop(&ids[at..], id);
@@ -159,24 +132,14 @@ impl Postings {
     }
 }
 
-/// Whether reading a list takes no longer than searching it for so many ids: a search looks at about two entries
-/// per doubling of the way, each of which may be a miss.
-fn is_read(list: &Current, ids: usize) -> bool {
-    let length = (list.end - list.entry) as usize;
-    let doublings = (length / ids.max(1)).max(1).ilog2() as usize + 1;
-    4 * doublings * ids >= length
-}
-
 /// Whether an id with this mark may still have all its predicates; if not, the mark is cleared.
 #[inline]
-fn keep(mark: &mut u8, least: u8, needed: usize, counters: &mut Counters) -> bool {
-    if COUNTS[*mark as usize] >= least {
+fn keep(mark: &mut u8, least: u32, needed: usize, counters: &mut Counters) -> bool {
+    if *mark < RULED_OUT && mark.count_ones() >= least {
         return true;
     }
-    if *mark >= RULED_OUT {
-        // It was in enough lists, and is rejected.
-        counters.candidates += u64::from(mark.count_ones() as usize >= needed.max(2));
-    }
+    // It was in enough lists, and is rejected.
+    counters.candidates += u64::from(mark.count_ones() as usize >= needed.max(2));
     *mark = 0;
     false
 }
