@@ -338,5 +338,5 @@ def test_an_id_of_a_file_is_there_once() -> None:
 def test_columns_that_are_there_are_named() -> None:
     with pytest.raises(SubscriptionError, match=r"no column `expression`.*`id`, `condition`"):
         Index.from_csv(io.StringIO("id,condition\na,x = 1\n"))
-    with pytest.raises(SubscriptionError, match=r"a column `team`.*belong into `metadata`"):
+    with pytest.raises(SubscriptionError, match=r"a column `team`.*put other fields in `metadata`"):
         Index.from_csv(io.StringIO("id,expression,team\na,x = 1,web\n"))

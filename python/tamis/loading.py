@@ -166,7 +166,7 @@ def read_header(cells: list[str]) -> list[str]:
         if name not in _COLUMNS or header.count(name) > 1:
             raise SubscriptionError(
                 f"the file has a column `{name}`, and its columns are {', '.join(_COLUMNS)}, "
-                'each at most once; other fields belong into `metadata`, as JSON: {"team": "web"}'
+                'each at most once; put other fields in `metadata`, as JSON: {"team": "web"}'
             )
     return header
 

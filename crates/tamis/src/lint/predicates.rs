@@ -160,7 +160,8 @@ impl<'s> Predicates<'s> {
                 "looks like a version, but texts are compared letter by letter ('2.9' is after '2.10'): write \
                  `version '...'`"
             } else if seen.has_times_as_texts() {
-                "is no time, while the texts of events are times, and texts are compared letter by letter: write                  `timestamp '...'` or `date '...'`"
+                "is not a time, although the events have times there; texts are compared letter by letter: write \
+                 `timestamp '...'` or `date '...'`"
             } else {
                 continue;
             };
@@ -283,7 +284,7 @@ impl<'s> Predicates<'s> {
         let written = term.to_string();
         let make = || {
             let message =
-                format!("`{}` has no value: no function has a result for these types", shorten(&written));
+                format!("`{}` never has a value; check the types of its operands", shorten(&written));
             (written.clone(), message)
         };
         report.note(FindingKind::UnseenType, written.clone(), place.id, make, || place.position());
