@@ -84,8 +84,9 @@ impl Lowering {
                         position += 1;
                     }
                 }
-                // What a bit test decides costs least to check.
-                others.sort_by_key(|&other| !self.is_bit_test(other));
+                // What a bit test decides costs least to check. Nodes come last: once one that is asked for may still
+                // become true, the rest has to wait.
+                others.sort_by_key(|&other| (self.asks_nodes[other as usize], !self.is_bit_test(other)));
                 let rest = self.residual(&others, rest);
                 let from = self.entries.len();
                 self.enter(access, rest, target);

@@ -3,17 +3,15 @@
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
 //! no event costs work proportional to the number of expressions.
 
-use super::entry_list::Stages;
+use std::ops::Range;
+
+use super::entry_list::{Candidate, Stages};
 use super::keys::Probe;
 use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
 use crate::deadline::Timer;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
-
-/// What is known of a node: that it is true, and that what waits for it was looked at.
-const TRUE: u32 = 1;
-const REACHED: u32 = 2;
 
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,23 +59,22 @@ pub(crate) struct Working {
     pub(super) values: Vec<Known>,
     /// The attributes that the event has.
     pub(super) touched: Vec<u32>,
-    /// Triggers that are true and wait for their entries to be looked at.
+    /// Triggers that are true, whose entries are looked at next.
     pub(super) triggers: Vec<u32>,
-    /// Those whose entries are being looked at.
-    pub(super) followed: Vec<u32>,
     pub(super) stages: Stages,
     pub(super) texts: TextScratch,
     /// What is known of patterns: four times the stamp, plus a [`Guess`].
     patterns: Vec<u32>,
-    /// What is known of nodes: four times the stamp, plus [`TRUE`] and [`REACHED`].
-    pub(super) nodes: Vec<u32>,
     /// The sets that were found: the stamp.
     sets: Vec<u32>,
     pub(in crate::matcher) counters: Counters,
     /// Tells when to give up.
     pub(in crate::matcher) timer: Timer,
     stamp: u32,
-    found: Bitmap,
+    /// The targets that were reached: nodes that are true, and slots that match.
+    pub(super) reached: Bitmap,
+    /// By the level of their targets: candidates whose residuals ask for a node that may still become true.
+    pub(super) deferred: Vec<Vec<Candidate>>,
 }
 
 impl Working {
@@ -87,12 +84,12 @@ impl Working {
         attributes: usize,
         words: usize,
         patterns: usize,
-        nodes: usize,
         sets: usize,
-        slots: usize,
+        targets: usize,
+        levels: usize,
     ) {
         if self.stamp >= u32::MAX / 4 - 1 {
-            for truths in [&mut self.patterns, &mut self.nodes, &mut self.sets] {
+            for truths in [&mut self.patterns, &mut self.sets] {
                 truths.clear();
             }
             self.stamp = 0;
@@ -102,9 +99,9 @@ impl Working {
         self.bits[0] = u64::MAX;
         grow(&mut self.fields, attributes + 1, EventAttribute::default());
         grow(&mut self.patterns, patterns, 0);
-        grow(&mut self.nodes, nodes, 0);
         grow(&mut self.sets, sets, 0);
-        self.found.grow(slots);
+        self.reached.grow(targets);
+        self.deferred.resize_with(self.deferred.len().max(levels), Vec::new);
     }
 
     /// Undoes what the event did to the attributes.
@@ -117,18 +114,32 @@ impl Working {
         }
         self.values.clear();
         self.triggers.clear();
+        self.deferred.iter_mut().for_each(Vec::clear);
         // What a long list took is given back, so that one event does not cost memory for ever.
         shrink(&mut self.filled);
         shrink(&mut self.probes);
         shrink(&mut self.values);
         shrink(&mut self.triggers);
-        shrink(&mut self.followed);
+        self.deferred.iter_mut().for_each(shrink);
     }
 
     /// Notes a bit that the event has.
     pub(super) fn set(&mut self, word: u32, bit: u64) {
         self.bits[word as usize] |= bit;
         self.filled.push(word);
+    }
+
+    /// Whether the event passes the bit test whose head stands at a position of a program.
+    #[inline]
+    pub(super) fn has_bits(&self, program: &[u32], position: usize) -> bool {
+        let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
+        self.bits[program[position + 1] as usize] & mask != 0
+    }
+
+    /// Whether a node is true, as far as is known.
+    #[inline]
+    pub(super) fn is_true(&self, node: u32) -> bool {
+        self.reached.contains(node)
     }
 
     pub(super) fn values(&self, field: EventAttribute) -> &[Known] {
@@ -164,41 +175,9 @@ impl Working {
         values.get(position).is_some_and(|value| value.rank <= last)
     }
 
-    /// The truth of a node on this event, if it is known.
-    pub(super) fn truth(&self, node: u32) -> Option<bool> {
-        let known = self.nodes[node as usize];
-        (known >> 2 == self.stamp).then_some(known & TRUE != 0)
-    }
-
-    pub(super) fn set_truth(&mut self, node: u32, truth: bool) {
-        self.nodes[node as usize] = self.stamp << 2 | if truth { TRUE } else { 0 };
-    }
-
-    /// Notes that a node is true and what waits for it follows; false where that was noted before.
-    pub(super) fn reach(&mut self, node: u32) -> bool {
-        let known = &mut self.nodes[node as usize];
-        let is_of_event = *known >> 2 == self.stamp;
-        if is_of_event && *known & REACHED != 0 {
-            return false;
-        }
-        // What was evaluated before was counted then.
-        self.counters.nodes += u64::from(!is_of_event);
-        *known = self.stamp << 2 | TRUE | REACHED;
-        true
-    }
-
     /// Notes that the event has one of a set's values; false where that was noted before.
     pub(super) fn find_set(&mut self, set: u32) -> bool {
         std::mem::replace(&mut self.sets[set as usize], self.stamp) != self.stamp
-    }
-
-    pub(super) fn emit(&mut self, slot: u32) {
-        self.found.insert(slot);
-    }
-
-    /// Takes what was found, ascending.
-    pub(super) fn take(&mut self, found: &mut Vec<u32>) {
-        self.found.drain(found);
     }
 }
 
@@ -216,7 +195,7 @@ fn grow<T: Clone>(list: &mut Vec<T>, length: usize, value: T) {
     }
 }
 
-/// A set of slots that is emptied in ascending order, in time proportional to what it holds plus a
+/// A set of numbers that is read and emptied in ascending order, in time proportional to what it holds plus a
 /// four-thousandth of its size.
 #[derive(Debug, Default)]
 pub(super) struct Bitmap {
@@ -226,49 +205,73 @@ pub(super) struct Bitmap {
 }
 
 impl Bitmap {
-    pub fn grow(&mut self, slots: usize) {
-        grow(&mut self.words, slots.div_ceil(64), 0);
-        grow(&mut self.summary, slots.div_ceil(64 * 64), 0);
+    /// Makes room for numbers below `size`.
+    pub fn grow(&mut self, size: usize) {
+        grow(&mut self.words, size.div_ceil(64), 0);
+        grow(&mut self.summary, size.div_ceil(64 * 64), 0);
     }
 
-    pub fn insert(&mut self, slot: u32) {
-        let word = slot as usize / 64;
-        self.words[word] |= 1 << (slot % 64);
+    #[inline]
+    pub fn insert(&mut self, number: u32) {
+        let word = number as usize / 64;
+        self.words[word] |= 1 << (number % 64);
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
-    /// Takes the least out. `cursor` begins at 0 and is passed on; what is put in meanwhile is greater
-    /// than what was taken out.
-    pub fn pop(&mut self, cursor: &mut usize) -> Option<u32> {
-        while let Some(summary) = self.summary.get_mut(*cursor) {
-            if *summary == 0 {
-                *cursor += 1;
-                continue;
-            }
-            let word = *cursor * 64 + summary.trailing_zeros() as usize;
-            let bits = &mut self.words[word];
-            let slot = word as u32 * 64 + bits.trailing_zeros();
-            *bits &= *bits - 1;
-            if *bits == 0 {
-                *summary &= *summary - 1;
-            }
-            return Some(slot);
-        }
-        None
+    #[inline]
+    pub fn contains(&self, number: u32) -> bool {
+        self.words[number as usize / 64] >> (number % 64) & 1 != 0
     }
 
-    pub fn drain(&mut self, found: &mut Vec<u32>) {
+    /// Calls `with` for each number in a range, ascending.
+    pub fn each_within(&self, range: Range<u32>, mut with: impl FnMut(u32)) {
+        let words = range.start / 64..range.end.div_ceil(64);
+        for position in words.start / 64..words.end.div_ceil(64) {
+            let mut filled = self.summary[position as usize] & within(position, &words);
+            while filled != 0 {
+                let word = 64 * position + filled.trailing_zeros();
+                filled &= filled - 1;
+                let mut bits = self.words[word as usize] & within(word, &range);
+                while bits != 0 {
+                    with(64 * word + bits.trailing_zeros());
+                    bits &= bits - 1;
+                }
+            }
+        }
+    }
+
+    pub fn clear(&mut self) {
+        for (position, summary) in self.summary.iter_mut().enumerate() {
+            let mut filled = std::mem::take(summary);
+            while filled != 0 {
+                self.words[position * 64 + filled.trailing_zeros() as usize] = 0;
+                filled &= filled - 1;
+            }
+        }
+    }
+
+    /// Takes everything out, and appends the numbers from `first` on, less `first`, which is a multiple of 64.
+    pub fn drain(&mut self, first: u32, found: &mut Vec<u32>) {
         for (position, summary) in self.summary.iter_mut().enumerate() {
             let mut filled = std::mem::take(summary);
             while filled != 0 {
                 let word = position * 64 + filled.trailing_zeros() as usize;
                 filled &= filled - 1;
                 let mut bits = std::mem::take(&mut self.words[word]);
+                let Some(base) = (word as u32 * 64).checked_sub(first) else { continue };
                 while bits != 0 {
-                    found.push(word as u32 * 64 + bits.trailing_zeros());
+                    found.push(base + bits.trailing_zeros());
                     bits &= bits - 1;
                 }
             }
         }
     }
+}
+
+/// The bits of a word for those of its 64 numbers that lie in a range.
+fn within(word: u32, range: &Range<u32>) -> u64 {
+    let (first, after) = (64 * u64::from(word), 64 * u64::from(word) + 64);
+    let below = u64::from(range.start).clamp(first, after) - first;
+    let above = after - u64::from(range.end).clamp(first, after);
+    u64::MAX.checked_shl(below as u32).unwrap_or(0) & u64::MAX.checked_shr(above as u32).unwrap_or(0)
 }
