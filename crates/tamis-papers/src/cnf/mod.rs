@@ -21,7 +21,7 @@ use tamis::event::{Attributes, Event};
 use tamis::expression::distribute::{Outer, distribute, is_in_form};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
-use tamis::matcher::extend::{Ranked, Stamped, Visit};
+use tamis::matcher::extend::{Ranked, Stamped, Visit, csr};
 use tamis::matcher::{Matcher, Scratch, Slot};
 use tamis::rank::{COARSE_SUM, EventWeights, is_coarse, with_slack};
 
@@ -146,7 +146,7 @@ impl Cnf {
     }
 
     fn negations_of(&self, slot: Slot) -> &[Negation] {
-        &self.negations[self.starts[slot as usize] as usize..self.starts[slot as usize + 1] as usize]
+        &self.negations[csr::range(&self.starts, slot)]
     }
 
     /// The next slot of a size that is satisfied.

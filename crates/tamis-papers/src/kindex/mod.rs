@@ -20,7 +20,7 @@ use tamis::event::{Attributes, Event};
 use tamis::expression::distribute::{Outer, distribute, is_in_form};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
-use tamis::matcher::extend::{Cursor, Ranked, Visit};
+use tamis::matcher::extend::{Cursor, Ranked, Visit, csr};
 use tamis::matcher::{Matcher, Scratch, Slot};
 use tamis::rank::{EventWeights, is_coarse, with_slack};
 
@@ -103,11 +103,7 @@ impl KIndex {
         firsts.push(conjunctions);
         pairs.sort_unstable();
         pairs.dedup();
-        let mut starts = vec![0u32; conjunctions as usize + 1];
-        pairs.iter().for_each(|(conjunction, _)| starts[*conjunction as usize + 1] += 1);
-        for conjunction in 1..starts.len() {
-            starts[conjunction] += starts[conjunction - 1];
-        }
+        let starts = csr::starts(conjunctions as usize, pairs.iter().map(|&(conjunction, _)| conjunction));
         let mut boosts = vec![0.0f64; conjunctions as usize];
         for &(conjunction, slot) in &pairs {
             let most = &mut boosts[conjunction as usize];
@@ -128,8 +124,7 @@ impl KIndex {
     }
 
     fn slots_of(&self, conjunction: u32) -> &[Slot] {
-        let conjunction = conjunction as usize;
-        &self.slots[self.starts[conjunction] as usize..self.starts[conjunction + 1] as usize]
+        &self.slots[csr::range(&self.starts, conjunction)]
     }
 
     /// How many expressions are evaluated on every event, because their form would be too large.

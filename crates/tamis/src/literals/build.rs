@@ -4,6 +4,8 @@
 //! has in common with the one before. Failure links are found level by level. Both take time linear in
 //! the length of the literals, apart from sorting them.
 
+use crate::csr;
+
 use super::{
     Anchor, Classes, FEW, FLAGS, GRAM, KIND, LEAF, LONG, LONGER, LONGER_GRAM, LiteralId, Literals, ONE,
     OUTPUT, POSITION, RESOLVED, ROW, TRIES, place,
@@ -117,6 +119,12 @@ struct Trie {
     children: Vec<u32>,
 }
 
+/// Lists of the states below the root, which [`csr::group`] numbered from 0.
+fn below_root((starts, mut states): (Vec<u32>, Vec<u32>)) -> (Vec<u32>, Vec<u32>) {
+    states.iter_mut().for_each(|state| *state += 1);
+    (starts, states)
+}
+
 impl Trie {
     /// The trie of sorted, distinct literals that are numbered from `first` on.
     fn new<'a>(sorted: impl Iterator<Item = &'a [u8]>, first: u32) -> Trie {
@@ -145,19 +153,7 @@ impl Trie {
             before = literal;
         }
         let count = trie.labels.len();
-        let mut starts = vec![0u32; count + 1];
-        trie.parents[1..].iter().for_each(|&parent| starts[parent as usize + 1] += 1);
-        for state in 0..count {
-            starts[state + 1] += starts[state];
-        }
-        let mut ends = starts.clone();
-        trie.children = vec![0; count - 1];
-        for (&parent, state) in trie.parents[1..].iter().zip(1..) {
-            let end = &mut ends[parent as usize];
-            trie.children[*end as usize] = state;
-            *end += 1;
-        }
-        trie.starts = starts;
+        (trie.starts, trie.children) = below_root(csr::group(count, &trie.parents[1..]));
         trie
     }
 
@@ -166,7 +162,7 @@ impl Trie {
     }
 
     fn children(&self, state: u32) -> &[u32] {
-        &self.children[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+        &self.children[csr::range(&self.starts, state)]
     }
 
     fn child(&self, state: u32, byte: u8) -> Option<u32> {
@@ -180,18 +176,7 @@ impl Trie {
     /// The states below the root, level by level.
     fn levels(&self) -> Vec<u32> {
         let deepest = self.depths.iter().max().map_or(0, |&depth| depth as usize);
-        let mut ends = vec![0u32; deepest + 2];
-        self.depths[1..].iter().for_each(|&depth| ends[depth as usize + 1] += 1);
-        for depth in 0..=deepest {
-            ends[depth + 1] += ends[depth];
-        }
-        let mut levels = vec![0; self.len() - 1];
-        for (&depth, state) in self.depths[1..].iter().zip(1..) {
-            let end = &mut ends[depth as usize];
-            levels[*end as usize] = state;
-            *end += 1;
-        }
-        levels
+        below_root(csr::group(deepest + 1, &self.depths[1..])).1
     }
 
     /// The state that a byte leads to from a state or, failing that, from where its failure links lead.
