@@ -10,6 +10,7 @@ use super::ranges::NO_RANK;
 use crate::deadline::Timer;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
+use crate::reusable::OrderedSet;
 
 /// What is known of a node: that it is true, and that what waits for it was looked at.
 const TRUE: u32 = 1;
@@ -67,7 +68,8 @@ pub(crate) struct Working {
     pub(super) followed: Vec<u32>,
     pub(super) stages: Stages,
     pub(super) texts: TextScratch,
-    /// What is known of patterns: four times the stamp, plus a [`Guess`].
+    /// What is known of patterns: four times the stamp, plus a [`Guess`]. A `Stamped` table would take eight bytes per
+    /// pattern and node instead of four.
     patterns: Vec<u32>,
     /// What is known of nodes: four times the stamp, plus [`TRUE`] and [`REACHED`].
     pub(super) nodes: Vec<u32>,
@@ -77,7 +79,7 @@ pub(crate) struct Working {
     /// Tells when to give up.
     pub(in crate::matcher) timer: Timer,
     stamp: u32,
-    found: Bitmap,
+    found: OrderedSet,
 }
 
 impl Working {
@@ -198,7 +200,7 @@ impl Working {
 
     /// Takes what was found, ascending.
     pub(super) fn take(&mut self, found: &mut Vec<u32>) {
-        self.found.drain(found);
+        self.found.drain(|slot| found.push(slot));
     }
 }
 
@@ -213,62 +215,5 @@ pub(super) fn shrink<T>(list: &mut Vec<T>) {
 fn grow<T: Clone>(list: &mut Vec<T>, length: usize, value: T) {
     if list.len() < length {
         list.resize(length, value);
-    }
-}
-
-/// A set of slots that is emptied in ascending order, in time proportional to what it holds plus a
-/// four-thousandth of its size.
-#[derive(Debug, Default)]
-pub(super) struct Bitmap {
-    words: Vec<u64>,
-    /// One bit per word that is not empty.
-    summary: Vec<u64>,
-}
-
-impl Bitmap {
-    pub fn grow(&mut self, slots: usize) {
-        grow(&mut self.words, slots.div_ceil(64), 0);
-        grow(&mut self.summary, slots.div_ceil(64 * 64), 0);
-    }
-
-    pub fn insert(&mut self, slot: u32) {
-        let word = slot as usize / 64;
-        self.words[word] |= 1 << (slot % 64);
-        self.summary[word / 64] |= 1 << (word % 64);
-    }
-
-    /// Takes the least out. `cursor` begins at 0 and is passed on; what is put in meanwhile is greater
-    /// than what was taken out.
-    pub fn pop(&mut self, cursor: &mut usize) -> Option<u32> {
-        while let Some(summary) = self.summary.get_mut(*cursor) {
-            if *summary == 0 {
-                *cursor += 1;
-                continue;
-            }
-            let word = *cursor * 64 + summary.trailing_zeros() as usize;
-            let bits = &mut self.words[word];
-            let slot = word as u32 * 64 + bits.trailing_zeros();
-            *bits &= *bits - 1;
-            if *bits == 0 {
-                *summary &= *summary - 1;
-            }
-            return Some(slot);
-        }
-        None
-    }
-
-    pub fn drain(&mut self, found: &mut Vec<u32>) {
-        for (position, summary) in self.summary.iter_mut().enumerate() {
-            let mut filled = std::mem::take(summary);
-            while filled != 0 {
-                let word = position * 64 + filled.trailing_zeros() as usize;
-                filled &= filled - 1;
-                let mut bits = std::mem::take(&mut self.words[word]);
-                while bits != 0 {
-                    found.push(word as u32 * 64 + bits.trailing_zeros());
-                    bits &= bits - 1;
-                }
-            }
-        }
     }
 }
