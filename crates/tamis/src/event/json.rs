@@ -293,8 +293,8 @@ impl Reader<'_, '_> {
         Ok(Some(false))
     }
 
-    /// Reads the elements of a list, each as an event of its own; anything else is a list of one. What is read was
-    /// read before and is well formed.
+    /// Reads the elements of a list, each as an event of its own; anything else is treated as a list of one. The text
+    /// has been read before and is well formed.
     fn elements(&mut self, list: AttributeId, raw: &[u8]) -> Result<()> {
         if matches!(raw, b"null" | b"NaN") || !self.attributes.begin_elements(list, self.event) {
             return Ok(());
@@ -310,7 +310,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Reads the element that a text begins with, and returns its length.
+    /// Reads the element at the beginning of a text, and returns its length.
     fn element(&mut self, text: &[u8]) -> Result<usize> {
         let (limits, mut length) = (self.limits, 0);
         self.event.element(limits, |event, attributes| {
@@ -320,7 +320,7 @@ impl Reader<'_, '_> {
         Ok(length)
     }
 
-    /// Reads the element of a list, which may be anything.
+    /// Reads an element of a list, which may be anything.
     fn anything(&mut self) -> Result<()> {
         let (peek, it) = (self.peek()?, self.attributes.it());
         match it {
@@ -337,7 +337,7 @@ impl Reader<'_, '_> {
         self.skip(peek)
     }
 
-    /// Reads an element that is no object as the value of an attribute.
+    /// Reads an element that is not an object as the value of an attribute.
     fn lone(&mut self, attribute: AttributeId, peek: Peek) -> Result<()> {
         let start = self.json.current_index();
         let elements = self.attributes.asks_elements(attribute);
@@ -371,7 +371,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Reads one value; false where it is NaN, which is a null.
+    /// Reads one value; false if it is NaN, which counts as null.
     fn scalar(&mut self, peek: Peek) -> Result<bool> {
         match peek {
             Peek::String => match self.json.known_str() {
@@ -411,7 +411,7 @@ impl Reader<'_, '_> {
     }
 
     fn malformed(&self, error: &JiterError) -> Error {
-        /// How deep the parser skips what nobody mentions.
+        /// How deep the parser skips attributes that no expression mentions.
         const SKIPPED: usize = 200;
         if matches!(error.error_type, JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded)) {
             return Error::Limit {
