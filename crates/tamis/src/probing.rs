@@ -12,7 +12,7 @@ const ATTEMPTS: u64 = 16;
 const CONTENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A table of `capacity` slots, a power of two and more than `count`. Each slot has the number of a key plus one, or
-/// 0. `hash` returns the hash of a key under a seed. Also returns the seed.
+/// is zero. `hash` returns the hash of a key under a seed. Also returns the seed.
 pub(crate) fn place(count: usize, capacity: usize, hash: impl Fn(usize, u64) -> u64) -> (u64, Vec<u32>) {
     let digest = (0..count).fold(count as u64, |digest, key| mix(digest ^ hash(key, CONTENT), CONTENT | 1));
     let mut table = vec![0; capacity];
