@@ -13,6 +13,7 @@ pub use cursor::KIndexCursor;
 
 use crate::conjunction::{ConjunctionBuilder, ConjunctionIndex};
 use crate::fallback::Fallback;
+use crate::postings::threshold;
 use crate::scratch::Working;
 use tamis::Limits;
 use tamis::Missing;
@@ -22,7 +23,7 @@ use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
 use tamis::matcher::extend::{Cursor, Ranked, Visit, csr};
 use tamis::matcher::{Matcher, Scratch, Slot};
-use tamis::rank::{EventWeights, is_coarse, with_slack};
+use tamis::rank::{EventWeights, is_coarse};
 
 /// How a [`KIndex`] is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,15 +169,10 @@ impl Matcher for KIndex {
 
 impl Ranked for KIndex {
     fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
-        let mut scanned = Vec::new();
-        self.fallback.matches(event, scratch, &mut scanned);
-        scanned.into_iter().for_each(|slot| visit.visit(slot));
+        self.fallback.rank(event, scratch, visit);
         let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));
         let coarse = self.coarse && weights.is_coarse();
-        let threshold = |visit: &dyn Visit, slot: Slot| match pruning {
-            Pruning::None => 0.0,
-            _ => with_slack(visit.threshold(slot), coarse),
-        };
+        let threshold = |visit: &dyn Visit, slot: Slot| threshold(visit, slot, pruning, coarse);
         let (conjunctions, scratch) = (&self.conjunctions, &mut scratch.conjunction);
         conjunctions.postings().begin_ranking(event, weights, pruning, &mut scratch.postings);
         for rank in (0..conjunctions.postings().sizes()).rev() {

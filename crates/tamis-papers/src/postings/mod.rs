@@ -27,7 +27,7 @@ mod keys;
 mod walk;
 
 pub(crate) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};
-pub(crate) use walk::{Hit, PostingScratch};
+pub(crate) use walk::{Hit, PostingScratch, threshold};
 
 use keys::Keys;
 use tamis::matcher::extend::csr;

@@ -15,9 +15,10 @@ use super::gather::GatherScratch;
 use super::{Postings, Role};
 use crate::predicates::PredicateScratch;
 use tamis::event::Event;
+use tamis::matcher::extend::Visit;
 use tamis::matcher::extend::csr::gallop;
-use tamis::matcher::{Counters, Pruning};
-use tamis::rank::EventWeights;
+use tamis::matcher::{Counters, Pruning, Slot};
+use tamis::rank::{EventWeights, with_slack};
 
 /// Working memory of a walk.
 #[derive(Debug, Default)]
@@ -210,5 +211,13 @@ impl Walk {
         if let Some(&next) = rest.get(skipped) {
             self.heap.push(Reverse((next, list)));
         }
+    }
+}
+
+/// The score that a match in `slot` or later must reach, given how a ranking is pruned and whether its sums are exact.
+pub(crate) fn threshold(visit: &dyn Visit, slot: Slot, pruning: Pruning, coarse: bool) -> f64 {
+    match pruning {
+        Pruning::None => 0.0,
+        _ => with_slack(visit.threshold(slot), coarse),
     }
 }

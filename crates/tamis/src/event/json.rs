@@ -200,7 +200,7 @@ impl Reader<'_, '_> {
             }
             (Peek::Array, _) => {
                 if let Some(attribute) = attribute {
-                    self.begin(attribute, inside);
+                    self.event.begin_part(attribute, inside);
                     self.event.list();
                 }
                 let list = List { attribute, below, elements: asked.is_some(), interrupted: false };
@@ -209,13 +209,13 @@ impl Reader<'_, '_> {
             (_, None) => self.skip(peek)?,
             (Peek::Null, Some(attribute)) => {
                 self.json.known_null().map_err(|error| self.malformed(&error))?;
-                self.begin(attribute, inside);
-                self.none(inside);
+                self.event.begin_part(attribute, inside);
+                self.event.null_part(inside);
             }
             (_, Some(attribute)) => {
-                self.begin(attribute, inside);
+                self.event.begin_part(attribute, inside);
                 if !self.scalar(peek)? {
-                    self.none(inside);
+                    self.event.null_part(inside);
                 }
             }
         }
@@ -231,23 +231,6 @@ impl Reader<'_, '_> {
                 let raw = self.json.slice_to_current(start);
                 self.elements(list, raw)
             }
-        }
-    }
-
-    fn begin(&mut self, attribute: AttributeId, inside: bool) {
-        if inside {
-            self.event.begin_element(attribute);
-        } else {
-            self.event.begin(attribute);
-        }
-    }
-
-    /// A null, which counts for an attribute, but not among the values of many elements.
-    fn none(&mut self, inside: bool) {
-        if inside {
-            self.event.other_element();
-        } else {
-            self.event.null();
         }
     }
 

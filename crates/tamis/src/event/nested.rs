@@ -118,7 +118,7 @@ impl Nested {
         let asks_shape = |attribute: &AttributeId| target.attributes.asks_shape(*attribute);
         match (self, mention.attribute) {
             (Nested::Leaf(items), Some(attribute)) => {
-                target.begin(attribute, inside);
+                target.event.begin_part(attribute, inside);
                 return read(items, position, target.event, target.limits, inside, &|| name.to_owned());
             }
             (Nested::Refused(kind), Some(_)) => return Err(without_meaning(name, kind)),
@@ -137,7 +137,7 @@ impl Nested {
                     return Err(Error::event(message));
                 }
                 if let Some(attribute) = attribute {
-                    target.begin(attribute, inside);
+                    target.event.begin_part(attribute, inside);
                     target.objects(array, position, name)?;
                 }
                 if in_list {
@@ -275,14 +275,6 @@ fn elements_of_item(items: &Items, position: usize, it: AttributeId, target: &mu
 }
 
 impl Target<'_> {
-    fn begin(&mut self, attribute: AttributeId, inside: bool) {
-        if inside {
-            self.event.begin_element(attribute);
-        } else {
-            self.event.begin(attribute);
-        }
-    }
-
     /// Makes the attribute begun last a list whose elements are not values.
     fn objects(&mut self, array: &ArrayRef, position: usize, name: &str) -> Result<()> {
         let (start, end) = item_range(array, position).map_err(|damage| damaged("list", name, damage))?;

@@ -32,6 +32,24 @@ impl Event {
         }
     }
 
+    /// Begins an attribute, or the part of it that an element of an enclosing list has if `inside` is set.
+    pub fn begin_part(&mut self, attribute: AttributeId, inside: bool) {
+        if inside {
+            self.begin_element(attribute);
+        } else {
+            self.begin(attribute);
+        }
+    }
+
+    /// Adds a null, which counts for an attribute, but not among the values of many elements.
+    pub fn null_part(&mut self, inside: bool) {
+        if inside {
+            self.other_element();
+        } else {
+            self.null();
+        }
+    }
+
     /// Continues a list that was begun before and has been followed by fields of its elements.
     pub fn resume(&mut self, attribute: AttributeId) {
         self.begin(attribute);
