@@ -12,31 +12,12 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 from typing import Literal as Choice
 
+from judge import language as tree
 from judge import values as v
 from judge.functions import (
     lower,
     regular,
     textual,
-)
-from judge.language import (
-    Among,
-    Attribute,
-    Between,
-    Call,
-    Comparison,
-    Constant,
-    Distinct,
-    Is,
-    It,
-    Joined,
-    Literal,
-    Node,
-    Not,
-    Pattern,
-    Presence,
-    Quantified,
-    Term,
-    Textual,
 )
 from judge.terms import Scope, Setting, Terms, holds_objects, is_null
 from judge.values import Number, Unspecified, Value
@@ -44,7 +25,7 @@ from judge.values import Number, Unspecified, Value
 Truth: TypeAlias = Choice["true", "false", "unknown"]
 
 
-def evaluate(node: Node, event: Mapping[str, Any], setting: Setting | None = None) -> Truth:
+def evaluate(node: tree.Node, event: Mapping[str, Any], setting: Setting | None = None) -> Truth:
     return Evaluation(Scope(setting or Setting(), event)).node(node)
 
 
@@ -73,13 +54,13 @@ def exclusive(left: Truth, right: Truth) -> Truth:
 class Evaluation(Terms):
     """The truth of expressions in one scope."""
 
-    def node(self, node: Node) -> Truth:
+    def node(self, node: tree.Node) -> Truth:
         match node:
-            case Constant(value):
+            case tree.Constant(value):
                 return truth(value)
-            case Not(operand):
+            case tree.Not(operand):
                 return negate(self.node(operand))
-            case Joined(connective, operands):
+            case tree.Joined(connective, operands):
                 truths = [self.node(operand) for operand in operands]
                 match connective:
                     case "and":
@@ -90,21 +71,21 @@ class Evaluation(Terms):
                         return exclusive(*truths)
                     case _:
                         return negate(exclusive(*truths))
-            case Is(operand, wanted, negated):
+            case tree.Is(operand, wanted, negated):
                 return truth((self.node(operand) == wanted) != negated)
-            case Quantified():
+            case tree.Quantified():
                 return self.quantified(node)
-            case Presence(term, operator):
+            case tree.Presence(term, operator):
                 return self.presence(term, operator)
-            case Distinct(left, right, negated):
+            case tree.Distinct(left, right, negated):
                 same = self.same(left, right)
                 return same if negated else negate(same)
-            case Comparison(left, "<=>", right):
+            case tree.Comparison(left, "<=>", right):
                 return self.same(left, right)
             case _:
                 return self.predicate(node)
 
-    def some(self, test: Callable[..., bool], *terms: Term) -> Truth:
+    def some(self, test: Callable[..., bool], *terms: tree.Term) -> Truth:
         """Whether some values of the terms satisfy a test; without values it is as `missing`."""
         found = [self.values(term) for term in terms]
         if not all(found):
@@ -112,21 +93,21 @@ class Evaluation(Terms):
         results = [test(*chosen) for chosen in itertools.product(*found)]
         return truth(any(results))
 
-    def predicate(self, node: Node) -> Truth:
+    def predicate(self, node: tree.Node) -> Truth:
         match node:
-            case Comparison(left, "!=", right):
-                return negate(self.predicate(Comparison(left, "=", right)))
-            case Comparison(left, operator, right):
+            case tree.Comparison(left, "!=", right):
+                return negate(self.predicate(tree.Comparison(left, "=", right)))
+            case tree.Comparison(left, operator, right):
                 return self.some(
                     lambda a, b: self.compare(a, operator, b, left, right), left, right
                 )
-            case Among(term, literals, True):
-                return negate(self.predicate(Among(term, literals)))
-            case Among(term, literals):
+            case tree.Among(term, literals, True):
+                return negate(self.predicate(tree.Among(term, literals)))
+            case tree.Among(term, literals):
                 return self.some(lambda value: self.among(value, literals), term)
-            case Between(term, low, high, True):
-                return negate(self.predicate(Between(term, low, high)))
-            case Between(term, Literal() as low, Literal() as high):
+            case tree.Between(term, low, high, True):
+                return negate(self.predicate(tree.Between(term, low, high)))
+            case tree.Between(term, tree.Literal() as low, tree.Literal() as high):
                 (least,), (most,) = self.values(low), self.values(high)
                 return self.some(
                     lambda value: (
@@ -135,19 +116,19 @@ class Evaluation(Terms):
                     ),
                     term,
                 )
-            case Between(term, low, high):
-                ends = [Comparison(term, ">=", low), Comparison(term, "<=", high)]
+            case tree.Between(term, low, high):
+                ends = [tree.Comparison(term, ">=", low), tree.Comparison(term, "<=", high)]
                 return conjunction([self.predicate(end) for end in ends])
-            case Textual(term, operator, right, True):
-                return negate(self.predicate(Textual(term, operator, right)))
-            case Textual(term, operator, right):
+            case tree.Textual(term, operator, right, True):
+                return negate(self.predicate(tree.Textual(term, operator, right)))
+            case tree.Textual(term, operator, right):
                 return self.some(lambda a, b: textual(a, operator, b), term, right)
-            case Pattern(term, operator, pattern, True):
-                return negate(self.predicate(Pattern(term, operator, pattern)))
-            case Pattern(term, "ilike", pattern):
-                lowered = Pattern(Call("lower", (term,)), "like", lower(pattern))
+            case tree.Pattern(term, operator, pattern, True):
+                return negate(self.predicate(tree.Pattern(term, operator, pattern)))
+            case tree.Pattern(term, "ilike", pattern):
+                lowered = tree.Pattern(tree.Call("lower", (term,)), "like", lower(pattern))
                 return self.predicate(lowered)
-            case Pattern(term, operator, pattern):
+            case tree.Pattern(term, operator, pattern):
                 wanted = regular(pattern) if operator == "like" else pattern.replace("$", r"\Z")
                 flags = re.DOTALL if operator == "like" else 0
                 try:
@@ -159,19 +140,19 @@ class Evaluation(Terms):
                 )
         raise AssertionError(node)
 
-    def compare(self, left: Value, operator: str, right: Value, *terms: Term) -> bool:
+    def compare(self, left: Value, operator: str, right: Value, *terms: tree.Term) -> bool:
         """One comparison; a string literal against a time of the event is left open."""
         for term, met in zip(terms, (right, left), strict=True):
-            wordy = isinstance(term, Literal) and term.kind == "string"
+            wordy = isinstance(term, tree.Literal) and term.kind == "string"
             if wordy and not isinstance(met, str | bool | Number):
                 raise Unspecified("a string literal against a time of the event")
         return v.holds(left, operator, right, self.zone)
 
-    def among(self, value: Value, literals: tuple[Literal, ...]) -> bool:
+    def among(self, value: Value, literals: tuple[tree.Literal, ...]) -> bool:
         results = [self.is_one(value, literal) for literal in literals]  # all, for what is open
         return any(results)
 
-    def is_one(self, value: Value, literal: Literal) -> bool:
+    def is_one(self, value: Value, literal: tree.Literal) -> bool:
         if literal.kind != "cidr":
             (wanted,) = self.values(literal)
             return self.compare(value, "=", wanted, literal, literal)
@@ -179,29 +160,29 @@ class Evaluation(Terms):
         network = ipaddress.ip_network(literal.text)
         return isinstance(address, v.Address) and address in network
 
-    def same(self, left: Term, right: Term) -> Truth:
+    def same(self, left: tree.Term, right: tree.Term) -> Truth:
         first, second = self.values(left), self.values(right)
         if not first or not second:
             return truth(not first and not second)
-        return self.predicate(Comparison(left, "=", right))
+        return self.predicate(tree.Comparison(left, "=", right))
 
     # Presence and elements
 
-    def presence(self, term: Term, operator: str) -> Truth:
+    def presence(self, term: tree.Term, operator: str) -> Truth:
         if operator in ("missing", "is not null"):
             opposite = "exists" if operator == "missing" else "is null"
             return negate(self.presence(term, opposite))
         if operator == "is null":
-            if isinstance(term, It) and isinstance(self.scope.raw, dict | list):
+            if isinstance(term, tree.It) and isinstance(self.scope.raw, dict | list):
                 raise Unspecified("whether an object is null")
             return truth(not self.values(term))
-        assert isinstance(term, Attribute | It)
+        assert isinstance(term, tree.Attribute | tree.It)
         found, through = self.scope.find(term)
         if through or any(isinstance(raw, dict) or holds_objects(raw) for raw in found):
             raise Unspecified("the presence of what is no value")
         return truth(any(self.scalars(raw) or is_null(raw) for raw in found))
 
-    def quantified(self, node: Quantified) -> Truth:
+    def quantified(self, node: tree.Quantified) -> Truth:
         if node.quantifier == "none":
             return negate(self.quantified(replace(node, quantifier="any")))
         found, through = self.scope.find(node.list)

@@ -8,30 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from judge.language import (
-    MIRRORED,
-    Among,
-    Arithmetic,
-    Attribute,
-    Between,
-    Call,
-    Cast,
-    Comparison,
-    Constant,
-    Distinct,
-    Is,
-    It,
-    Joined,
-    Literal,
-    Negative,
-    Node,
-    Not,
-    Pattern,
-    Presence,
-    Quantified,
-    Term,
-    Textual,
-)
+from judge import language as tree
+from judge.language import MIRRORED
 
 T = TypeVar("T")
 
@@ -139,35 +117,35 @@ class Reader:
 
     # Expressions
 
-    def whole(self) -> Node:
+    def whole(self) -> tree.Node:
         node = self.disjunction()
         self.sign(";")
         if self.peek().kind != "end":
             raise Unreadable(self.peek().text)
         return node
 
-    def chain(self, operand: Callable[[], Node], connectives: dict[str, str]) -> Node:
+    def chain(self, operand: Callable[[], tree.Node], connectives: dict[str, str]) -> tree.Node:
         node = operand()
         while True:
             for spelling, connective in connectives.items():
                 if self.words(spelling) or self.sign(spelling):
-                    node = Joined(connective, (node, operand()))
+                    node = tree.Joined(connective, (node, operand()))
                     break
             else:
                 return node
 
-    def disjunction(self) -> Node:
+    def disjunction(self) -> tree.Node:
         return self.chain(self.exclusion, {"or": "or", "||": "or"})
 
-    def exclusion(self) -> Node:
+    def exclusion(self) -> tree.Node:
         return self.chain(self.conjunction, {"xor": "xor", "xnor": "xnor"})
 
-    def conjunction(self) -> Node:
+    def conjunction(self) -> tree.Node:
         return self.chain(self.negation, {"and": "and", "&&": "and"})
 
-    def negation(self) -> Node:
+    def negation(self) -> tree.Node:
         if self.words("not") or self.sign("!"):
-            return Not(self.negation())
+            return tree.Not(self.negation())
         node = self.either(self.predicate, self.parenthesised)
         while self.peek().word == "is":
             place = self.place
@@ -178,16 +156,16 @@ class Reader:
                 self.place = place
                 raise Unreadable(truth)
             self.place += 1
-            node = Is(node, truth, negated)
+            node = tree.Is(node, truth, negated)
         return node
 
-    def parenthesised(self) -> Node:
+    def parenthesised(self) -> tree.Node:
         self.need("(")
         node = self.disjunction()
         self.need(")")
         return node
 
-    def predicate(self) -> Node:
+    def predicate(self) -> tree.Node:
         special = self.special()
         if special is not None:
             return special
@@ -198,57 +176,57 @@ class Reader:
             raise Unreadable("weights")
         return node
 
-    def special(self) -> Node | None:
+    def special(self) -> tree.Node | None:
         """Constants, presence, elements and predicates that are written as calls."""
         token, called = self.peek(), self.peek(1).text == "("
         if token.word in ("true", "false") and self.peek(1).text not in [*COMPARISONS, "==", "<>"]:
             self.place += 1
-            return Constant(token.word == "true")
+            return tree.Constant(token.word == "true")
         if not called:
             return None
         if token.word in ("exists", "missing"):
             self.place += 2
             term = self.term()
             self.need(")")
-            return Presence(term, token.word)
+            return tree.Presence(term, token.word)
         if token.word in ("any", "all", "none"):
             self.place += 2
             over = self.term()
-            assert isinstance(over, Attribute | It)
+            assert isinstance(over, tree.Attribute | tree.It)
             self.need(",")
             self.inside.append(True)
             inner = self.disjunction()
             self.inside.pop()
             self.need(")")
-            return Quantified(token.word, over, inner)
+            return tree.Quantified(token.word, over, inner)
         if token.word in TEXT_CALLS or token.word == "array_contains":
             self.place += 1
             left, right = self.arguments()
             if token.word == "array_contains":
-                return Comparison(left, "=", right)
-            return Textual(left, TEXT_CALLS[token.word], right)
+                return tree.Comparison(left, "=", right)
+            return tree.Textual(left, TEXT_CALLS[token.word], right)
         return None
 
-    def tail(self, left: Term, negated: bool) -> Node:
+    def tail(self, left: tree.Term, negated: bool) -> tree.Node:
         if self.words("in"):
             self.need("(")
             values = []
             while not self.sign(")"):
                 value = self.term()
-                if not isinstance(value, Literal):
+                if not isinstance(value, tree.Literal):
                     raise Unreadable("a set of terms")
                 values.append(value)
                 if self.peek().text != ")":
                     self.need(",")
-            return Among(left, tuple(values), negated)
+            return tree.Among(left, tuple(values), negated)
         if self.words("between"):
             low = self.term()
             if not self.words("and"):
                 raise Unreadable("and")
-            return Between(left, low, self.term(), negated)
+            return tree.Between(left, low, self.term(), negated)
         for operator in ("starts with", "ends with", "contains"):
             if self.words(*operator.split()):
-                return Textual(left, operator, self.term(), negated)
+                return tree.Textual(left, operator, self.term(), negated)
         for word in ("like", "ilike", "matches", "rlike", "regexp"):
             if self.words(word):
                 return self.pattern(left, word, negated)
@@ -256,7 +234,7 @@ class Reader:
             raise Unreadable("not")
         return self.positive(left)
 
-    def pattern(self, left: Term, word: str, negated: bool) -> Node:
+    def pattern(self, left: tree.Term, word: str, negated: bool) -> tree.Node:
         pattern = self.string()
         if word in ("rlike", "regexp"):
             word = "matches"
@@ -264,50 +242,50 @@ class Reader:
             mark = re.escape(self.string())
             plain = re.sub(rf"({mark}.|\\)", rewritten, pattern, flags=re.DOTALL)
             pattern = plain
-        return Pattern(left, word, pattern, negated)
+        return tree.Pattern(left, word, pattern, negated)
 
-    def positive(self, left: Term) -> Node:
+    def positive(self, left: tree.Term) -> tree.Node:
         operator = self.sign(*COMPARISONS)
         if operator is not None:
             right = self.term()
-            if isinstance(left, Literal) and not isinstance(right, Literal):
+            if isinstance(left, tree.Literal) and not isinstance(right, tree.Literal):
                 left, operator, right = right, MIRRORED[operator], left
-            return Comparison(left, operator, right)
+            return tree.Comparison(left, operator, right)
         if self.peek().word == "is":
             for negated in (False, True):
                 is_not = ["is", "not"] if negated else ["is"]
                 if self.words(*is_not, "null"):
-                    return Presence(left, "is not null" if negated else "is null")
+                    return tree.Presence(left, "is not null" if negated else "is null")
                 if self.words(*is_not, "distinct", "from"):
-                    return Distinct(left, self.term(), negated)
-        if isinstance(left, Attribute | It):
-            return Comparison(left, "=", Literal("boolean", "true"))
+                    return tree.Distinct(left, self.term(), negated)
+        if isinstance(left, tree.Attribute | tree.It):
+            return tree.Comparison(left, "=", tree.Literal("boolean", "true"))
         raise Unreadable("a term alone")
 
     # Terms
 
-    def term(self) -> Term:
+    def term(self) -> tree.Term:
         term = self.product()
         while operator := self.sign("+", "-"):
-            term = Arithmetic(operator, term, self.product())
+            term = tree.Arithmetic(operator, term, self.product())
         return term
 
-    def product(self) -> Term:
+    def product(self) -> tree.Term:
         term = self.signed()
         while operator := self.sign("*", "/", "%"):
-            term = Arithmetic(operator, term, self.signed())
+            term = tree.Arithmetic(operator, term, self.signed())
         return term
 
-    def signed(self) -> Term:
+    def signed(self) -> tree.Term:
         if not self.sign("-"):
             return self.atom()
         operand = self.signed()
-        if isinstance(operand, Literal) and operand.kind == "number":
+        if isinstance(operand, tree.Literal) and operand.kind == "number":
             negative = operand.text.startswith("-")
-            return Literal("number", operand.text[1:] if negative else f"-{operand.text}")
-        return Negative(operand)
+            return tree.Literal("number", operand.text[1:] if negative else f"-{operand.text}")
+        return tree.Negative(operand)
 
-    def atom(self) -> Term:
+    def atom(self) -> tree.Term:
         token = self.peek()
         if self.sign("("):
             term = self.term()
@@ -317,13 +295,13 @@ class Reader:
         following = self.peek()
         match token.kind:
             case "number":
-                return Literal("number", token.text)
+                return tree.Literal("number", token.text)
             case "string":
-                return Literal("string", unquoted(token.text))
+                return tree.Literal("string", unquoted(token.text))
             case "name":
-                return Attribute(unquoted(token.text))
+                return tree.Attribute(unquoted(token.text))
             case "word" if token.word in ("true", "false"):
-                return Literal("boolean", token.word)
+                return tree.Literal("boolean", token.word)
             case "word" if token.word in RESERVED:
                 raise Unreadable(token.text)
             case "word" if token.word in TYPED and following.kind == "string":
@@ -331,22 +309,22 @@ class Reader:
             case "word" if token.word in ("cast", "try_cast") and following.text == "(":
                 return self.cast()
             case "word" if following.text == "(":
-                return Call(token.word, tuple(self.arguments()))
+                return tree.Call(token.word, tuple(self.arguments()))
             case "word" if token.text == "it" and self.inside[-1]:
-                return It()
+                return tree.It()
             case "word":
-                return Attribute(token.text)
+                return tree.Attribute(token.text)
         raise Unreadable(token.text)
 
-    def typed(self, kind: str) -> Literal:
+    def typed(self, kind: str) -> tree.Literal:
         text = self.string()
         if kind != "interval":
-            return Literal(kind, text)  # type: ignore[arg-type]
+            return tree.Literal(kind, text)  # type: ignore[arg-type]
         unit = self.peek().word
         self.place += 1
-        return Literal("interval", text, unit)
+        return tree.Literal("interval", text, unit)
 
-    def cast(self) -> Term:
+    def cast(self) -> tree.Term:
         self.need("(")
         operand = self.term()
         if not self.words("as"):
@@ -354,11 +332,11 @@ class Reader:
         type = self.peek().word
         self.place += 1
         self.need(")")
-        return Cast(operand, type)
+        return tree.Cast(operand, type)
 
-    def arguments(self) -> list[Term]:
+    def arguments(self) -> list[tree.Term]:
         self.need("(")
-        found: list[Term] = []
+        found: list[tree.Term] = []
         while not self.sign(")"):
             found.append(self.term())
             if self.peek().text != ")":
@@ -371,5 +349,5 @@ def rewritten(found: re.Match[str]) -> str:
     return "\\" + found[0][-1]
 
 
-def read(text: str) -> Node:
+def read(text: str) -> tree.Node:
     return Reader(tokens(text)).whole()

@@ -12,27 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from judge.language import (
-    Among,
-    Arithmetic,
-    Attribute,
-    Between,
-    Call,
-    Comparison,
-    Distinct,
-    Is,
-    It,
-    Joined,
-    Literal,
-    Negative,
-    Node,
-    Not,
-    Pattern,
-    Presence,
-    Quantified,
-    Term,
-    Textual,
-)
+from judge import language as tree
 
 MOMENT = pa.timestamp("us", tz="UTC")
 ITEM = {
@@ -152,20 +132,20 @@ class Questions:
     it: str | None = None
     nested: bool = True
 
-    def node(self, leaves: int = 4) -> Node:
+    def node(self, leaves: int = 4) -> tree.Node:
         roll = self.random.random()
         if leaves <= 1 or roll < 0.4:
             return self.leaf()
         if roll < 0.5:
-            return Not(self.node(leaves))
+            return tree.Not(self.node(leaves))
         if roll < 0.56:
             truth = self.random.choice(["true", "false", "unknown"])
-            return Is(self.node(leaves - 1), truth, self.random.random() < 0.5)
+            return tree.Is(self.node(leaves - 1), truth, self.random.random() < 0.5)
         connective = self.random.choice(["and", "and", "or", "or", "xor", "xnor"])
         count = 2 if connective.startswith("x") else self.random.randint(2, 3)
-        return Joined(connective, tuple(self.node(leaves // count) for _ in range(count)))
+        return tree.Joined(connective, tuple(self.node(leaves // count) for _ in range(count)))
 
-    def leaf(self) -> Node:
+    def leaf(self) -> tree.Node:
         roll = self.random.random()
         negated = self.random.random() < 0.25
         if roll < 0.25 and self.nested:
@@ -179,27 +159,27 @@ class Questions:
         if kind == "string" and self.random.random() < 0.5:
             return self.textual(negated)
         left = self.term(kind)
-        if roll < 0.4 and isinstance(left, Attribute | It):
-            return Presence(left, self.random.choice(["is null", "is not null"]))
+        if roll < 0.4 and isinstance(left, tree.Attribute | tree.It):
+            return tree.Presence(left, self.random.choice(["is null", "is not null"]))
         if roll < 0.5:
             values = tuple(self.constant(kind) for _ in range(self.random.randint(1, 3)))
-            return Among(left, values, negated)
+            return tree.Among(left, values, negated)
         right = self.term(kind) if self.random.random() < 0.4 else self.constant(kind)
         if kind in ("time", "date") and self.random.random() < 0.2:
             other = "date" if kind == "time" else "time"
             right = self.constant(other) if self.random.random() < 0.5 else right
         if roll < 0.62:
-            return Between(left, self.constant(kind), self.constant(kind), negated)
+            return tree.Between(left, self.constant(kind), self.constant(kind), negated)
         if roll < 0.7:
-            return Distinct(left, right, negated)
+            return tree.Distinct(left, right, negated)
         operator = self.random.choice(["=", "!=", "<", "<=", ">", ">=", "<=>"])
-        return Comparison(left, operator, right)
+        return tree.Comparison(left, operator, right)
 
-    def quantified(self) -> Node:
+    def quantified(self) -> tree.Node:
         quantifier = self.random.choice(["any", "any", "all", "none"])
         if "nums" not in self.kinds:  # inside an item
             inside = replace(self, kinds={}, it="string", nested=False)
-            return Quantified(quantifier, Attribute("tags"), inside.node(2))
+            return tree.Quantified(quantifier, tree.Attribute("tags"), inside.node(2))
         name = self.random.choice(["items", "items", "items", "tags", "nums"])
         kinds, it = {
             "items": (ITEM_KINDS, "item"),
@@ -207,13 +187,17 @@ class Questions:
             "nums": ({}, "number"),
         }[name]
         inside = replace(self, kinds=dict(kinds), it=it, nested=name == "items")
-        return Quantified(quantifier, Attribute(name), inside.node(3))
+        return tree.Quantified(quantifier, tree.Attribute(name), inside.node(3))
 
-    def about_lists(self, negated: bool) -> Node:
+    def about_lists(self, negated: bool) -> tree.Node:
         roll = self.random.random()
         if roll < 0.3:
-            size = Call("size", (Attribute(self.random.choice(["tags", "nums", "items"])),))
-            return Comparison(size, self.random.choice(["=", "<", ">="]), self.constant("number"))
+            size = tree.Call(
+                "size", (tree.Attribute(self.random.choice(["tags", "nums", "items"])),)
+            )
+            return tree.Comparison(
+                size, self.random.choice(["=", "<", ">="]), self.constant("number")
+            )
         name, kind = self.random.choice(
             [
                 *(("tags", "string"), ("nums", "number"), ("items.price", "number")),
@@ -222,91 +206,97 @@ class Questions:
         )
         if roll < 0.5:
             values = tuple(self.constant(kind) for _ in range(2))
-            return Among(Attribute(name), values, negated)
+            return tree.Among(tree.Attribute(name), values, negated)
         operator = self.random.choice(["=", "!=", "<", ">="])
-        return Comparison(Attribute(name), operator, self.constant(kind))
+        return tree.Comparison(tree.Attribute(name), operator, self.constant(kind))
 
-    def textual(self, negated: bool) -> Node:
+    def textual(self, negated: bool) -> tree.Node:
         left = self.term("string")
         if self.random.random() < 0.5:
             operator = self.random.choice(["like", "ilike"])
-            return Pattern(left, operator, self.random.choice(PATTERNS), negated)
+            return tree.Pattern(left, operator, self.random.choice(PATTERNS), negated)
         right = self.term("string") if self.random.random() < 0.4 else self.constant("string")
         operator = self.random.choice(["starts with", "ends with", "contains"])
-        return Textual(left, operator, right, negated)
+        return tree.Textual(left, operator, right, negated)
 
     # Terms
 
-    def names(self, kind: str) -> list[Term]:
+    def names(self, kind: str) -> list[tree.Term]:
         kind = "time" if kind == "span" else kind
-        names: list[Term] = [Attribute(name) for name, own in self.kinds.items() if own == kind]
-        return [*names, It()] if self.it == kind else names
+        names: list[tree.Term] = [
+            tree.Attribute(name) for name, own in self.kinds.items() if own == kind
+        ]
+        return [*names, tree.It()] if self.it == kind else names
 
-    def constant(self, kind: str) -> Literal:
+    def constant(self, kind: str) -> tree.Literal:
         match kind:
             case "number":
-                return Literal("number", str(self.random.choice([*INTEGERS, *CENTS])))
+                return tree.Literal("number", str(self.random.choice([*INTEGERS, *CENTS])))
             case "float":
-                return Literal("number", self.random.choice(["0.1", "0.3", "2.5", "-2.5", "3"]))
+                return tree.Literal(
+                    "number", self.random.choice(["0.1", "0.3", "2.5", "-2.5", "3"])
+                )
             case "string":
-                return Literal("string", self.random.choice(TEXTS))
+                return tree.Literal("string", self.random.choice(TEXTS))
             case "time":
-                return Literal("timestamp", self.random.choice(MOMENTS).isoformat())
+                return tree.Literal("timestamp", self.random.choice(MOMENTS).isoformat())
             case "date":
-                return Literal("date", self.random.choice(DAYS).isoformat())
+                return tree.Literal("date", self.random.choice(DAYS).isoformat())
             case _:
-                return Literal("interval", *self.random.choice(SPANS))
+                return tree.Literal("interval", *self.random.choice(SPANS))
 
-    def term(self, kind: str, depth: int = 2) -> Term:
+    def term(self, kind: str, depth: int = 2) -> tree.Term:
         names = self.names(kind)
         if kind == "span":
-            return Arithmetic("-", self.random.choice(names), self.random.choice(names))
+            return tree.Arithmetic("-", self.random.choice(names), self.random.choice(names))
         plain = self.random.choice(names) if names else self.constant(kind)
         roll = self.random.random()
         if roll < 0.5 or depth == 0:
             return plain
         inner = self.term(kind, depth - 1)
         if roll < 0.58 and len(names) > 1:
-            return Call("coalesce", (inner, self.constant(kind)))
+            return tree.Call("coalesce", (inner, self.constant(kind)))
         match kind:
             case "number" | "float":
                 return self.number(kind, inner, depth)
             case "string":
                 return self.string(inner)
             case "time":
-                return Arithmetic(
+                return tree.Arithmetic(
                     self.random.choice("+-"),
                     plain,
-                    Literal("interval", *self.random.choice(HOURS)),
+                    tree.Literal("interval", *self.random.choice(HOURS)),
                 )
         times = self.names("time")
-        return Call("date", (self.random.choice(times),)) if times else plain
+        return tree.Call("date", (self.random.choice(times),)) if times else plain
 
-    def number(self, kind: str, inner: Term, depth: int) -> Term:
+    def number(self, kind: str, inner: tree.Term, depth: int) -> tree.Term:
         roll = self.random.random()
         times, texts = self.names("time"), self.names("string")
         if roll < 0.45:
             other = self.term(kind, depth - 1) if self.random.random() < 0.6 else None
             right = other or self.constant(kind)
-            return Arithmetic(self.random.choice("+-*"), inner, right)
+            return tree.Arithmetic(self.random.choice("+-*"), inner, right)
         if roll < 0.52:
-            return Arithmetic("%", inner, Literal("number", self.random.choice(["3", "7"])))
+            return tree.Arithmetic(
+                "%", inner, tree.Literal("number", self.random.choice(["3", "7"]))
+            )
         if roll < 0.6:
-            return Negative(inner)
+            return tree.Negative(inner)
         if roll < 0.75:
-            return Call(self.random.choice(["abs", "round", "floor", "ceil"]), (inner,))
+            return tree.Call(self.random.choice(["abs", "round", "floor", "ceil"]), (inner,))
         if roll < 0.9 and times and kind == "number":
             function = self.random.choice(["year", "month", "day", "hour", "minute", "weekday"])
-            return Call(function, (self.random.choice(times),))
+            return tree.Call(function, (self.random.choice(times),))
         if texts and kind == "number":
-            return Call("length", (self.random.choice(texts),))
+            return tree.Call("length", (self.random.choice(texts),))
         return inner
 
-    def string(self, inner: Term) -> Term:
+    def string(self, inner: tree.Term) -> tree.Term:
         roll = self.random.random()
         if roll < 0.6:
-            return Call(self.random.choice(["lower", "upper", "trim"]), (inner,))
+            return tree.Call(self.random.choice(["lower", "upper", "trim"]), (inner,))
         if roll < 0.8:
-            bounds = [Literal("number", self.random.choice("12")) for _ in range(2)]
-            return Call("substring", (inner, *bounds))
-        return Call("concat", (inner, self.constant("string")))
+            bounds = [tree.Literal("number", self.random.choice("12")) for _ in range(2)]
+            return tree.Call("substring", (inner, *bounds))
+        return tree.Call("concat", (inner, self.constant("string")))

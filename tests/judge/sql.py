@@ -7,30 +7,8 @@ weekday, the time between two moments, and the names of some functions.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from judge.language import (
-    Among,
-    Arithmetic,
-    Attribute,
-    Between,
-    Call,
-    Cast,
-    Comparison,
-    Constant,
-    Distinct,
-    Is,
-    It,
-    Joined,
-    Literal,
-    Negative,
-    Node,
-    Not,
-    Pattern,
-    Presence,
-    Quantified,
-    Term,
-    Textual,
-    quoted,
-)
+from judge import language as tree
+from judge.language import quoted
 
 LISTS = {"tags", "nums"}
 MOMENTS = {"ts", "us", "at"}
@@ -61,26 +39,26 @@ class Sql:
     def next_variable(self) -> str:
         return "x" if self.variable is None else self.variable + "x"
 
-    def node(self, node: Node) -> str:
+    def node(self, node: tree.Node) -> str:
         match node:
-            case Constant(value):
+            case tree.Constant(value):
                 return str(value).lower()
-            case Not(operand):
+            case tree.Not(operand):
                 return f"(not {self.node(operand)})"
-            case Joined("and" | "or" as connective, operands):
+            case tree.Joined("and" | "or" as connective, operands):
                 return "(" + f" {connective} ".join(map(self.node, operands)) + ")"
-            case Joined(connective, (left, right)):
+            case tree.Joined(connective, (left, right)):
                 sign = "<>" if connective == "xor" else "="
                 return f"({self.node(left)} {sign} {self.node(right)})"
-            case Is(operand, "unknown", negated):
+            case tree.Is(operand, "unknown", negated):
                 return f"({self.node(operand)} is {'not ' if negated else ''}null)"
-            case Is(operand, truth, negated):
+            case tree.Is(operand, truth, negated):
                 return f"({self.node(operand)} is {'not ' if negated else ''}{truth})"
-            case Quantified(quantifier, Attribute(name), inner):
+            case tree.Quantified(quantifier, tree.Attribute(name), inner):
                 return self.quantified(quantifier, self.name(name), inner)
         return self.predicate(node)
 
-    def quantified(self, quantifier: str, list: str, inner: Node) -> str:
+    def quantified(self, quantifier: str, list: str, inner: tree.Node) -> str:
         variable = self.next_variable
         written = self.element(variable).node(inner)
         if quantifier == "all":
@@ -89,49 +67,49 @@ class Sql:
         some = f"(case when {list} is not null then coalesce({some}, false) end)"
         return some if quantifier == "any" else f"(not {some})"
 
-    def predicate(self, node: Node) -> str:
+    def predicate(self, node: tree.Node) -> str:
         match node:
-            case Comparison(Attribute(name), "!=", right) if self.is_list(name):
-                return f"(not {self.node(Comparison(Attribute(name), '=', right))})"
-            case Among(Attribute(name), values, True) if self.is_list(name):
-                return f"(not {self.node(Among(Attribute(name), values))})"
-            case Comparison(Attribute(name), operator, right) if self.is_list(name):
-                return self.in_list(name, lambda term: Comparison(term, operator, right))
-            case Among(Attribute(name), values) if self.is_list(name):
-                return self.in_list(name, lambda term: Among(term, values))
-            case Comparison(left, "<=>", right):
+            case tree.Comparison(tree.Attribute(name), "!=", right) if self.is_list(name):
+                return f"(not {self.node(tree.Comparison(tree.Attribute(name), '=', right))})"
+            case tree.Among(tree.Attribute(name), values, True) if self.is_list(name):
+                return f"(not {self.node(tree.Among(tree.Attribute(name), values))})"
+            case tree.Comparison(tree.Attribute(name), operator, right) if self.is_list(name):
+                return self.in_list(name, lambda term: tree.Comparison(term, operator, right))
+            case tree.Among(tree.Attribute(name), values) if self.is_list(name):
+                return self.in_list(name, lambda term: tree.Among(term, values))
+            case tree.Comparison(left, "<=>", right):
                 return f"({self.term(left)} is not distinct from {self.term(right)})"
-            case Comparison(left, operator, right):
+            case tree.Comparison(left, operator, right):
                 return f"({self.term(left)} {operator} {self.term(right)})"
-            case Distinct(left, right, negated):
+            case tree.Distinct(left, right, negated):
                 words = "is not distinct from" if negated else "is distinct from"
                 return f"({self.term(left)} {words} {self.term(right)})"
-            case Among(term, values, negated):
+            case tree.Among(term, values, negated):
                 inside = ", ".join(map(self.term, values))
                 return f"({self.term(term)} {'not ' if negated else ''}in ({inside}))"
-            case Between(term, low, high, negated):
+            case tree.Between(term, low, high, negated):
                 words = "not between" if negated else "between"
                 return f"({self.term(term)} {words} {self.term(low)} and {self.term(high)})"
-            case Textual(term, operator, right, negated):
+            case tree.Textual(term, operator, right, negated):
                 name = operator.replace(" ", "_")
                 written = self.function(name, [self.term(term), self.term(right)])
                 return f"(not {written})" if negated else written
-            case Pattern(term, operator, pattern, negated):
+            case tree.Pattern(term, operator, pattern, negated):
                 words = f"not {operator}" if negated else operator
                 return f"({self.term(term)} {words} {quoted(pattern)})"
-            case Presence(term, operator):
+            case tree.Presence(term, operator):
                 return f"({self.term(term)} {operator})"
         raise AssertionError(node)
 
     def is_list(self, name: str) -> bool:
         return name in LISTS or name.startswith("items.")
 
-    def in_list(self, name: str, asked: Callable[[Term], Node]) -> str:
+    def in_list(self, name: str, asked: Callable[[tree.Term], tree.Node]) -> str:
         """Some value of a list; unknown where the list has none but nulls."""
         list, _, path = name.partition(".")
         variable = self.next_variable
         inside = self.element(variable)
-        term: Term = Attribute(path) if path else It()
+        term: tree.Term = tree.Attribute(path) if path else tree.It()
         written = inside.node(asked(term))
         given = self.exists(self.name(list), variable, f"({inside.term(term)} is not null)")
         some = self.exists(self.name(list), variable, written)
@@ -140,36 +118,39 @@ class Sql:
     def name(self, name: str) -> str:
         return name if self.variable is None else f"{self.variable}.{name}"
 
-    def term(self, term: Term) -> str:
+    def term(self, term: tree.Term) -> str:
         match term:
-            case Attribute(name):
+            case tree.Attribute(name):
                 return self.name(name)
-            case It():
+            case tree.It():
                 assert self.variable is not None
                 return self.variable
-            case Literal("timestamp", written):
+            case tree.Literal("timestamp", written):
                 return self.moment(written)
-            case Literal("number", written):
+            case tree.Literal("number", written):
                 return f"({written})"
-            case Literal("boolean", written):
+            case tree.Literal("boolean", written):
                 return written
-            case Literal("string", written):
+            case tree.Literal("string", written):
                 return quoted(written)
-            case Literal("interval", written, unit):
+            case tree.Literal("interval", written, unit):
                 return f"(interval {quoted(written)} {unit})"
-            case Literal(kind, written):
+            case tree.Literal(kind, written):
                 return f"{kind} {quoted(written)}"
-            case Negative(operand):
+            case tree.Negative(operand):
                 return f"(-{self.term(operand)})"
-            case Arithmetic("-", Attribute(left), Attribute(right)) if {left, right} <= MOMENTS:
+            case tree.Arithmetic("-", tree.Attribute(left), tree.Attribute(right)) if {
+                left,
+                right,
+            } <= MOMENTS:
                 return self.between(self.name(left), self.name(right))
-            case Arithmetic(operator, left, right):
+            case tree.Arithmetic(operator, left, right):
                 return f"({self.term(left)} {operator} {self.term(right)})"
-            case Call("size", (inner,)):
+            case tree.Call("size", (inner,)):
                 return self.size(self.term(inner))
-            case Call(function, arguments):
+            case tree.Call(function, arguments):
                 return self.function(function, [self.term(argument) for argument in arguments])
-            case Cast():
+            case tree.Cast():
                 raise AssertionError("casts differ")
 
     def moment(self, written: str) -> str:

@@ -1,6 +1,7 @@
 //! What becomes of expressions that a matcher cannot take, such as those whose normal form would explode?
 
 use tamis::event::{Attributes, Event};
+use tamis::matcher::extend::Visit;
 use tamis::matcher::{Matcher, Scan, Scratch, Slot};
 use tamis::{Expression, Missing};
 
@@ -34,6 +35,13 @@ impl Fallback {
             self.scan.matches(event, scratch, found);
             found[first..].iter_mut().for_each(|position| *position = self.slots[*position as usize]);
         }
+    }
+
+    /// Visits the slots of those that are true.
+    pub fn rank(&self, event: &Event, scratch: &mut Scratch, visit: &mut dyn Visit) {
+        let mut scanned = Vec::new();
+        self.matches(event, scratch, &mut scanned);
+        scanned.into_iter().for_each(|slot| visit.visit(slot));
     }
 
     pub fn bytes(&self) -> usize {

@@ -35,44 +35,36 @@ pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Co
     }
 }
 
-/// The event of one call, at the moment that `now` is; what is asked about it fails at the deadline.
-pub fn read(
-    object: &Bound<'_, PyAny>,
-    now: Option<&Bound<'_, PyAny>>,
-    deadline: Option<Deadline>,
-    attributes: &Attributes,
-    limits: &Limits,
-) -> PyResult<Event> {
-    let mut event = Event::default();
-    fill(&mut event, object, now, deadline, attributes, limits)?;
-    Ok(event)
+/// The event of one call, with the value of `now()` and the deadline of everything that is asked about it.
+#[derive(Clone, Copy)]
+pub struct EventArgument<'a, 'py> {
+    pub object: &'a Bound<'py, PyAny>,
+    pub now: Option<&'a Bound<'py, PyAny>>,
+    pub deadline: Option<Deadline>,
 }
 
-/// As [`read`], for an explanation: the event keeps the elements of its lists.
-pub fn read_to_explain(
-    object: &Bound<'_, PyAny>,
-    now: Option<&Bound<'_, PyAny>>,
-    deadline: Option<Deadline>,
-    attributes: &Attributes,
-    limits: &Limits,
-) -> PyResult<Event> {
-    let mut event = Event::default();
-    event.keep_elements();
-    fill(&mut event, object, now, deadline, attributes, limits)?;
-    Ok(event)
-}
+impl EventArgument<'_, '_> {
+    /// Decodes the event.
+    pub fn read(self, attributes: &Attributes, limits: &Limits) -> PyResult<Event> {
+        let mut event = Event::default();
+        self.read_into(&mut event, attributes, limits)?;
+        Ok(event)
+    }
 
-fn fill(
-    event: &mut Event,
-    object: &Bound<'_, PyAny>,
-    now: Option<&Bound<'_, PyAny>>,
-    deadline: Option<Deadline>,
-    attributes: &Attributes,
-    limits: &Limits,
-) -> PyResult<()> {
-    event.set_now(Some(read_now(now, attributes)?));
-    event.set_deadline(deadline);
-    decode(object, event, attributes, limits)
+    /// Decodes the event for an explanation: it keeps the elements of its lists.
+    pub fn read_to_explain(self, attributes: &Attributes, limits: &Limits) -> PyResult<Event> {
+        let mut event = Event::default();
+        event.keep_elements();
+        self.read_into(&mut event, attributes, limits)?;
+        Ok(event)
+    }
+
+    /// Decodes the event into working memory.
+    pub fn read_into(self, event: &mut Event, attributes: &Attributes, limits: &Limits) -> PyResult<()> {
+        event.set_now(Some(read_now(self.now, attributes)?));
+        event.set_deadline(self.deadline);
+        decode(self.object, event, attributes, limits)
+    }
 }
 
 /// Fills `event` from a Python object of any form an event may have.
@@ -268,9 +260,9 @@ impl<'py> Decoder<'_, 'py> {
             self.begin_list(attribute, inside);
             self.list(&path, depth, &object, attribute.is_some(), elements.is_some())
         } else if let Some(attribute) = attribute {
-            self.begin(attribute, inside);
+            self.event.begin_part(attribute, inside);
             if !self.scalar(&path, &object)? {
-                self.none(inside);
+                self.event.null_part(inside);
             }
             Ok(())
         } else {
@@ -311,8 +303,8 @@ impl<'py> Decoder<'_, 'py> {
         };
         if value.is_none() {
             if let Some(attribute) = mention.attribute {
-                self.begin(attribute, inside);
-                self.none(inside);
+                self.event.begin_part(attribute, inside);
+                self.event.null_part(inside);
             }
             return Ok(());
         }
@@ -326,9 +318,9 @@ impl<'py> Decoder<'_, 'py> {
                 Ok(())
             }
             Some(attribute) if scalar => {
-                self.begin(attribute, inside);
+                self.event.begin_part(attribute, inside);
                 if !self.scalar(path, &value)? {
-                    self.none(inside);
+                    self.event.null_part(inside);
                 }
                 Ok(())
             }
@@ -345,27 +337,9 @@ impl<'py> Decoder<'_, 'py> {
         }
     }
 
-    /// Begins an attribute, or what an element of a list around it has for it.
-    fn begin(&mut self, attribute: AttributeId, inside: bool) {
-        if inside {
-            self.event.begin_element(attribute);
-        } else {
-            self.event.begin(attribute);
-        }
-    }
-
-    /// A null, which counts for an attribute, but not among the values of many elements.
-    fn none(&mut self, inside: bool) {
-        if inside {
-            self.event.other_element();
-        } else {
-            self.event.null();
-        }
-    }
-
     fn begin_list(&mut self, attribute: Option<AttributeId>, inside: bool) {
         if let Some(attribute) = attribute {
-            self.begin(attribute, inside);
+            self.event.begin_part(attribute, inside);
             self.event.list();
         }
     }

@@ -7,19 +7,16 @@ use tamis::Event;
 use tamis::index::{MatchScratch, Selection, Snapshot};
 
 use crate::error;
-use crate::event;
+use crate::event::EventArgument;
 use crate::index::Index;
-use crate::options::read_now;
 use crate::working::with_working;
 use crate::xml::{Failure, Source};
 
 /// What `match`, `top` and `first` take besides the event.
 pub(crate) struct Question<'a, 'py> {
-    pub event: &'a Bound<'py, PyAny>,
+    pub event: EventArgument<'a, 'py>,
     pub condition: Option<&'a Bound<'py, PyAny>>,
     pub document: Option<&'a Bound<'py, PyAny>>,
-    pub now: Option<&'a Bound<'py, PyAny>>,
-    pub deadline: Option<tamis::Deadline>,
 }
 
 impl Index {
@@ -31,14 +28,12 @@ impl Index {
         question: &Question<'_, '_>,
         answer: impl FnOnce(&Event, Option<&Selection>, &mut MatchScratch) -> tamis::Result<T> + Send,
     ) -> PyResult<T> {
-        let &Question { event, condition, document, now, deadline } = question;
-        let selection = self.select(py, snapshot, condition, deadline)?;
+        let &Question { event, condition, document } = question;
+        let selection = self.select(py, snapshot, condition, event.deadline)?;
         let document = self.document(document)?;
         with_working(|working| {
             let (decoded, scratch) = working.for_one();
-            decoded.set_now(Some(read_now(now, snapshot.attributes())?));
-            decoded.set_deadline(deadline);
-            event::decode(event, decoded, snapshot.attributes(), self.index.limits())?;
+            event.read_into(decoded, snapshot.attributes(), self.index.limits())?;
             let answered = py.detach(|| {
                 self.read_document(snapshot, &document, decoded)?;
                 answer(decoded, selection.as_ref(), scratch).map_err(Failure::Engine)

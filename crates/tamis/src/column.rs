@@ -24,19 +24,18 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(crate) struct Map(memmap2::Mmap);
 
 impl Map {
-    /// Maps a file. It must not be changed or shortened while it is mapped, which holds for segment
-    /// files: they are written under another name and only ever removed afterwards. Reading beyond the
-    /// end of a file that was shortened ends the process (SIGBUS); [`Map::copy`] is for files of which
-    /// that must be feared.
+    /// Maps a file. It must not be changed or truncated while it is mapped. Segment files fulfil that: they are
+    /// written under another name and only ever removed afterwards. Reading beyond the end of a truncated file kills
+    /// the process (SIGBUS); use [`Map::copy`] for files that others may truncate.
     pub fn open(path: &Path) -> std::io::Result<Map> {
         let file = files::open(path)?;
-        // SAFETY: mapped read-only. Another process that wrote to the file would change the bytes
-        // below us; the files of an index are immutable once they have their name, and all that is
-        // read from them is numbers of which every bit pattern is valid and every use is checked.
+        // SAFETY: mapped read-only. Another process that wrote to the file would change the bytes under us; the files
+        // of an index are immutable once they have their name, and everything read from them is numbers for which
+        // every bit pattern is valid and every use is checked.
         unsafe { memmap2::Mmap::map(&file) }.map(Map)
     }
 
-    /// Copies a file into memory of its own, which nobody else can change.
+    /// Copies a file into private memory, which nobody else can change.
     pub fn copy(path: &Path) -> std::io::Result<Map> {
         let mut file = files::open(path)?;
         let length = usize::try_from(file.metadata()?.len()).map_err(std::io::Error::other)?;
@@ -70,15 +69,15 @@ enum Owner<T> {
     File { _map: Arc<Map> },
 }
 
-// SAFETY: a column is a shared, immutable array of numbers; nothing in it can change, whichever
-// thread looks at it, and both owners can be dropped by any thread.
+// SAFETY: a column is a shared, immutable array of numbers; nothing in it can change, whichever thread reads it, and
+// any thread may drop either owner.
 unsafe impl<T: Send + Sync> Send for Column<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Column<T> {}
 
 impl<T: AnyBitPattern + NoUninit> Column<T> {
-    /// The items of `map` in a range of bytes; `None` if the range does not lie in the map, is
-    /// not aligned, or is no whole number of items.
+    /// The items of `map` in a range of bytes; `None` if the range is outside the map, not aligned, or not a whole
+    /// number of items.
     pub fn mapped(map: &Arc<Map>, start: usize, length: usize) -> Option<Column<T>> {
         let bytes = map.bytes().get(start..start.checked_add(length)?)?;
         let items: &[T] = bytemuck::try_cast_slice(bytes).ok()?;
@@ -116,14 +115,14 @@ impl<T: AnyBitPattern + NoUninit> From<Vec<T>> for Column<T> {
     }
 }
 
-/// A copy of the items in huge pages, where they fill some and the system has them: a match reads
-/// all over a large index, and with small pages much of its time would go into finding these.
+/// A copy of the items in huge pages, if there are enough of them and the system supports it: a match reads all over
+/// a large index, and with small pages much of its time would be spent on TLB misses.
 fn huge_pages<T: AnyBitPattern + NoUninit>(items: &[T]) -> Option<(MmapMut, *const T)> {
     let bytes: &[u8] = bytemuck::cast_slice(items);
     if cfg!(not(target_os = "linux")) || bytes.len() < 2 * HUGE_PAGE {
         return None;
     }
-    // A map begins anywhere; what is kept in it begins with a huge page.
+    // A map can begin anywhere; its content begins at a huge page.
     let mut pages = MmapMut::map_anon(bytes.len() + HUGE_PAGE).ok()?;
     #[cfg(target_os = "linux")]
     pages.advise(memmap2::Advice::HugePage).ok()?;

@@ -1,6 +1,7 @@
-//! How are many short lists kept in two arrays?
+//! How are many short lists kept in two arrays, and how is an ascending list searched?
 //!
-//! Compressed sparse rows: all items are stored contiguously, and `starts` has the position of each list.
+//! Compressed sparse rows: all items are stored contiguously, and `starts` has the position of each list. [`Lists`]
+//! can be mapped from a file; the functions below serve lists that only live in memory.
 
 use std::ops::Range;
 
@@ -35,18 +36,18 @@ impl<T: AnyBitPattern + NoUninit> Lists<T> {
         Lists { starts: starts.into(), items: items.into() }
     }
 
-    /// How many lists there are; none if a file that was not validated has not even the first start.
+    /// The number of lists; 0 if an unvalidated file lacks even the first start.
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// A list that is there.
+    /// An existing list.
     #[inline]
     pub fn get(&self, list: u32) -> &[T] {
         &self.items[self.starts[list as usize] as usize..self.starts[list as usize + 1] as usize]
     }
 
-    /// A list; empty if there is none of that number.
+    /// A list; empty if there is no list of that number.
     pub fn find(&self, list: u32) -> &[T] {
         match self.starts.get(list as usize..) {
             Some(&[start, end, ..]) => &self.items[start as usize..end as usize],
@@ -68,12 +69,12 @@ impl<T: AnyBitPattern + NoUninit> Lists<T> {
         Ok(Lists { starts: reader.next()?, items: reader.next()? })
     }
 
-    /// Whether there are so many lists, which hold all items, and `is_item` is true of each.
+    /// Whether there are exactly this many lists, they cover all items, and `is_item` holds for each item.
     pub fn are_whole(&self, lists: usize, is_item: impl Fn(&T) -> bool) -> bool {
         self.starts.len() == lists + 1 && self.are_lists(is_item)
     }
 
-    /// Whether the lists hold all items, and `is_item` is true of each.
+    /// Whether the lists cover all items, and `is_item` holds for each item.
     pub fn are_lists(&self, is_item: impl Fn(&T) -> bool) -> bool {
         let ascend = is_ascending(&self.starts, self.items.len());
         (ascend || self.starts.is_empty() && self.items.is_empty()) && self.items.iter().all(is_item)
@@ -81,7 +82,7 @@ impl<T: AnyBitPattern + NoUninit> Lists<T> {
 }
 
 impl Lists<u32> {
-    /// The second number of each pair in the list of the first; every list ascends.
+    /// Groups pairs: list `a` has `b` for every pair `(a, b)`, ascending.
     pub fn of_pairs(lists: usize, mut pairs: Vec<(u32, u32)>) -> Lists<u32> {
         pairs.sort_unstable();
         let starts = starts(lists, pairs.iter().map(|(list, _)| *list));
@@ -90,8 +91,8 @@ impl Lists<u32> {
     }
 }
 
-/// Where each list begins, given the list of every item in any order.
-pub(crate) fn starts(lists: usize, of_items: impl Iterator<Item = u32>) -> Vec<u32> {
+/// Where each list begins, given the list of each item in any order.
+pub fn starts(lists: usize, of_items: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut starts = vec![0u32; lists + 1];
     of_items.for_each(|list| starts[list as usize + 1] += 1);
     for list in 0..lists {
@@ -100,8 +101,8 @@ pub(crate) fn starts(lists: usize, of_items: impl Iterator<Item = u32>) -> Vec<u
     starts
 }
 
-/// Starts and items of lists, given the list of every item, which are numbered from 0; every list ascends.
-pub(crate) fn group(lists: usize, of_items: &[u32]) -> (Vec<u32>, Vec<u32>) {
+/// The starts and items of lists, given the list of each item; items are numbered from 0, and every list ascends.
+pub fn group(lists: usize, of_items: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let starts = starts(lists, of_items.iter().copied());
     let (mut next, mut items) = (starts.clone(), vec![0; of_items.len()]);
     for (&list, item) in of_items.iter().zip(0..) {
@@ -113,8 +114,32 @@ pub(crate) fn group(lists: usize, of_items: &[u32]) -> (Vec<u32>, Vec<u32>) {
 
 /// The positions of the items of a list.
 #[inline]
-pub(crate) fn range(starts: &[u32], list: u32) -> Range<usize> {
+pub fn range(starts: &[u32], list: u32) -> Range<usize> {
     starts[list as usize] as usize..starts[list as usize + 1] as usize
+}
+
+/// The position of the first number that is at least `least` in an ascending list, and how many numbers were read:
+/// steps that double, because the position is usually near, then a binary search within the last step.
+#[inline]
+pub fn gallop(ascending: &[u32], least: u32) -> (usize, usize) {
+    let (mut low, mut step, mut read) = (0, 1, 0);
+    let mut high = ascending.len();
+    while low < ascending.len() {
+        let probe = (low + step - 1).min(ascending.len() - 1);
+        read += 1;
+        if ascending[probe] >= least {
+            high = probe;
+            break;
+        }
+        low = probe + 1;
+        step *= 2;
+    }
+    while low < high {
+        let middle = (low + high) / 2;
+        read += 1;
+        if ascending[middle] >= least { high = middle } else { low = middle + 1 }
+    }
+    (low, read)
 }
 
 /// Whether numbers ascend from 0 to `end`, as starts do.
@@ -141,6 +166,19 @@ mod tests {
         let (starts, items) = group(3, &[2, 0, 2, 0]);
         assert_eq!((&starts[..], &items[..]), (&[0, 2, 2, 4][..], &[1, 3, 0, 2][..]));
         assert_eq!(range(&starts, 2), 2..4);
+    }
+
+    #[test]
+    fn galloping_finds_what_a_search_finds() {
+        let numbers: Vec<u32> = (0..200u32).map(|position| position * position / 3 + position).collect();
+        for length in 0..numbers.len() {
+            let numbers = &numbers[..length];
+            for least in (0..14_000).step_by(37) {
+                let (found, read) = gallop(numbers, least);
+                assert_eq!(found, numbers.partition_point(|&number| number < least));
+                assert!(read <= 2 + 2 * (found + 2).ilog2() as usize, "{read} for {found}");
+            }
+        }
     }
 
     #[test]

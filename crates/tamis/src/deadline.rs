@@ -12,12 +12,12 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// A deadline that much later than now; `None` if that is beyond the range of the clock.
+    /// A deadline this much later than now; `None` if that exceeds the range of the clock.
     pub fn after(given: Duration) -> Option<Deadline> {
         Instant::now().checked_add(given).map(|at| Deadline { at, given })
     }
 
-    /// Whether the time is up. Asking costs about 25 ns: ask every few thousand units of work.
+    /// Whether the time is up. Reading the clock takes about 25 ns, so ask only every few thousand units of work.
     pub fn has_passed(&self) -> bool {
         Instant::now() >= self.at
     }
@@ -33,10 +33,11 @@ impl Deadline {
     }
 }
 
-/// Units of work between two looks at the clock. A unit is about a comparison, so that they take some microseconds.
+/// Units of work between two readings of the clock. A unit is about one comparison, so this many take some
+/// microseconds.
 const UNITS: usize = 1 << 12;
 
-/// Looks at the clock while work goes on, each time so many units of it are done.
+/// Reads the clock each time a certain number of units of work have been done.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Timer {
     deadline: Option<Deadline>,
@@ -45,31 +46,31 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// A timer for work that begins now and must end before the deadline, if there is one.
+    /// A timer for work that starts now and must end before the deadline, if there is one.
     pub fn new(deadline: Option<Deadline>) -> Timer {
         Timer { deadline, spent: 0, late: false }
     }
 
-    /// Takes note of work; returns whether to give up. Once that is so, it stays so.
+    /// Counts work; returns whether to give up. Once it returns true, it always does.
     #[inline]
     pub fn spend(&mut self, units: usize) -> bool {
         self.spent = self.spent.saturating_add(units);
         if self.spent >= UNITS { self.look() } else { self.late }
     }
 
-    /// Looks at the clock; returns whether to give up. For work of which one step may take long.
+    /// Reads the clock; returns whether to give up. For work in which a single step may take long.
     pub fn look(&mut self) -> bool {
         self.spent = 0;
         self.late = self.late || self.deadline.is_some_and(|deadline| deadline.has_passed());
         self.late
     }
 
-    /// Whether the clock was seen to be past the deadline.
+    /// Whether the deadline has been found to have passed.
     pub fn is_late(&self) -> bool {
         self.late
     }
 
-    /// Fails where work was given up, or the time is up now.
+    /// Fails if work was given up, or if the time is up now.
     pub fn check(&mut self) -> Result<()> {
         let late = self.look();
         match self.deadline {

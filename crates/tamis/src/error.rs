@@ -1,6 +1,7 @@
-//! What can go wrong, and how is it said?
+//! What can go wrong, and how is it reported?
 //!
-//! One error for the whole engine. Parsing and building fail with it; matching does not fail.
+//! There is one error type for the whole engine. Parsing and building may fail; matching fails only at a deadline or
+//! on a damaged file.
 
 use std::fmt;
 
@@ -9,13 +10,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// What went wrong, where, and what would be right.
 ///
-/// [`source`](std::error::Error::source) gives the error of the item or filter behind it, if there is one.
+/// [`source`](std::error::Error::source) returns the error of the item or filter that caused it, if there is one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Text that is no expression.
+    /// Text that is not an expression.
     Syntax(Box<SyntaxError>),
-    /// An expression that is well formed but means nothing, such as `a < true`.
+    /// An expression that is well formed but meaningless, such as `a < true`.
     Expression(String),
     /// An event that cannot be decoded.
     Event(String),
@@ -30,7 +31,7 @@ pub enum Error {
     },
     /// A node or edge that cannot be used.
     Graph(String),
-    /// Input beyond a bound of [`Limits`](crate::Limits).
+    /// Input that exceeds a bound of [`Limits`](crate::Limits).
     Limit {
         /// What was counted.
         what: &'static str,
@@ -41,9 +42,9 @@ pub enum Error {
         /// How much is allowed.
         allowed: usize,
     },
-    /// A match that was not done when its time was up.
+    /// A match that was not finished when its time was up.
     Timeout {
-        /// How long it was given.
+        /// How long it was allowed to take.
         seconds: f64,
     },
     /// An XML filter that could not be evaluated.
@@ -62,12 +63,13 @@ pub enum Error {
     },
     /// Work that was stopped from outside; nothing has changed.
     Cancelled,
-    /// A change in a process that was forked while a thread that it does not have was making another.
+    /// A change in a process that was forked while another thread, which the new process does not have, was making a
+    /// change.
     Forked {
         /// What was to be changed.
         what: &'static str,
     },
-    /// An item of a batch failed; nothing of the batch was taken.
+    /// An item of a batch is wrong; nothing of the batch was added.
     Item {
         /// Position in the batch, from 0.
         position: usize,
@@ -88,13 +90,13 @@ pub struct SyntaxError {
     pub column: usize,
     /// Byte offset of the offending text.
     pub offset: usize,
-    /// The text that was found.
+    /// The offending text.
     pub found: String,
     /// What was expected instead.
     pub expected: String,
     /// A keyword that may have been meant.
     pub suggestion: Option<String>,
-    /// The line, shortened around the place, and beneath it a line that marks the place.
+    /// The line, shortened around the error, and below it a line that marks the place.
     pub excerpt: [String; 2],
 }
 

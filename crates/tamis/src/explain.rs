@@ -1,8 +1,8 @@
 //! Why does an expression match an event, or not?
 //!
-//! The explanation mirrors the expression as written: every node with its truth, and every
-//! predicate with the event's values of its attribute. Below `any`, `all` and `none` stand the elements of the list that
-//! decided, a few of them, if the event kept them ([`Event::keep_elements`]).
+//! The explanation mirrors the expression as written: every node with its truth, and every predicate with the event's
+//! values of its attribute. `any`, `all` and `none` are followed by a few of the elements that decided, if the event
+//! kept them ([`Event::keep_elements`]).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,17 +24,17 @@ pub struct Explanation {
     expression: Expression,
     /// One per node of the expression, in its order.
     truths: Vec<Truth>,
-    /// What the event had for each predicate, in the order of the nodes; nothing for other nodes.
+    /// The event's values for each predicate, in the order of the nodes; empty for other nodes.
     seen: Vec<Vec<Witness>>,
-    /// By the position of a node that asks about the elements of a list: what they had to do with it.
+    /// By the position of a node that tests the elements of a list: how they decided it.
     lists: HashMap<usize, List, ahash::RandomState>,
 }
 
-/// How many elements of a list are shown at most, and how many of all lists in one explanation.
+/// The maximum number of elements shown per list, and for all lists of an explanation.
 const SHOWN_OF_LIST: usize = 3;
 const SHOWN_IN_ALL: usize = 100;
 
-/// The elements of a list that a predicate asks about.
+/// The elements of a list that a predicate tests.
 #[derive(Debug, Clone)]
 struct List {
     name: Arc<str>,
@@ -43,14 +43,14 @@ struct List {
     shown: Vec<(usize, Explanation)>,
 }
 
-/// How many elements of a list satisfy what is asked of them.
+/// How many elements of a list satisfy a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ElementCounts {
     /// How many there are.
     pub total: usize,
     /// How many satisfy it.
     pub satisfied: usize,
-    /// How many decided: those that satisfy an `any`, those that fail an `all`, and else all of them.
+    /// How many decided: those that satisfy an `any`, those that fail an `all`, otherwise all of them.
     pub decisive: usize,
     /// How many of these the explanation shows.
     pub shown: usize,
@@ -59,7 +59,7 @@ pub struct ElementCounts {
 /// An attribute or term, as it is written, and what an event had for it.
 type Witness = (Arc<str>, Seen);
 
-/// What an event had for an attribute.
+/// An event's values of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     /// Nothing: absent, or an empty list.
@@ -70,7 +70,7 @@ pub enum Seen {
     Values(Arc<[Value]>),
 }
 
-/// A node of an explanation on its way out, parents before their operands.
+/// A node of an explanation to be printed, parents before their operands.
 #[derive(Debug)]
 pub struct Step<'a> {
     /// The number of nodes above it.
@@ -81,18 +81,18 @@ pub struct Step<'a> {
     pub text: String,
     /// Whether the event makes it true.
     pub truth: Truth,
-    /// Where the node is a predicate: the attribute or term, as it is written, and what the event had for it. A
-    /// comparison of two terms has two, the left one first.
+    /// For a predicate: the attribute or term as written, and the event's values of it. A comparison of two terms has
+    /// two, the left one first.
     pub seen: Vec<(Cow<'a, str>, &'a Seen)>,
-    /// Where the node asks about the elements of a list. Those that are shown follow, one level below it.
+    /// For a node that tests the elements of a list; the elements that are shown follow, one level below it.
     pub elements: Option<ElementCounts>,
-    /// Where the node is the whole condition on an element: the name of the list, and the element's position in it.
+    /// For the whole condition on an element: the name of the list, and the element's position in it.
     pub element: Option<(&'a str, usize)>,
 }
 
-/// Evaluates an expression on an event and keeps every step. Fails only at the event's deadline, if it has one.
+/// Evaluates an expression on an event and records every step. Fails only at the event's deadline, if it has one.
 ///
-/// It shows the elements of lists that decided if the event was told to keep them before it was decoded
+/// It shows the elements that decided only if the event was set to keep them before it was decoded
 /// ([`Event::keep_elements`]).
 pub fn explain(
     expression: &Expression,
@@ -155,8 +155,8 @@ fn evaluate(
     Ok(stack.pop().unwrap_or(Truth::Unknown))
 }
 
-/// What the elements of a list had to do with a predicate about them, if the event kept them. Nothing once there is no
-/// room for more elements, so that only so many lists are evaluated again.
+/// How the elements of a list decided a predicate about them, if the event kept them. `None` once no more elements
+/// can be shown, so that only a limited number of lists are evaluated again.
 fn explain_list(
     predicate: &Predicate,
     event: &Event,
@@ -229,11 +229,11 @@ fn label(term: &Term) -> Arc<str> {
     }
 }
 
-/// What an event has for what predicates ask about.
+/// The event's values of the attributes that predicates test.
 struct Witnesses<'a> {
     event: &'a Event,
     attributes: &'a Attributes,
-    /// Many predicates may see one long list, which is kept once.
+    /// Several predicates may test one long list, which is kept once.
     known: HashMap<Arc<str>, Seen, ahash::RandomState>,
 }
 
@@ -243,11 +243,11 @@ impl Witnesses<'_> {
             return [left, right].iter().map(|term| (label(term), self.term(term))).collect();
         }
         if predicate.as_xpath().is_none() && predicate.as_elements().is_none() {
-            // Whether a term is unknown was said; what it is may be of use.
+            // The truth already shows whether a term is unknown; its value is more useful.
             let term = predicate.as_unknown().unwrap_or_else(|| predicate.term());
             return vec![(label(&term), self.term(&term))];
         }
-        // All that a document or a list satisfies says nothing about one question to it.
+        // Everything that a document or a list satisfies does not explain a single test of it.
         let seen = self.attribute(predicate.attribute());
         if seen != Seen::Missing {
             return Vec::new();
@@ -256,7 +256,7 @@ impl Witnesses<'_> {
         vec![(what, seen)]
     }
 
-    /// The values of a term: what depends on no attribute may not be among those of the event.
+    /// The values of a term. A term without attributes may not be among those of the event.
     fn term(&mut self, term: &Term) -> Seen {
         let zone = Some(self.attributes.time_zone());
         let context = Context { zone, now: Some(self.event.moment()), floating: false };
@@ -288,14 +288,14 @@ impl Explanation {
     }
 
     /// The nodes, parents before their operands, operands from left to right. The elements of a list follow the node
-    /// that asks about them.
+    /// that tests them.
     pub fn steps(&self) -> Vec<Step<'_>> {
         let mut steps = Vec::with_capacity(self.truths.len());
         self.add_steps(0, None, &mut steps);
         steps
     }
 
-    /// Recursion is safe: conditions on elements nest only so deep.
+    /// Recursion is safe: the nesting of conditions on elements is limited.
     fn add_steps<'a>(&'a self, above: usize, element: Option<(&'a str, usize)>, steps: &mut Vec<Step<'a>>) {
         let nodes = self.expression.nodes();
         let starts = self.expression.starts();
@@ -341,7 +341,7 @@ impl fmt::Display for Explanation {
             if line > 0 {
                 f.write_str("\n")?;
             }
-            // Deep nests would make quadratic indentation.
+            // Without a limit, deep nesting would make the output quadratic.
             let indent = "  ".repeat(step.depth.min(40));
             write!(f, "{:<7}  {indent}", step.truth.word())?;
             if let Some((list, position)) = step.element {
@@ -374,7 +374,7 @@ impl fmt::Display for ElementCounts {
 
 impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Values of a list that are shown.
+        /// How many values of a list are shown.
         const SHOWN: usize = 10;
         match self {
             Seen::Missing => f.write_str("missing"),

@@ -13,17 +13,17 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     regular(options().read(true).open(path))
 }
 
-/// Opens a regular file whose content does not matter, and makes it if it is not there.
+/// Opens a regular file whose content does not matter, and creates it if necessary.
 pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
     regular(options().read(true).write(true).create(true).truncate(false).open(path))
 }
 
-/// Makes a file; fails if something of that name is there.
+/// Creates a file; fails if the name exists.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
 }
 
-/// All of a regular file.
+/// Reads all of a regular file.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     io::Read::read_to_end(&mut open(path)?, &mut content)?;
@@ -48,7 +48,7 @@ fn regular(opened: io::Result<File>) -> io::Result<File> {
     }
 }
 
-/// Makes a folder and those above it, and makes sure that their names are on the disk.
+/// Creates a folder and its parents, and syncs their names to disk.
 pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let made: Vec<&Path> = path.ancestors().take_while(missing).collect();
@@ -60,11 +60,11 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes sure that the names in a folder are on the disk.
+/// Syncs the names in a folder to disk.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(test)]
     tests::SYNCED.with_borrow_mut(|synced| synced.push(path.to_owned()));
-    // Elsewhere a folder cannot be opened, and names need no such care.
+    // On other systems a folder cannot be opened, and names need not be synced.
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 

@@ -1,8 +1,8 @@
 //! May a forked process change what was made before the fork?
 //!
-//! A fork copies all memory, but only the thread that forks. If another thread was in the middle
-//! of a change, the copy holds a half-finished state and a lock that is never released. Otherwise
-//! the copy is complete, and the child may change it like its parent.
+//! A fork copies all memory, but only the thread that forks. If another thread was in the middle of a change, the
+//! copy holds a half-finished state and a lock that is never released. Otherwise the copy is consistent, and the
+//! child may change it like its parent.
 //!
 //! So a [`ForkLock`] counts the threads that hold it, together with their process id. A process that
 //! finds holders of another process knows that those threads do not exist here.
@@ -13,13 +13,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// A lock that a forked process finds free, or fails to take; it never waits for a thread that is not
-/// there.
+/// A lock that a forked process either finds free or fails to take; it never waits for a thread that does not exist.
 #[derive(Debug)]
 pub(crate) struct ForkLock<T> {
     /// What it guards, for messages.
     what: &'static str,
-    /// The process in the high half, and how many of its threads are inside in the low one.
+    /// The process id in the upper half, and how many of its threads are inside in the lower half.
     inside: AtomicU64,
     value: Mutex<T>,
 }
@@ -40,7 +39,7 @@ impl<T> ForkLock<T> {
         ForkLock { what, inside: AtomicU64::new(0), value: Mutex::new(value) }
     }
 
-    /// Goes inside, without the lock. Fails if threads were inside when the process was forked.
+    /// Enters without taking the lock. Fails if other threads were inside when the process was forked.
     pub fn enter(&self) -> Result<Inside<'_>> {
         self.enter_as(std::process::id())
     }
@@ -63,7 +62,7 @@ impl<T> ForkLock<T> {
     /// Takes the lock.
     pub fn lock(&self) -> Result<ForkGuard<'_, T>> {
         let inside = self.enter()?;
-        // Nothing that holds it panics; what it guards is published whole or not at all.
+        // No holder panics, and changes are published completely or not at all.
         let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(ForkGuard { value, _inside: inside })
     }

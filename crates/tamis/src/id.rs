@@ -52,14 +52,14 @@ impl<'a> IdRef<'a> {
         }
     }
 
-    /// The text of such bytes, not yet known to be UTF-8; `None` if they are no text's.
+    /// The text in such bytes, not yet checked to be UTF-8; `None` if they are not those of a text.
     #[inline]
     #[cfg(feature = "arrow")]
     pub(crate) fn string_bytes(bytes: &[u8]) -> Option<&[u8]> {
         bytes.strip_prefix(&[STRING])
     }
 
-    /// The id of such bytes; `None` if they are none.
+    /// The id in such bytes; `None` if they are invalid.
     pub(crate) fn decode(bytes: &'a [u8]) -> Option<IdRef<'a>> {
         match bytes {
             [INTEGER, number @ ..] => Some(IdRef::Integer(i64::from_le_bytes(number.try_into().ok()?))),

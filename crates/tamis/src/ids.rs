@@ -18,13 +18,13 @@ pub(crate) struct Ids {
     /// The ids, if all are integers; otherwise they are in `texts`.
     integers: Column<i64>,
     texts: Strings,
-    /// Open addressing with linear probing; a position plus one, or 0 for nothing.
+    /// Open addressing with linear probing; a position plus one, or 0 if the slot is free.
     table: Column<u32>,
     /// The seed of the hash, and nothing else.
     seed: Column<u64>,
 }
 
-/// Ids on their way into columns.
+/// Ids to be stored in columns.
 #[derive(Debug, Default)]
 pub(crate) struct IdsBuilder {
     /// All of them, encoded.
@@ -46,7 +46,7 @@ impl IdsBuilder {
         (self.encoded.len() - self.integers.len(), self.integers.len())
     }
 
-    /// Keeps the ids, no two of which are equal.
+    /// Stores the ids, which must be distinct.
     pub fn finish(self) -> Ids {
         let only_integers = self.kinds().0 == 0;
         let texts = self.encoded.finish();
@@ -63,7 +63,7 @@ impl IdsBuilder {
 }
 
 impl Ids {
-    /// Keeps ids, no two of which are equal.
+    /// Stores ids, which must be distinct.
     pub fn new(ids: &[Id]) -> Ids {
         let mut builder = IdsBuilder::default();
         ids.iter().for_each(|id| builder.push(id.as_ref()));
@@ -78,7 +78,7 @@ impl Ids {
     pub fn find(&self, id: IdRef<'_>) -> Option<u32> {
         let mask = self.table.len().checked_sub(1)?;
         let mut at = xxh3_64_with_seed(&id.encode(), *self.seed.first()?) as usize & mask;
-        // At least a third of the table is empty; the bound is for a damaged file.
+        // At least a third of the table is free; the bound protects against a damaged file.
         for _ in 0..self.table.len() {
             match self.table[at] {
                 0 => return None,
@@ -89,7 +89,7 @@ impl Ids {
         None
     }
 
-    /// The id at a position; `None` if the file it lives in is damaged.
+    /// The id at a position; `None` if its file is damaged.
     #[inline]
     pub fn get(&self, position: u32) -> Option<IdRef<'_>> {
         match self.integers.get(position as usize) {
@@ -98,8 +98,7 @@ impl Ids {
         }
     }
 
-    /// Reads the ids at these positions, so that those who come for them one by one do not wait for memory
-    /// one by one.
+    /// Prefetches the ids at these positions, so that reading them one by one does not wait for memory each time.
     pub fn prefetch(&self, positions: &[u32]) {
         if self.integers.is_empty() {
             let read =
@@ -131,8 +130,8 @@ impl Ids {
         Some(())
     }
 
-    /// How many bytes the ids at these positions have, which are strings and of which none is there twice, or more: those
-    /// of all ids where these are not so many that it matters.
+    /// An upper bound on the bytes of the ids at these positions, which are strings and distinct: the bytes of all
+    /// ids, unless that is too much.
     #[cfg(feature = "arrow")]
     pub fn most_string_bytes(&self, positions: &[u32]) -> usize {
         /// Looking at every id takes as long as copying it.

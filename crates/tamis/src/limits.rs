@@ -35,7 +35,7 @@ pub struct Limits {
     pub term_depth: usize,
     /// Distinct terms of an index.
     pub terms: usize,
-    /// Values of one term on one event, which are many where its arguments are lists.
+    /// Values of one term on one event; there can be many if its arguments are lists.
     pub term_values: usize,
     /// Nesting of `any`, `all` and `none`; never more than 16.
     pub element_depth: usize,
@@ -84,7 +84,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bounds that bound nothing, for input one wrote oneself.
+    /// No limits, for trusted input.
     pub fn none() -> Self {
         Limits {
             text: usize::MAX,

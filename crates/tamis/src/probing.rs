@@ -5,21 +5,21 @@
 //! slots, the table is built again with the next seed. To flood a table, an attacker must find keys
 //! that collide under all of these seeds, which depend on the keys.
 
-/// How often a table is built again before it is taken as it is.
+/// How often a table is rebuilt before it is accepted as it is.
 const ATTEMPTS: u64 = 16;
 
-/// The seed under which the content itself is hashed.
+/// The seed for the hash of the content itself.
 const CONTENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A table of `capacity` slots, a power of two and more than `count`: in each slot the number of a key plus one, or 0.
-/// `hash` is the hash of a key under a seed. Returns the seed as well.
+/// A table of `capacity` slots, a power of two and more than `count`. Each slot has the number of a key plus one, or
+/// is zero. `hash` returns the hash of a key under a seed. Also returns the seed.
 pub(crate) fn place(count: usize, capacity: usize, hash: impl Fn(usize, u64) -> u64) -> (u64, Vec<u32>) {
     let digest = (0..count).fold(count as u64, |digest, key| mix(digest ^ hash(key, CONTENT), CONTENT | 1));
     let mut table = vec![0; capacity];
     let mut attempt = 0;
     loop {
         let seed = mix(digest.wrapping_add(attempt), 0xd6e8_feb8_6659_fd93);
-        // With a fifth of the slots free, the unluckiest of many keys is about half as far away.
+        // With a fifth of the slots free, the unluckiest of many keys is about half this far away.
         let most = if attempt < ATTEMPTS { 64 * (1 + capacity.max(1).ilog2() as usize) } else { usize::MAX };
         if fill(&mut table, count, most, |key| hash(key, seed)) {
             return (seed, table);
@@ -29,7 +29,7 @@ pub(crate) fn place(count: usize, capacity: usize, hash: impl Fn(usize, u64) -> 
     }
 }
 
-/// Puts every key in the first free slot from its own on; false if one is further than `most` from it.
+/// Puts every key in the first free slot from its own on; false if one ends up more than `most` slots away.
 fn fill(table: &mut [u32], count: usize, most: usize, hash: impl Fn(usize) -> u64) -> bool {
     let mask = table.len().wrapping_sub(1);
     for key in 0..count {
@@ -47,7 +47,7 @@ fn fill(table: &mut [u32], count: usize, most: usize, hash: impl Fn(usize) -> u6
     true
 }
 
-/// The product of two numbers, folded.
+/// The product of two numbers, with its upper half folded into the lower.
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn keys_that_collide_under_one_seed_are_placed_under_another() {
-        // All keys have one hash under the first seeds that are tried.
+        // All keys have the same hash under the first seeds that are tried.
         let tried = std::cell::RefCell::new(std::collections::BTreeSet::new());
         let hash = |key: usize, seed: u64| {
             if seed != CONTENT {

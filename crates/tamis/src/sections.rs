@@ -20,12 +20,12 @@ const VERSION: u32 = 12;
 const HEADER: usize = 40;
 const ALIGNMENT: usize = 64;
 
-/// How saved files are opened.
+/// How to open saved files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// Whether all bytes are read and checked at once. Without, files are only mapped, and damage is an
-    /// error when it is met.
+    /// Whether all bytes are read and checked at once. If not, files are only mapped, and damage is reported when it
+    /// is met.
     pub verify: bool,
     /// Whether files are copied into memory instead of mapped. A file that is shortened while it is mapped
     /// ends the process.
@@ -50,7 +50,7 @@ impl Default for OpenOptions {
     }
 }
 
-/// Columns on their way into a file.
+/// Columns to be written to a file.
 #[derive(Default)]
 pub(crate) struct Sections<'a> {
     sections: Vec<&'a [u8]>,
@@ -133,7 +133,7 @@ impl Origin {
 }
 
 impl SectionReader {
-    /// Opens a file, named by its content as a manifest says, and checks its header.
+    /// Opens a file, whose name contains its checksum as listed in a manifest, and checks its header.
     pub fn open(path: &Path, checksum: &str, options: OpenOptions) -> Result<SectionReader> {
         let map = if options.copy { Map::copy(path) } else { Map::open(path) };
         let map = map.map_err(|error| Error::storage(path, error))?;

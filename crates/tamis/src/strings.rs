@@ -20,7 +20,7 @@ impl<S: AsRef<[u8]>> FromIterator<S> for Strings {
     }
 }
 
-/// Texts on their way into columns.
+/// Texts to be stored in columns.
 #[derive(Debug, Default)]
 pub(crate) struct StringsBuilder {
     ends: Vec<u64>,
@@ -47,20 +47,19 @@ impl Strings {
         self.ends.len()
     }
 
-    /// The text at a position; `None` if the file it lives in is damaged.
+    /// The text at a position; `None` if its file is damaged.
     pub fn get(&self, position: usize) -> Option<&str> {
         std::str::from_utf8(self.bytes_of(position)?).ok()
     }
 
-    /// The bytes at a position; `None` if the file they live in is damaged.
+    /// The bytes at a position; `None` if their file is damaged.
     pub fn bytes_of(&self, position: usize) -> Option<&[u8]> {
         let start = if position == 0 { 0 } else { *self.ends.get(position - 1)? };
         let end = *self.ends.get(position)?;
         self.bytes.get(start as usize..end as usize)
     }
 
-    /// The bytes at a position and behind it, and how many of them stand at it; `None` if the file
-    /// they live in is damaged.
+    /// The bytes from a position to the end, and how many of them belong to it; `None` if their file is damaged.
     #[inline]
     #[cfg(feature = "arrow")]
     pub fn bytes_from(&self, position: usize) -> Option<(&[u8], usize)> {
@@ -69,7 +68,7 @@ impl Strings {
         self.bytes.get(start as usize..).filter(|bytes| length <= bytes.len()).map(|bytes| (bytes, length))
     }
 
-    /// How many bytes all texts have.
+    /// The number of bytes of all texts.
     #[cfg(feature = "arrow")]
     pub fn text_bytes(&self) -> usize {
         self.bytes.len()

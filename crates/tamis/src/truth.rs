@@ -5,7 +5,7 @@
 
 use std::ops::Not;
 
-/// True, false, or unknown for want of a value.
+/// True, false, or unknown because a value is missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Truth {
@@ -26,7 +26,7 @@ impl Truth {
         self.max(other)
     }
 
-    /// True if the two differ; unknown where either is.
+    /// True if the two differ; unknown if either is.
     pub fn xor(self, other: Truth) -> Truth {
         match (self, other) {
             (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,

@@ -1,8 +1,8 @@
 //! How does a structure change while others read it?
 //!
-//! Readers take the current version and never wait. Writers take turns; each publishes the next version by
-//! swapping one pointer. What is worth doing, but not at once, such as merging segments, one thread in the
-//! background does: see [`Maintained`]. [`next_run`] says which segments are worth merging.
+//! Readers take the current version and never wait. Writers take turns; each publishes the next version by swapping
+//! one pointer. Work that need not be done at once, such as merging segments, is left to one background thread: see
+//! [`Maintained`]. [`next_run`] says which segments are worth merging.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use arc_swap::ArcSwap;
 use crate::error::Result;
 use crate::fork::{ForkGuard, ForkLock, Inside};
 
-/// How many neighbouring segments of one size class are merged, and the ratio of two classes.
+/// How many neighbouring segments of one size class are merged, which is also the ratio between classes.
 pub(crate) const MERGE: usize = 8;
 
-/// How long a thread sleeps that waits for the one in the background.
+/// How long a thread that waits for the background thread sleeps at a time.
 const NAP: Duration = Duration::from_millis(1);
 
-/// The current version, and the lock of those who publish the next; `W` is what only writers need.
+/// The current version, and the lock for publishing the next; `W` is the state that only writers need.
 #[derive(Debug)]
 pub(crate) struct Versioned<S, W = ()> {
     writer: ForkLock<W>,
     current: ArcSwap<S>,
 }
 
-/// The one writer of this moment.
+/// The current writer.
 pub(crate) struct Writing<'v, S, W> {
     pub state: ForkGuard<'v, W>,
     /// The version that the next one follows.
@@ -37,7 +37,7 @@ pub(crate) struct Writing<'v, S, W> {
 }
 
 impl<S, W> Versioned<S, W> {
-    /// `what` is what changes, for messages.
+    /// `what` names the structure in messages.
     pub fn new(what: &'static str, first: S, state: W) -> Versioned<S, W> {
         Versioned { writer: ForkLock::new(what, state), current: ArcSwap::from_pointee(first) }
     }
@@ -46,31 +46,31 @@ impl<S, W> Versioned<S, W> {
         self.current.load_full()
     }
 
-    /// Waits for the turn to write. Fails in a forked process where another thread was writing at the fork.
+    /// Waits for the write lock. Fails in a forked process if another thread held it at the fork.
     pub fn write(&self) -> Result<Writing<'_, S, W>> {
         let state = self.writer.lock()?;
         Ok(Writing { state, current: self.current(), versions: &self.current })
     }
 
-    /// Prepares a change without its turn; fails as [`Versioned::write`] does.
+    /// Starts to prepare a change without the write lock; fails like [`Versioned::write`].
     pub fn enter(&self) -> Result<Inside<'_>> {
         self.writer.enter()
     }
 }
 
 impl<S, W> Writing<'_, S, W> {
-    /// Makes the next version visible, and ends the turn.
+    /// Publishes the next version, and releases the lock.
     pub fn publish(self, next: S) {
         self.versions.store(Arc::new(next));
     }
 }
 
-/// The thread that works in the background: which process has one, and whether it may go on.
+/// The background thread: which process has one, and whether it may continue.
 #[derive(Debug, Default)]
 pub(crate) struct Background {
     /// The process whose thread holds the lease, or 0: a forked process has no such thread.
     holder: AtomicU32,
-    /// Whether the work met a damaged file; there is none after that.
+    /// Whether the work met a damaged file, after which no more is done.
     damaged: AtomicBool,
 }
 
@@ -80,34 +80,33 @@ impl Background {
     }
 }
 
-/// What a thread in the background keeps in order. Without that thread it only gets slower.
+/// A structure that a background thread maintains. Without that thread it only gets slower.
 pub(crate) trait Maintained: Send + Sync + Sized + 'static {
     /// The name of the thread.
     const THREAD: &'static str;
 
-    /// How much may be left undone.
+    /// How much work may be left undone.
     type Rest: Copy + Send + 'static;
 
     fn background(&self) -> &Background;
 
-    /// Whether more is left than this.
+    /// Whether more than this is left to do.
     fn is_due(&self, rest: Self::Rest) -> bool;
 
-    /// Does a part of the work. Fails where a file is damaged: it then stays as it is, and says so to whoever
-    /// reads it.
+    /// Does a part of the work. Fails if a file is damaged: the file then stays as it is, and readers get the error.
     fn maintain(&self) -> Result<()>;
 
-    /// Starts the thread, unless it runs or there is nothing to do. False only where it cannot be started.
+    /// Starts the thread, unless it is running or there is nothing to do. False only if it cannot be started.
     fn start(self: &Arc<Self>, rest: Self::Rest) -> bool {
         if !has_work(&**self, rest) {
             return true;
         }
         let Some(lease) = BackgroundLease::take(self) else { return true };
-        // Where the thread cannot be started, the lease is given back as the closure is dropped.
+        // If the thread cannot be started, dropping the closure returns the lease.
         thread::Builder::new().name(Self::THREAD.into()).spawn(move || lease.work(rest)).is_ok()
     }
 
-    /// Waits until all is done, working here if no thread does.
+    /// Waits until everything is done, and works on this thread if no other does.
     fn settle(self: &Arc<Self>, rest: Self::Rest) {
         while has_work(&**self, rest) {
             match BackgroundLease::take(self) {
@@ -117,7 +116,7 @@ pub(crate) trait Maintained: Send + Sync + Sized + 'static {
         }
     }
 
-    /// Waits until all is done, but not much longer than this; whether it is.
+    /// Waits until everything is done, but not much longer than this; returns whether it is.
     fn settle_within(self: &Arc<Self>, rest: Self::Rest, patience: Duration) -> bool {
         let started = Instant::now();
         while has_work(&**self, rest) {
@@ -137,7 +136,7 @@ fn has_work<T: Maintained>(shared: &T, rest: T::Rest) -> bool {
     !shared.background().is_damaged() && shared.is_due(rest)
 }
 
-/// The right of one thread to work in the background; given back when dropped, however that comes.
+/// The right of one thread to work in the background; returned on drop, in whatever way that happens.
 struct BackgroundLease<T: Maintained>(Arc<T>);
 
 impl<T: Maintained> BackgroundLease<T> {
@@ -149,7 +148,7 @@ impl<T: Maintained> BackgroundLease<T> {
         taken.then(|| BackgroundLease(Arc::clone(shared)))
     }
 
-    /// Works until all is done.
+    /// Works until everything is done.
     fn work(self, rest: T::Rest) {
         let shared = Arc::clone(&self.0);
         let mut lease = Some(self);
@@ -160,7 +159,7 @@ impl<T: Maintained> BackgroundLease<T> {
                 }
             }
             drop(held);
-            // A writer may have come between, seen a thread at work, and left its work to it.
+            // A writer may have come in between, seen a working thread, and left its work to it.
             lease = if has_work(&*shared, rest) { BackgroundLease::take(&shared) } else { None };
         }
     }
@@ -172,7 +171,7 @@ impl<T: Maintained> Drop for BackgroundLease<T> {
     }
 }
 
-/// The last run of at least [`MERGE`] neighbours of at most one size class. What has no size is not merged.
+/// The last run of at least [`MERGE`] neighbours of at most one size class. Segments without a size are not merged.
 pub(crate) fn next_run<T>(segments: &[T], size: impl Fn(&T) -> Option<usize>) -> Option<Range<usize>> {
     let class = |segment: &T| size(segment).map(|size| size.max(1).ilog(MERGE));
     let mut end = segments.len();
@@ -188,7 +187,7 @@ pub(crate) fn next_run<T>(segments: &[T], size: impl Fn(&T) -> Option<usize>) ->
     None
 }
 
-/// Whether segments of so many slots are worth building again without the removed ones.
+/// Whether segments with this many slots are worth rebuilding without the removed ones.
 pub(crate) fn is_mostly_removed(slots: usize, removed: usize) -> bool {
     2 * removed > slots + 1024
 }
@@ -256,7 +255,7 @@ mod tests {
         assert!(shared.start(0), "another thread is at work");
         assert!(!shared.settle_within(0, Duration::ZERO));
         drop(lease);
-        // A thread of the process that this one was forked from is not here.
+        // A thread of the parent process does not exist here.
         shared.background.holder.store(std::process::id() + 1, Ordering::Release);
         drop(BackgroundLease::take(&shared).unwrap());
         shared.settle(0);

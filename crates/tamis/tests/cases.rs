@@ -116,17 +116,7 @@ fn semantics() {
 
 #[test]
 fn changes() {
-    let algorithms = [
-        Algorithm::Auto,
-        Algorithm::Scan,
-        tamis_papers::ATREE,
-        Algorithm::Compiled,
-        tamis_papers::KINDEX,
-        tamis_papers::CNF,
-        tamis_papers::DEWEY,
-        tamis_papers::INTERVAL,
-    ];
-    for algorithm in algorithms {
+    for algorithm in tamis_papers::ALGORITHMS {
         run(&testdata("changes/shared.toml"), |case| {
             let index = Index::with_algorithm(Missing::Unknown, Limits::default(), algorithm);
             let (mut event, mut scratch) = (Event::default(), MatchScratch::default());

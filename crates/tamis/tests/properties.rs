@@ -51,6 +51,18 @@ fn normal_truth(form: &NormalForm, json: &str, missing: Missing) -> Truth {
     })
 }
 
+/// Adds expressions that contain some of the others, so that there is something to share.
+fn sharing(
+    mut expressions: Vec<Expression>,
+    repeated: Vec<(prop::sample::Index, Expression)>,
+) -> Vec<Expression> {
+    for (inner, other) in repeated {
+        let inner = inner.get(&expressions).clone();
+        expressions.push(Expression::any([&Expression::all([&inner, &other]), &other]));
+    }
+    expressions
+}
+
 proptest! {
     #[test]
     fn printing_and_parsing_give_the_same_expression(expression in common::expression()) {
@@ -158,12 +170,7 @@ proptest! {
         sampled in vec(common::typed_event(), 0..3),
         events in vec(common::typed_event(), 1..5),
     ) {
-        // Some expressions stand inside others, so that there is something to share.
-        let mut expressions = expressions;
-        for (inner, other) in repeated {
-            let inner = inner.get(&expressions).clone();
-            expressions.push(Expression::any([&Expression::all([&inner, &other]), &other]));
-        }
+        let expressions = sharing(expressions, repeated);
         for missing in MODES {
             let attributes = mentioned(&expressions, missing);
             let sample: Vec<Event> = sampled.iter().map(|json| decode(json, &attributes)).collect();
@@ -205,11 +212,7 @@ proptest! {
         distinct in vec(common::typed_event(), 1..12),
         picks in vec(any::<prop::sample::Index>(), 1..700),
     ) {
-        let mut expressions = expressions;
-        for (inner, other) in repeated {
-            let inner = inner.get(&expressions).clone();
-            expressions.push(Expression::any([&Expression::all([&inner, &other]), &other]));
-        }
+        let expressions = sharing(expressions, repeated);
         for missing in MODES {
             let attributes = mentioned(&expressions, missing);
             let scan = Scan::new(&expressions, &attributes, missing);

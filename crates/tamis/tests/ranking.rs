@@ -15,17 +15,6 @@ use tamis::storage::OpenOptions;
 use tamis::value::Value;
 use tamis::{Error, Event, Expression, Id, Index, Limits, Missing, Truth, parse};
 
-const ALGORITHMS: [Algorithm; 8] = [
-    Algorithm::Auto,
-    Algorithm::Scan,
-    tamis_papers::ATREE,
-    Algorithm::Compiled,
-    tamis_papers::KINDEX,
-    tamis_papers::CNF,
-    tamis_papers::DEWEY,
-    tamis_papers::INTERVAL,
-];
-
 /// An attribute, a value of it or none, and a weight.
 type Weight = (&'static str, Option<Value>, f64);
 
@@ -132,7 +121,7 @@ proptest! {
         for missing in [Missing::Unknown, Missing::False] {
             let removed: Vec<usize> = removed.iter().map(|index| index.index(subscriptions.len())).collect();
             let mut expected: Option<Vec<(Id, f64)>> = None;
-            for algorithm in ALGORITHMS {
+            for algorithm in tamis_papers::ALGORITHMS {
                 // Hardly anything here grows beyond this.
                 let limits = Limits { normal_form: 1 << 20, ..Limits::default() };
                 let index = Index::with_algorithm(missing, limits, algorithm);
@@ -195,7 +184,7 @@ fn skewed(algorithm: Algorithm) -> Index {
 
 #[test]
 fn pruning_scores_fewer_expressions() {
-    for algorithm in ALGORITHMS {
+    for algorithm in tamis_papers::ALGORITHMS {
         let index = skewed(algorithm);
         let snapshot = index.snapshot();
         let mut event = Event::default();
@@ -219,7 +208,7 @@ fn pruning_scores_fewer_expressions() {
 #[test]
 fn saved_indexes_rank_the_same() {
     let folder = std::env::temp_dir().join(format!("tamis-ranking-{}", std::process::id()));
-    for algorithm in ALGORITHMS {
+    for algorithm in tamis_papers::ALGORITHMS {
         let index = skewed(algorithm);
         let expression = parse("c = 3", &Limits::default()).unwrap();
         index

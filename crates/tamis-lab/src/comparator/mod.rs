@@ -41,6 +41,7 @@ use std::fmt;
 
 use tamis::event::Attributes;
 use tamis::matcher::Slot;
+use tamis::matcher::extend::csr;
 use tamis::{Event, Expression, Missing};
 
 /// A matcher to measure against.
@@ -118,19 +119,14 @@ struct Lists<T> {
 impl<T: Copy> Lists<T> {
     /// Sorts entries into the lists of `keys` keys, those of one key in their order.
     fn new(keys: usize, pairs: &[(u32, T)]) -> Lists<T> {
-        let mut starts = vec![0; keys + 1];
-        pairs.iter().for_each(|(key, _)| starts[*key as usize + 1] += 1);
-        for key in 0..keys {
-            starts[key + 1] += starts[key];
-        }
-        let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
-        order.sort_by_key(|&position| pairs[position as usize].0);
+        let of_pairs: Vec<u32> = pairs.iter().map(|(key, _)| *key).collect();
+        let (starts, order) = csr::group(keys, &of_pairs);
         let entries = order.iter().map(|&position| pairs[position as usize].1).collect();
         Lists { starts, entries }
     }
 
     fn of(&self, key: u32) -> &[T] {
-        &self.entries[self.starts[key as usize] as usize..self.starts[key as usize + 1] as usize]
+        &self.entries[csr::range(&self.starts, key)]
     }
 
     fn bytes(&self) -> usize {

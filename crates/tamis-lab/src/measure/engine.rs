@@ -143,31 +143,7 @@ impl<M: Matcher + ?Sized> Subject for Direct<M> {
 
 /// What was counted, by name; what was not is left out.
 pub(super) fn counters(counters: &tamis::matcher::Counters) -> Vec<(&'static str, u64)> {
-    let tamis::matcher::Counters {
-        lists,
-        entries,
-        candidates,
-        scored,
-        sizes_skipped,
-        leaves,
-        probes,
-        predicates,
-        nodes,
-        tried,
-    } = *counters;
-    let all = [
-        ("lists", lists),
-        ("entries", entries),
-        ("candidates", candidates),
-        ("scored", scored),
-        ("sizes skipped", sizes_skipped),
-        ("leaves", leaves),
-        ("probes", probes),
-        ("predicates", predicates),
-        ("nodes", nodes),
-        ("tried", tried),
-    ];
-    all.into_iter().filter(|(_, count)| *count > 0).collect()
+    counters.by_name().into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
 /// An index that holds the expressions under their numbers.

@@ -1,7 +1,7 @@
 //! Access predicate: a conjunction is looked at only when its positive predicate least likely to be
 //! true is; its other predicates are then looked up where the conjunction keeps them.
 
-use super::{Corpus, Probabilities, Reference, ReferenceScratch, Residuals};
+use super::{Corpus, Probabilities, Reference, ReferenceScratch, Residuals, lists_of};
 use crate::workload::Pair;
 
 /// Looks at conjunctions under one predicate each.
@@ -97,10 +97,7 @@ impl Reference for Access {
     fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>) {
         let before = found.len();
         scratch.enter(event, self.attributes);
-        let keys = event
-            .iter()
-            .map(|pair| usize::from(pair.attribute) * self.values_per_attribute + usize::from(pair.value));
-        for key in keys.chain([self.starts.len() - 2]) {
+        for key in lists_of(event, self.values_per_attribute, &self.starts) {
             for &posting in &self.postings[self.starts[key] as usize..self.starts[key + 1] as usize] {
                 let position = posting as usize;
                 let &[low, high, header] = &self.conjunctions.words[position..position + 3] else { continue };

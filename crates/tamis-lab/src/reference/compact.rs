@@ -5,7 +5,7 @@
 //! stand apart, near those of the neighbours in the run. Within a run, entries that ask about the same
 //! attribute and value are neighbours, so that the processor guesses their outcome.
 
-use super::{Corpus, NOWHERE, Predicate, Probabilities, Reference, ReferenceScratch, Residuals};
+use super::{Corpus, NOWHERE, Predicate, Probabilities, Reference, ReferenceScratch, Residuals, lists_of};
 use crate::workload::Pair;
 
 /// How many values of the inline predicate fit an entry.
@@ -190,10 +190,7 @@ impl Reference for Compact {
     fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>) {
         let before = found.len();
         scratch.enter(event, self.attributes);
-        let keys = event
-            .iter()
-            .map(|pair| usize::from(pair.attribute) * self.values_per_attribute + usize::from(pair.value));
-        for key in keys.chain([self.starts.len() - 2]) {
+        for key in lists_of(event, self.values_per_attribute, &self.starts) {
             for entry in self.run(key) {
                 let value = scratch.values[usize::from(entry.attribute)];
                 let hit = entry.values.iter().fold(false, |hit, &member| hit | (member == value));

@@ -33,6 +33,15 @@ pub trait Reference: Send + Sync {
     fn matches(&self, event: &[Pair], scratch: &mut ReferenceScratch, found: &mut Vec<u32>);
 }
 
+/// The positions of the lists that an event leads to, in a table with one list per pair and a last one for
+/// conjunctions that every event leads to.
+fn lists_of(event: &[Pair], values_per_attribute: usize, starts: &[u32]) -> impl Iterator<Item = usize> {
+    let keys = event
+        .iter()
+        .map(move |pair| usize::from(pair.attribute) * values_per_attribute + usize::from(pair.value));
+    keys.chain([starts.len() - 2])
+}
+
 /// Working memory of a match; any reference can use any scratch.
 #[derive(Debug, Default)]
 pub struct ReferenceScratch {

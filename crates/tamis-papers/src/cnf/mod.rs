@@ -14,16 +14,16 @@
 mod tests;
 
 use crate::fallback::Fallback;
-use crate::postings::{Kind, PostingScratch, Postings, PostingsBuilder, Role, Sense};
+use crate::postings::{Kind, PostingScratch, Postings, PostingsBuilder, Role, Sense, threshold};
 use crate::scratch::Working;
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::distribute::{Outer, distribute, is_in_form};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
-use tamis::matcher::extend::{Ranked, Stamped, Visit};
+use tamis::matcher::extend::{Ranked, Stamped, Visit, csr};
 use tamis::matcher::{Matcher, Scratch, Slot};
-use tamis::rank::{COARSE_SUM, EventWeights, is_coarse, with_slack};
+use tamis::rank::{COARSE_SUM, EventWeights, is_coarse};
 
 /// A negated predicate.
 #[derive(Debug, Clone, Copy)]
@@ -146,7 +146,7 @@ impl Cnf {
     }
 
     fn negations_of(&self, slot: Slot) -> &[Negation] {
-        &self.negations[self.starts[slot as usize] as usize..self.starts[slot as usize + 1] as usize]
+        &self.negations[csr::range(&self.starts, slot)]
     }
 
     /// The next slot of a size that is satisfied.
@@ -247,15 +247,10 @@ impl Matcher for Cnf {
 impl Ranked for Cnf {
     /// The second rule does not hold here: more clauses may score than need a key.
     fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
-        let mut scanned = Vec::new();
-        self.fallback.matches(event, scratch, &mut scanned);
-        scanned.into_iter().for_each(|slot| visit.visit(slot));
+        self.fallback.rank(event, scratch, visit);
         let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));
         let coarse = self.coarse && weights.is_coarse();
-        let threshold = |visit: &dyn Visit, slot: Slot| match pruning {
-            Pruning::None => 0.0,
-            _ => with_slack(visit.threshold(slot), coarse),
-        };
+        let threshold = |visit: &dyn Visit, slot: Slot| threshold(visit, slot, pruning, coarse);
         self.postings.begin_ranking(event, weights, pruning, &mut scratch.conjunction.postings);
         for rank in (0..self.postings.sizes()).rev() {
             let mut least = 0;

@@ -11,13 +11,14 @@ mod label;
 #[cfg(test)]
 mod tests;
 
-use crate::forest::{Bits, Forest, ForestBuilder, Owner, Source};
+use crate::forest::{Forest, ForestBuilder, Owner, Source};
 use crate::scratch::Working;
 use evaluate::Evaluation;
 use label::{Part, label, read, write};
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::Expression;
+use tamis::matcher::extend::{OrderedSet, csr};
 use tamis::matcher::{Matcher, Scratch, Slot};
 
 /// Expressions as the Dewey IDs of their conjunctions.
@@ -40,7 +41,7 @@ pub struct Dewey {
 /// Working memory of a match.
 #[derive(Debug, Default)]
 pub(crate) struct DeweyScratch {
-    leaves: Bits,
+    leaves: OrderedSet,
     evaluation: Evaluation,
     id: Vec<Part>,
     /// Trees that are true.
@@ -77,9 +78,11 @@ impl Dewey {
         });
         // Trees of one level stay in their order.
         drafts.sort_by_key(|draft| draft.level);
+        let sources: Vec<u32> = drafts.iter().map(|draft| forest.number(draft.source)).collect();
+        let (starts, leaves) = csr::group(forest.sources(), &sources);
         let mut dewey = Dewey {
-            starts: vec![0; forest.sources() + 1],
-            leaves: vec![0; drafts.len()],
+            starts,
+            leaves,
             id_starts: Vec::with_capacity(drafts.len() + 1),
             ids: Vec::with_capacity(written.len()),
             trees: Vec::with_capacity(drafts.len()),
@@ -95,24 +98,13 @@ impl Dewey {
                 Owner::Slot(slot) => slot,
                 Owner::Shared(tree) => dewey.forest.expressions + tree,
             });
-            dewey.starts[dewey.forest.number(draft.source) as usize + 1] += 1;
         }
         dewey.id_starts.push(dewey.ids.len() as u64);
-        for source in 1..dewey.starts.len() {
-            dewey.starts[source] += dewey.starts[source - 1];
-        }
-        let mut next = dewey.starts.clone();
-        for (number, draft) in (0..).zip(&drafts) {
-            let place = &mut next[dewey.forest.number(draft.source) as usize];
-            dewey.leaves[*place as usize] = number;
-            *place += 1;
-        }
         dewey
     }
 
     fn leaves_of(&self, source: u32) -> &[u32] {
-        let source = source as usize;
-        &self.leaves[self.starts[source] as usize..self.starts[source + 1] as usize]
+        &self.leaves[csr::range(&self.starts, source)]
     }
 
     /// Replaces `id` by that of a leaf.
@@ -146,9 +138,9 @@ impl Matcher for Dewey {
         let DeweyScratch { leaves, evaluation, id, found: trees } = dewey;
         // Empty unless the match before was cut short by a damaged file.
         leaves.clear();
-        leaves.begin(self.leaves.len());
+        leaves.grow(self.leaves.len());
         self.forest.conjunctions.find(event, conjunction, |source| {
-            self.leaves_of(source).iter().for_each(|&leaf| leaves.set(leaf));
+            self.leaves_of(source).iter().for_each(|&leaf| leaves.insert(leaf));
         });
         let (mut count, mut probes) = (0, 0);
         let mut start = 0;
@@ -172,7 +164,7 @@ impl Matcher for Dewey {
                     None => found.push(tree),
                     Some(shared) => {
                         let source = self.forest.conjunctions.len() as u32 + shared;
-                        self.leaves_of(source).iter().for_each(|&leaf| leaves.set(leaf));
+                        self.leaves_of(source).iter().for_each(|&leaf| leaves.insert(leaf));
                     }
                 }
             }

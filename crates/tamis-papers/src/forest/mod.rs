@@ -6,10 +6,7 @@
 //! requested, so does a part that several expressions share, so it is evaluated once (the future work of
 //! section 7). Trees are passed to the labelling code and not kept.
 
-mod bits;
 mod graph;
-
-pub(crate) use bits::Bits;
 
 use crate::conjunction::{ConjunctionBuilder, ConjunctionId, ConjunctionIndex};
 use crate::fallback::Fallback;

@@ -25,11 +25,12 @@ mod varint;
 #[cfg(test)]
 mod tests;
 
-use crate::forest::{Bits, Forest};
+use crate::forest::Forest;
 use crate::scratch::Working;
 use tamis::Missing;
 use tamis::event::{Attributes, Event};
 use tamis::expression::Expression;
+use tamis::matcher::extend::OrderedSet;
 use tamis::matcher::{Matcher, Scratch, Slot};
 use varint::{read, unzigzag};
 
@@ -55,7 +56,7 @@ pub struct Interval {
 /// Working memory of a match.
 #[derive(Debug, Default)]
 pub(crate) struct IntervalScratch {
-    matched: Bits,
+    matched: OrderedSet,
     /// By turn: where runs whose sources are true begin and end.
     pending: Vec<Vec<(u32, u32)>>,
     /// Shared trees that became true.
@@ -106,12 +107,12 @@ impl Interval {
     }
 
     /// Matches a cell, and notes a shared tree that is true by it.
-    fn reach(&self, cell: u32, matched: &mut Bits, shared: &mut Vec<u32>) {
+    fn reach(&self, cell: u32, matched: &mut OrderedSet, shared: &mut Vec<u32>) {
         let tree = cell.wrapping_sub(self.first_shared());
         if tree < self.forest.shared && !matched.contains(cell) {
             shared.push(tree);
         }
-        matched.set(cell);
+        matched.insert(cell);
     }
 }
 
@@ -135,7 +136,7 @@ impl Matcher for Interval {
         let IntervalScratch { matched, pending, shared } = interval;
         // Empty unless the match before was cut short by a damaged file.
         matched.clear();
-        matched.begin(self.cells as usize);
+        matched.grow(self.cells as usize);
         pending.iter_mut().for_each(Vec::clear);
         pending.resize_with(pending.len().max(self.turns.len()), Vec::new);
         shared.clear();

@@ -13,6 +13,7 @@ pub use cursor::KIndexCursor;
 
 use crate::conjunction::{ConjunctionBuilder, ConjunctionIndex};
 use crate::fallback::Fallback;
+use crate::postings::threshold;
 use crate::scratch::Working;
 use tamis::Limits;
 use tamis::Missing;
@@ -20,9 +21,9 @@ use tamis::event::{Attributes, Event};
 use tamis::expression::distribute::{Outer, distribute, is_in_form};
 use tamis::expression::{Expression, normalise, resolve};
 use tamis::matcher::Pruning;
-use tamis::matcher::extend::{Cursor, Ranked, Visit};
+use tamis::matcher::extend::{Cursor, Ranked, Visit, csr};
 use tamis::matcher::{Matcher, Scratch, Slot};
-use tamis::rank::{EventWeights, is_coarse, with_slack};
+use tamis::rank::{EventWeights, is_coarse};
 
 /// How a [`KIndex`] is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,11 +104,7 @@ impl KIndex {
         firsts.push(conjunctions);
         pairs.sort_unstable();
         pairs.dedup();
-        let mut starts = vec![0u32; conjunctions as usize + 1];
-        pairs.iter().for_each(|(conjunction, _)| starts[*conjunction as usize + 1] += 1);
-        for conjunction in 1..starts.len() {
-            starts[conjunction] += starts[conjunction - 1];
-        }
+        let starts = csr::starts(conjunctions as usize, pairs.iter().map(|&(conjunction, _)| conjunction));
         let mut boosts = vec![0.0f64; conjunctions as usize];
         for &(conjunction, slot) in &pairs {
             let most = &mut boosts[conjunction as usize];
@@ -128,8 +125,7 @@ impl KIndex {
     }
 
     fn slots_of(&self, conjunction: u32) -> &[Slot] {
-        let conjunction = conjunction as usize;
-        &self.slots[self.starts[conjunction] as usize..self.starts[conjunction + 1] as usize]
+        &self.slots[csr::range(&self.starts, conjunction)]
     }
 
     /// How many expressions are evaluated on every event, because their form would be too large.
@@ -173,15 +169,10 @@ impl Matcher for KIndex {
 
 impl Ranked for KIndex {
     fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit) {
-        let mut scanned = Vec::new();
-        self.fallback.matches(event, scratch, &mut scanned);
-        scanned.into_iter().for_each(|slot| visit.visit(slot));
+        self.fallback.rank(event, scratch, visit);
         let (pruning, scratch) = (scratch.pruning(), Working::of(scratch));
         let coarse = self.coarse && weights.is_coarse();
-        let threshold = |visit: &dyn Visit, slot: Slot| match pruning {
-            Pruning::None => 0.0,
-            _ => with_slack(visit.threshold(slot), coarse),
-        };
+        let threshold = |visit: &dyn Visit, slot: Slot| threshold(visit, slot, pruning, coarse);
         let (conjunctions, scratch) = (&self.conjunctions, &mut scratch.conjunction);
         conjunctions.postings().begin_ranking(event, weights, pruning, &mut scratch.postings);
         for rank in (0..conjunctions.postings().sizes()).rev() {

@@ -8,6 +8,7 @@ use super::{List, Postings};
 use tamis::Missing;
 use tamis::event::{AttributeId, Attributes};
 use tamis::expression::{Literal, NormalForm, NormalNode, Test};
+use tamis::matcher::extend::csr;
 
 /// A set of more values is one key: a set that many expressions share would fill a list per value.
 const MOST_VALUES: usize = 32;
@@ -274,7 +275,7 @@ impl<'a> PostingsBuilder<'a> {
         sizes.dedup();
         drafts.sort_unstable_by_key(|draft| (keys.number(draft.key), draft.size, draft.id, draft.role.0));
         let mut postings = Postings {
-            starts: vec![0; keys.len() + 1],
+            starts: Vec::new(),
             bounds: vec![0.0; keys.len()],
             lists: Vec::new(),
             ids: Vec::with_capacity(drafts.len()),
@@ -284,6 +285,7 @@ impl<'a> PostingsBuilder<'a> {
             weights,
             sizes,
         };
+        let mut keys_of_lists: Vec<u32> = Vec::new();
         let mut layers: Vec<Vec<&PendingEntry<Key>>> = Vec::new();
         for group in drafts.chunk_by(|a, b| a.key == b.key && a.size == b.size) {
             let key = postings.keys.number(group[0].key);
@@ -309,14 +311,12 @@ impl<'a> PostingsBuilder<'a> {
                 }
                 let end = postings.ids.len() as u32;
                 postings.lists.push(List { rank, start, end, bound });
-                postings.starts[key as usize + 1] += 1;
+                keys_of_lists.push(key);
                 let most = &mut postings.bounds[key as usize];
                 *most = most.max(bound);
             }
         }
-        for key in 1..postings.starts.len() {
-            postings.starts[key] += postings.starts[key - 1];
-        }
+        postings.starts = csr::starts(postings.keys.len(), keys_of_lists.into_iter());
         postings
     }
 }

@@ -12,9 +12,10 @@
 //! cursors still need the order.
 
 use super::Postings;
-use super::walk::{Current, PostingScratch, Walk, gallop};
-use crate::forest::Bits;
+use super::walk::{Current, PostingScratch, Walk};
 use tamis::matcher::Counters;
+use tamis::matcher::extend::OrderedSet;
+use tamis::matcher::extend::csr::gallop;
 
 /// The largest size that is gathered: an id has one byte, and one bit of it is for negated predicates.
 const LARGEST: usize = 7;
@@ -31,7 +32,7 @@ pub(crate) struct GatherScratch {
     /// By id: the predicates that hold, one bit each, and [`RULED_OUT`]. All zero between uses.
     marks: Vec<u8>,
     /// The groups of ids whose bytes may not be zero.
-    groups: Bits,
+    groups: OrderedSet,
     /// The ids that may still have all their predicates, ascending.
     candidates: Vec<u32>,
 }
@@ -62,13 +63,13 @@ impl Postings {
         if marks.len() < room {
             marks.resize(room, 0);
         }
-        groups.begin(room / GROUP);
+        groups.grow(room / GROUP);
         for list in shortest {
             let range = list.entry as usize..list.end as usize;
             counters.entries += range.len() as u64;
             for (&id, role) in self.ids[range.clone()].iter().zip(&self.roles[range]) {
                 marks[id as usize] |= role.mark();
-                groups.set(id / GROUP as u32);
+                groups.insert(id / GROUP as u32);
             }
         }
         candidates.clear();

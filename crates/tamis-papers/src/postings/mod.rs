@@ -27,9 +27,10 @@ mod keys;
 mod walk;
 
 pub(crate) use build::{Kind, LiteralId, PostingsBuilder, Role, Sense};
-pub(crate) use walk::{Hit, PostingScratch};
+pub(crate) use walk::{Hit, PostingScratch, threshold};
 
 use keys::Keys;
+use tamis::matcher::extend::csr;
 use tamis::rank::{COARSE_SUM, is_coarse};
 
 /// The entries of one key for ids of one size, at most one per id, ascending.
@@ -66,8 +67,8 @@ pub(crate) struct Postings {
 
 impl Postings {
     /// The lists of a key.
-    fn lists_of(&self, key: u32) -> std::ops::Range<u32> {
-        self.starts[key as usize]..self.starts[key as usize + 1]
+    fn lists_of(&self, key: u32) -> &[List] {
+        &self.lists[csr::range(&self.starts, key)]
     }
 
     /// About how many bytes it takes; operands of predicates not counted.
@@ -84,7 +85,7 @@ impl Postings {
     pub fn describe(&self) -> Vec<String> {
         let mut lists = Vec::new();
         for key in 0..self.keys.len() as u32 {
-            for list in &self.lists[self.lists_of(key).start as usize..self.lists_of(key).end as usize] {
+            for list in self.lists_of(key) {
                 let entries = (list.start as usize..list.end as usize).map(|entry| {
                     let weight = self.weights[self.entry_weights[entry] as usize];
                     format!("({}, {}, {weight})", self.ids[entry] + 1, self.roles[entry].sign())

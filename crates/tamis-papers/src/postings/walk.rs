@@ -15,8 +15,10 @@ use super::gather::GatherScratch;
 use super::{Postings, Role};
 use crate::predicates::PredicateScratch;
 use tamis::event::Event;
-use tamis::matcher::{Counters, Pruning};
-use tamis::rank::EventWeights;
+use tamis::matcher::extend::Visit;
+use tamis::matcher::extend::csr::gallop;
+use tamis::matcher::{Counters, Pruning, Slot};
+use tamis::rank::{EventWeights, with_slack};
 
 /// Working memory of a walk.
 #[derive(Debug, Default)]
@@ -94,7 +96,7 @@ impl Postings {
                 return;
             }
             let weight = self.keys.weight(key, weights);
-            for list in &self.lists[lists.start as usize..lists.end as usize] {
+            for list in lists {
                 let bound = match pruning {
                     // Entries of negated predicates alone are worth nothing, whatever the key.
                     Pruning::Paper if list.bound > 0.0 => self.bounds[key as usize],
@@ -212,44 +214,10 @@ impl Walk {
     }
 }
 
-/// The position of the first of ascending ids that is at least `id`, and how many were looked at: steps
-/// that double, then a search in the last step.
-#[inline]
-pub(super) fn gallop(ids: &[u32], id: u32) -> (usize, usize) {
-    let (mut low, mut step, mut read) = (0, 1, 0);
-    let mut high = ids.len();
-    while low < ids.len() {
-        let probe = (low + step - 1).min(ids.len() - 1);
-        read += 1;
-        if ids[probe] >= id {
-            high = probe;
-            break;
-        }
-        low = probe + 1;
-        step *= 2;
-    }
-    while low < high {
-        let middle = (low + high) / 2;
-        read += 1;
-        if ids[middle] >= id { high = middle } else { low = middle + 1 }
-    }
-    (low, read)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn galloping_finds_what_a_search_finds() {
-        let ids: Vec<u32> = (0..200u32).map(|position| position * position / 3 + position).collect();
-        for length in 0..ids.len() {
-            let ids = &ids[..length];
-            for id in (0..14_000).step_by(37) {
-                let (found, read) = gallop(ids, id);
-                assert_eq!(found, ids.partition_point(|other| *other < id));
-                assert!(read <= 2 + 2 * (found + 2).ilog2() as usize, "{read} for {found}");
-            }
-        }
+/// The score that a match in `slot` or later must reach, given how a ranking is pruned and whether its sums are exact.
+pub(crate) fn threshold(visit: &dyn Visit, slot: Slot, pruning: Pruning, coarse: bool) -> f64 {
+    match pruning {
+        Pruning::None => 0.0,
+        _ => with_slack(visit.threshold(slot), coarse),
     }
 }

@@ -2,11 +2,11 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tamis::event::{ArrowEvents, OnError};
-use tamis::graph::{ArrowSources, Strategy};
+use tamis::event::ArrowEvents;
+use tamis::graph::ArrowSources;
 use tamis::index::ArrowRows;
 
-use super::{Graph, find};
+use super::{Graph, GraphBatch, find};
 use crate::arrow;
 use crate::error;
 use crate::interrupt::interruptible;
@@ -14,20 +14,15 @@ use crate::options::read_now;
 
 impl Graph {
     /// The nodes that the rows of Arrow data reach, from one source or from that which a column names.
-    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     pub(super) fn match_arrow<'py>(
         &self,
         py: Python<'py>,
-        events: &Bound<'py, PyAny>,
+        batch: &GraphBatch<'_, 'py>,
         source: Option<&Bound<'py, PyAny>>,
         sources: Option<&str>,
         column: Option<&str>,
-        strategy: Strategy,
-        sinks_only: bool,
-        on_error: OnError,
-        now: Option<&Bound<'py, PyAny>>,
-        deadline: Option<tamis::Deadline>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let &GraphBatch { events, strategy, sinks_only, on_error, now, deadline } = batch;
         let (snapshot, limits) = (self.graph.snapshot(), self.graph.limits());
         let now = read_now(now, snapshot.attributes())?;
         let one = source.map(|source| find(py, &snapshot, source)).transpose()?;

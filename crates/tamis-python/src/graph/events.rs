@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyMapping, PyString};
-use tamis::event::OnError;
-use tamis::graph::{GraphSnapshot, NodeNumber, Strategy};
-use tamis::{Deadline, Event, IdRef};
+use tamis::graph::{GraphSnapshot, NodeNumber};
+use tamis::{Event, IdRef};
 
-use super::{Graph, WORKING, find};
+use super::{Graph, GraphBatch, WORKING, find};
 use crate::error;
 use crate::event;
 use crate::id;
@@ -20,18 +19,13 @@ use crate::refused::{Part, Refusals};
 const CHUNK: usize = 64;
 
 impl Graph {
-    #[expect(clippy::too_many_arguments, reason = "those of the Python method")]
     pub(super) fn match_events<'py>(
         &self,
         py: Python<'py>,
-        events: &Bound<'py, PyAny>,
+        batch: &GraphBatch<'_, 'py>,
         source: &Bound<'py, PyAny>,
-        strategy: Strategy,
-        sinks_only: bool,
-        on_error: OnError,
-        now: Option<&Bound<'py, PyAny>>,
-        deadline: Option<Deadline>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let &GraphBatch { events, strategy, sinks_only, on_error, now, deadline } = batch;
         if events.cast::<PyMapping>().is_ok() {
             let message =
                 "match_batch takes an iterable of events, not one event; call match, or give a list";

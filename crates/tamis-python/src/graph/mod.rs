@@ -16,11 +16,12 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList};
 use tamis::IdRef;
+use tamis::event::OnError;
 use tamis::graph::{self, Batch, GraphSnapshot, NodeNumber, Ranking, Strategy};
 use tamis::storage::OpenOptions;
 
 use crate::error;
-use crate::event;
+use crate::event::{self, EventArgument};
 use crate::expression::Expression;
 use crate::id;
 use crate::import::is_arrow;
@@ -207,7 +208,8 @@ impl Graph {
         let strategy = read_strategy(strategy)?;
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
-        let decoded = event::read(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
+        let event = EventArgument { object: event, now, deadline };
+        let decoded = event.read(snapshot.attributes(), self.graph.limits())?;
         let search = snapshot.search(decoded, source, strategy, sinks_only);
         let search = search.map_err(|error| error::raise(py, &error))?;
         Ok(GraphMatches { search })
@@ -259,10 +261,9 @@ impl Graph {
     ) -> PyResult<Bound<'py, PyAny>> {
         let deadline = error::deadline(timeout)?;
         let (strategy, on_error) = (read_strategy(strategy)?, read_on_error(on_error)?);
+        let batch = GraphBatch { events, strategy, sinks_only, on_error, now, deadline };
         if is_arrow(events) {
-            return self.match_arrow(
-                py, events, source, sources, column, strategy, sinks_only, on_error, now, deadline,
-            );
+            return self.match_arrow(py, &batch, source, sources, column);
         }
         if column.is_some() || sources.is_some() {
             return Err(PyValueError::new_err(
@@ -270,7 +271,7 @@ impl Graph {
             ));
         }
         let source = source.ok_or_else(|| PyTypeError::new_err("match_batch needs a `source`"))?;
-        self.match_events(py, events, source, strategy, sinks_only, on_error, now, deadline)
+        self.match_events(py, &batch, source)
     }
 
     /// The path on which an event reaches a target, or the nodes and edges that block it.
@@ -298,8 +299,8 @@ impl Graph {
         let deadline = error::deadline(timeout)?;
         let snapshot = self.graph.snapshot();
         let ends = (find(py, &snapshot, source)?, find(py, &snapshot, target)?);
-        let decoded =
-            event::read_to_explain(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
+        let decoded = EventArgument { object: event, now, deadline }
+            .read_to_explain(snapshot.attributes(), self.graph.limits())?;
         let route = py.detach(|| snapshot.explain(&decoded, ends.0, ends.1));
         let route = route.map_err(|error| error::raise(py, &error))?;
         let names = (id::read(source)?, id::read(target)?);
@@ -354,7 +355,8 @@ impl Graph {
         }
         let snapshot = self.graph.snapshot();
         let source = find(py, &snapshot, source)?;
-        let decoded = event::read(event, now, deadline, snapshot.attributes(), self.graph.limits())?;
+        let event = EventArgument { object: event, now, deadline };
+        let decoded = event.read(snapshot.attributes(), self.graph.limits())?;
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
         let ranking = Ranking { most: n, max_cost, sinks_only };
         let best = py.detach(|| {
@@ -480,6 +482,16 @@ impl Graph {
     fn __repr__(&self) -> String {
         format!("<Graph of {} nodes>", self.graph.snapshot().len())
     }
+}
+
+/// The arguments of `match_batch` that hold for all forms of events.
+pub(super) struct GraphBatch<'a, 'py> {
+    pub events: &'a Bound<'py, PyAny>,
+    pub strategy: Strategy,
+    pub sinks_only: bool,
+    pub on_error: OnError,
+    pub now: Option<&'a Bound<'py, PyAny>>,
+    pub deadline: Option<tamis::Deadline>,
 }
 
 fn find(py: Python<'_>, snapshot: &Arc<GraphSnapshot>, id: &Bound<'_, PyAny>) -> PyResult<NodeNumber> {

@@ -9,11 +9,12 @@ use tamis::index::{FoundIds, Validity};
 use tamis::lint::LintOptions;
 
 use super::Index;
+use crate::event::EventArgument;
 use crate::explanation::Explanation;
 use crate::options::read_now;
 use crate::question::Question;
 use crate::subscription::write_moment;
-use crate::{check, error, event, id};
+use crate::{check, error, id};
 
 #[pymethods]
 impl Index {
@@ -54,7 +55,8 @@ impl Index {
     ) -> PyResult<Bound<'py, PyDict>> {
         let begun = Instant::now();
         let snapshot = self.index.snapshot();
-        let question = Question { event, condition: r#where, document, now, deadline: None };
+        let event = EventArgument { object: event, now, deadline: None };
+        let question = Question { event, condition: r#where, document };
         let (read, matched, matches, counters) =
             self.ask(py, &snapshot, &question, |event, selection, scratch| {
                 let read = begun.elapsed();
@@ -107,8 +109,8 @@ impl Index {
         let document = self.document(document)?;
         // The subscription may be removed meanwhile, and its names with it.
         let _pin = snapshot.attributes().pin();
-        let mut decoded =
-            event::read_to_explain(event, now, deadline, snapshot.attributes(), self.index.limits())?;
+        let event = EventArgument { object: event, now, deadline };
+        let mut decoded = event.read_to_explain(snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
         let explained = py.detach(|| self.index.explain(&subscription.expression, &decoded));

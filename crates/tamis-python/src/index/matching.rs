@@ -11,6 +11,7 @@ use tamis::index::FoundIds;
 
 use super::Index;
 use crate::batch::{Ask, Batch};
+use crate::event::EventArgument;
 use crate::hits::Hits;
 use crate::options::read_evaluation;
 use crate::question::Question;
@@ -47,7 +48,8 @@ impl Index {
     ) -> PyResult<Bound<'py, PyList>> {
         let deadline = error::deadline(timeout)?;
         let snapshot = self.index.snapshot();
-        let question = Question { event, condition: r#where, document, now, deadline };
+        let event = EventArgument { object: event, now, deadline };
+        let question = Question { event, condition: r#where, document };
         let found = self.ask(py, &snapshot, &question, |event, selection, scratch| {
             snapshot.ids_selected(event, selection, scratch)
         })?;
@@ -83,7 +85,8 @@ impl Index {
         let deadline = error::deadline(timeout)?;
         let hits = hits.map(Bound::get);
         let snapshot = self.index.snapshot();
-        let question = Question { event, condition: r#where, document, now, deadline };
+        let event = EventArgument { object: event, now, deadline };
+        let question = Question { event, condition: r#where, document };
         let json = self.ask(py, &snapshot, &question, |event, selection, scratch| {
             let mut found = Vec::new();
             snapshot.matches_selected(event, selection, scratch, |id| found.push(id))?;

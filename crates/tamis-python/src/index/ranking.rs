@@ -5,6 +5,7 @@ use pyo3::types::PyList;
 
 use super::Index;
 use crate::batch::{Ask, Batch};
+use crate::event::EventArgument;
 use crate::options::read_count;
 use crate::question::Question;
 use crate::refused::read_on_error;
@@ -50,7 +51,8 @@ impl Index {
         let (n, deadline) = (read_count(n)?, error::deadline(timeout)?);
         let snapshot = self.index.snapshot();
         let weights = rank::read_event_weights(weights, snapshot.attributes())?;
-        let question = Question { event, condition: r#where, document, now, deadline };
+        let event = EventArgument { object: event, now, deadline };
+        let question = Question { event, condition: r#where, document };
         let ranking = self.ask(py, &snapshot, &question, |event, selection, scratch| {
             snapshot.top_selected(event, n, &weights, selection, scratch)
         })?;
@@ -138,7 +140,8 @@ impl Index {
     ) -> PyResult<Bound<'py, PyList>> {
         let (n, deadline) = (read_count(n)?, error::deadline(timeout)?);
         let snapshot = self.index.snapshot();
-        let question = Question { event, condition: r#where, document, now, deadline };
+        let event = EventArgument { object: event, now, deadline };
+        let question = Question { event, condition: r#where, document };
         let first = self.ask(py, &snapshot, &question, |event, selection, scratch| {
             snapshot.first(event, n, selection, scratch)
         })?;

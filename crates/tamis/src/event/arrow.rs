@@ -1,12 +1,12 @@
 //! How are events read from Arrow?
 //!
-//! A record batch is many events. Every column is an attribute, or one column holds the events: as
-//! a struct, as a map, or as JSON. Structs flatten to dotted names as JSON objects do, and columns
-//! that nobody mentions are not looked at. A null is a null; a null inside a list is ignored.
+//! A record batch is many events. Every column is an attribute, or one column holds the events: as a struct, a map,
+//! or JSON. Structs flatten to dotted names like JSON objects, and columns that no expression mentions are not read.
+//! A null is a null; a null inside a list is ignored.
 //!
-//! Rows are read one by one here, and many at once, column by column, in [`by_column`](super::by_column).
+//! Rows are read one by one here, and many at a time, column by column, in [`by_column`](super::by_column).
 //!
-//! Nothing here relies on what buffers hold: reads go through [`checked`].
+//! Nothing here trusts the content of buffers: reads go through [`checked`].
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -29,29 +29,29 @@ use crate::xml::Input;
 #[derive(Debug)]
 pub struct ArrowEvents {
     rows: usize,
-    /// Columns that hold an attribute each.
+    /// Columns that are one attribute each.
     pub(super) fields: Vec<Field>,
     pub(super) maps: Vec<Map>,
-    /// Columns whose elements are asked about one by one.
+    /// Columns whose elements are tested one by one.
     lists: Vec<List>,
     /// Structs and maps that are attributes themselves: nulls, or objects.
     pub(super) objects: Vec<(AttributeId, ArrayRef, Vec<ArrayRef>)>,
     /// The column whose texts are events.
     json: Option<Texts>,
-    /// The column whose texts are the events' documents.
+    /// The column that contains the events' documents.
     #[cfg(feature = "xml")]
     documents: Option<Texts>,
     /// The struct or map whose rows are events.
     whole: Option<ArrayRef>,
-    /// The numbers of the attributes above stay theirs.
+    /// Keeps the numbers of the attributes above from being reused.
     reserved: Vec<Reserved>,
-    /// Columns of types without a meaning here.
+    /// Columns of unsupported types.
     refused: Vec<String>,
-    /// All columns, where the values of whole events are asked for.
+    /// All columns, if expressions use the values of whole events.
     columns: Vec<Nested>,
-    /// The moment that `now()` is, where it is not the clock's.
+    /// The value of `now()`, if it is not the clock's.
     now: Option<Timestamp>,
-    /// When whatever is asked about the events fails.
+    /// When everything that is asked about the events fails.
     deadline: Option<Deadline>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Field {
     pub name: String,
     pub attribute: AttributeId,
     pub items: Items,
-    /// The structs and lists around the column, from outside.
+    /// The enclosing structs and lists of the column, outermost first.
     pub around: Vec<ArrayRef>,
 }
 
@@ -88,14 +88,14 @@ enum Texts {
     Bytes(ArrayRef),
 }
 
-/// What stands in a row of such a column.
+/// The content of such a column in a row.
 enum Content<'a> {
     Text(&'a str),
     Bytes(&'a [u8]),
 }
 
 impl Texts {
-    /// The texts of an array; `None` where it holds something else.
+    /// The texts of an array; `None` if it holds something else.
     fn new(name: &str, array: &ArrayRef) -> Result<Option<Texts>> {
         Ok(match array.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
@@ -108,7 +108,7 @@ impl Texts {
         })
     }
 
-    /// What stands in a row; `None` for a null.
+    /// The content of a row; `None` for a null.
     fn get(&self, row: usize) -> Checked<Option<Content<'_>>> {
         match self {
             Texts::Text(items) => match items.get(row) {
@@ -128,7 +128,7 @@ impl Texts {
 }
 
 impl ArrowEvents {
-    /// Prepares to read the events of a batch; `column` names the one that holds them, if one does.
+    /// Prepares to read the events of a batch; `column` names the column that holds them, if there is one.
     pub fn new(batch: &RecordBatch, column: Option<&str>, attributes: &Attributes) -> Result<ArrowEvents> {
         let mut events = ArrowEvents {
             rows: batch.num_rows(),
@@ -173,7 +173,7 @@ impl ArrowEvents {
         events.complete()
     }
 
-    /// Fails where columns are asked about whose types have no meaning.
+    /// Fails if expressions use columns of unsupported types.
     fn complete(self) -> Result<ArrowEvents> {
         if self.refused.is_empty() {
             return Ok(self);
@@ -191,7 +191,7 @@ impl ArrowEvents {
         )))
     }
 
-    /// Has the events' documents read from a column of texts or bytes; a null is no document.
+    /// Reads the events' documents from a column of texts or bytes; a null means no document.
     #[cfg(feature = "xml")]
     pub fn with_documents(mut self, batch: &RecordBatch, column: &str) -> Result<ArrowEvents> {
         let array = find_column(batch, column)?;
@@ -205,14 +205,14 @@ impl ArrowEvents {
         Ok(self)
     }
 
-    /// Makes this the moment that `now()` is for all events.
+    /// Sets the value of `now()` for all events.
     #[must_use]
     pub fn at(mut self, now: Timestamp) -> ArrowEvents {
         self.now = Some(now);
         self
     }
 
-    /// Makes this when whatever is asked about the events fails, if there is such a moment.
+    /// Sets when everything that is asked about the events fails; `None` is never.
     #[must_use]
     pub fn within(mut self, deadline: Option<Deadline>) -> ArrowEvents {
         self.deadline = deadline;
@@ -240,7 +240,7 @@ impl ArrowEvents {
         self.rows == 0
     }
 
-    /// Adds a column and what lies below it; `name` is empty for a column that holds whole events.
+    /// Adds a column and what is below it; `name` is empty for a column that holds whole events.
     fn add(&mut self, name: String, array: &ArrayRef, around: &[ArrayRef], attributes: &Attributes) {
         let mention = attributes.mention(&name);
         let below = name.is_empty() || mention.is_some_and(|mention| mention.prefix);
@@ -269,8 +269,8 @@ impl ArrowEvents {
             }
             DataType::Map(..) => {}
             _ if objects(array).is_some() || list.is_some() && lists(array) => {
-                // A list of objects: attributes below it have the values of all elements. Lists in a list
-                // are only asked about as its elements.
+                // A list of objects: attributes below it have the values of all elements. Lists in a list can only be
+                // tested as its elements.
                 if let Some(attribute) = attribute {
                     let items = Items::List(array.clone(), Box::new(Items::Objects));
                     self.fields.push(Field { name: name.clone(), attribute, items, around: around.to_vec() });
@@ -294,7 +294,7 @@ impl ArrowEvents {
         }
     }
 
-    /// Adds what lies below the elements of a list, which are structs or maps.
+    /// Adds what is below the elements of a list, which are structs or maps.
     fn add_elements(
         &mut self,
         name: String,
@@ -325,7 +325,7 @@ impl ArrowEvents {
         }
     }
 
-    /// Reads the event of a row, replacing what the event held.
+    /// Reads the event of a row, replacing the content of `event`.
     pub fn decode(
         &self,
         row: usize,
@@ -375,7 +375,7 @@ impl ArrowEvents {
         self.json.is_some()
     }
 
-    /// Empties an event, which is then filled from a row.
+    /// Clears an event before it is filled from a row.
     pub(super) fn begin_row(&self, event: &mut Event) {
         event.set_now(self.now);
         event.set_deadline(self.deadline);
@@ -387,7 +387,7 @@ impl ArrowEvents {
         self.whole.as_ref().is_some_and(|array| array.is_null(row))
     }
 
-    /// Reads structs and maps that are attributes themselves, and lists whose elements are asked about.
+    /// Reads structs and maps that are attributes themselves, and lists whose elements are tested.
     pub(super) fn decode_objects(
         &self,
         row: usize,
@@ -416,7 +416,7 @@ impl ArrowEvents {
         Ok(())
     }
 
-    /// Reads maps, whose names a row brings, and the values of the whole event.
+    /// Reads maps, whose names come with the row, and the values of the whole event.
     pub(super) fn decode_named(
         &self,
         row: usize,
@@ -454,7 +454,7 @@ impl Field {
         !inside_list(&self.around)
     }
 
-    /// Reads what a row has for the attribute.
+    /// Reads a row's value of the attribute.
     pub fn decode(&self, row: usize, event: &mut Event, limits: &Limits) -> Result<()> {
         let name = || self.name.clone();
         if inside_list(&self.around) {
@@ -488,17 +488,17 @@ fn lists(array: &ArrayRef) -> bool {
     list_values(array).is_some_and(|items| list_values(items).is_some())
 }
 
-/// The elements of a list, where they are structs or maps.
+/// The elements of a list, if they are structs or maps.
 fn objects(array: &ArrayRef) -> Option<&ArrayRef> {
     list_values(array).filter(|items| matches!(items.data_type(), DataType::Struct(_) | DataType::Map(..)))
 }
 
-/// Whether a list stands among what is around a column.
+/// Whether a column is enclosed in a list.
 fn inside_list(around: &[ArrayRef]) -> bool {
     around.iter().any(|array| !matches!(array.data_type(), DataType::Struct(_)))
 }
 
-/// Calls `found` with the positions that a row has in a column, given what is around it.
+/// Calls `found` with the positions of a row in a column, given what encloses it.
 fn each(around: &[ArrayRef], row: usize, found: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
     let Some((outer, inner)) = around.split_first() else { return found(row) };
     if outer.is_null(row) {

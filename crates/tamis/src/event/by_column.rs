@@ -1,11 +1,11 @@
 //! How are many rows of an Arrow batch read at once?
 //!
-//! Column by column, and of a column only what is no null, found in its validity bits. So a table of a thousand
-//! columns, nearly all of which are null in any one row, costs what it holds and not what it could hold.
-//! What is more than a value under a fixed name (maps, elements of lists) is read row by row afterwards.
+//! Column by column, and only what is not null according to the validity bits. So a table of a thousand columns,
+//! nearly all of which are null in any one row, costs what it holds and not what it could hold. Anything that is more
+//! than a value under a fixed name (maps, elements of lists) is read row by row afterwards.
 //!
-//! Reading row by row ([`ArrowEvents::decode`]) says what events and errors are: a row that cannot be read
-//! column by column is read once more that way, so its error is the same.
+//! Reading row by row ([`ArrowEvents::decode`]) defines events and errors: a row that cannot be read by column is
+//! read again that way, so its error is the same.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -18,16 +18,16 @@ use super::{AttributeId, Attributes, Event};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// Rows that are read at once; few enough that their events stay in the caches meanwhile.
+/// Rows read at a time; few enough that their events stay in the caches.
 const ROWS: usize = 128;
 
-/// The attributes for which a null is something else than nothing.
+/// The attributes for which a null differs from a missing attribute.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum AskedNulls {
-    /// All of them, perhaps.
+    /// Possibly all of them.
     #[default]
     All,
-    /// These, and no others.
+    /// Only these.
     Of(HashSet<AttributeId, ahash::RandomState>),
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct ColumnReader<'a> {
     events: &'a ArrowEvents,
     attributes: &'a Attributes,
     limits: &'a Limits,
-    /// Columns with a value per row, in the order of their attributes, as an event has them.
+    /// Columns with one value per row, sorted by attribute like the fields of an event.
     columns: Vec<Column<'a>>,
-    /// Columns inside of lists.
+    /// Columns inside lists.
     others: Vec<&'a Field>,
 }
 
@@ -60,15 +60,15 @@ struct Column<'a> {
 }
 
 impl<'a> ColumnReader<'a> {
-    /// Prepares to read events. They lack the nulls that are not asked for.
+    /// Prepares to read events, without the nulls that no expression asks for.
     pub fn new(
         events: &'a ArrowEvents,
         asked: &AskedNulls,
         attributes: &'a Attributes,
         limits: &'a Limits,
     ) -> ColumnReader<'a> {
-        // An attribute that is given twice is an error, even where it is null: in two columns, or in a
-        // column and in a map.
+        // An attribute that is given twice is an error, even if it is null: in two columns, or in a column and in a
+        // map.
         let mut given: HashMap<AttributeId, u32, ahash::RandomState> = HashMap::default();
         let objects = events.objects.iter().map(|(attribute, ..)| *attribute);
         for attribute in events.fields.iter().map(|field| field.attribute).chain(objects) {
@@ -94,8 +94,8 @@ impl<'a> ColumnReader<'a> {
     }
 
     /// Reads the events of some rows into the first ones of `decoded`, and calls `done` with each row, its event and
-    /// whether it could be read, in order. The order of the events that are kept, for which `done` returns true, is that
-    /// of their rows. Returns how many these are, or the first failure of `done`.
+    /// whether it could be read, in order. Events for which `done` returns true are kept, in the order of their rows.
+    /// Returns how many are kept, or the first failure of `done`.
     pub fn read(
         &self,
         rows: Range<usize>,
@@ -123,7 +123,7 @@ impl<'a> ColumnReader<'a> {
         Ok(kept)
     }
 
-    /// Reads what has one value per row, and says of which rows it cannot be read.
+    /// Reads what has one value per row, and returns for which rows it could not be read.
     fn read_columns(&self, rows: Range<usize>, events: &mut [Event], failed: &mut [bool]) {
         failed.fill(false);
         if self.events.is_json() {
@@ -142,7 +142,7 @@ impl<'a> ColumnReader<'a> {
         }
     }
 
-    /// Completes the event of a row whose columns were read, or not.
+    /// Completes the event of a row after its columns have been read, or could not be.
     fn complete(&self, row: usize, failed: bool, event: &mut Event) -> Result<()> {
         if failed || self.events.is_json() {
             return self.events.decode(row, event, self.attributes, self.limits);
@@ -172,7 +172,7 @@ impl<'a> ColumnReader<'a> {
 }
 
 impl Column<'_> {
-    /// Reads what a row has for the attribute, but for a null that is not asked for.
+    /// Reads a row's value of the attribute, except a null that no expression asks for.
     #[inline]
     fn read(&self, row: usize, event: &mut Event, limits: &Limits) -> Result<()> {
         let Field { name, attribute, items, around } = self.field;

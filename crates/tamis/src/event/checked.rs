@@ -1,10 +1,9 @@
-//! How are arrays read whose content nobody has checked?
+//! How are arrays with unchecked content read?
 //!
-//! Arrow data that comes over the C data interface promises the number of its rows and the size of
-//! its buffers. Everything inside the buffers may be wrong: text that is not UTF-8, offsets that go
-//! backwards, views and keys that point nowhere. So every read is checked, against the buffer that
-//! it reads from. A check costs what the read costs, and a damaged value concerns only the rows
-//! that read it.
+//! Arrow data that comes over the C data interface guarantees the number of its rows and the size of its buffers.
+//! Everything inside the buffers may be wrong: text that is not UTF-8, offsets that decrease, views and keys out of
+//! range. So every read is checked against the buffer that it reads from. A check costs about as much as the read,
+//! and a damaged value affects only the rows that read it.
 
 use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{GenericByteArray, GenericByteViewArray, OffsetSizeTrait};
@@ -15,19 +14,19 @@ use arrow_buffer::Buffer;
 pub(crate) enum Damage {
     /// Text that is not UTF-8.
     Text,
-    /// Offsets that go backwards, or beyond what they point into.
+    /// Offsets that decrease or are out of range.
     Offsets,
-    /// A view beyond its buffer, or without one.
+    /// A view out of range, or without a buffer.
     View,
-    /// A dictionary key that no value has.
+    /// A dictionary key without a value.
     Key,
 }
 
-/// What a checked read gives.
+/// The result of a checked read.
 pub(crate) type Checked<T> = Result<T, Damage>;
 
 impl Damage {
-    /// What is wrong, as a message says it of a value.
+    /// What is wrong, as a part of a message about the value.
     pub fn reason(self) -> &'static str {
         match self {
             Damage::Text => "the text is not valid UTF-8",
@@ -40,7 +39,7 @@ impl Damage {
     }
 }
 
-/// The text that these bytes are.
+/// These bytes as text.
 pub(crate) fn text(bytes: &[u8]) -> Checked<&str> {
     std::str::from_utf8(bytes).map_err(|_| Damage::Text)
 }
@@ -54,7 +53,7 @@ pub(crate) fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, row: usize) -
 
 /// The bytes of a value of a view array.
 pub(crate) fn view<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>, row: usize) -> Checked<&[u8]> {
-    /// Bytes of a view that hold a short value; those of a long one begin with its length.
+    /// The size of a value that fits into its view; a longer one has its length first.
     const INLINE: usize = 12;
     let views = array.views();
     let view = views.get(row).ok_or(Damage::View)?;
@@ -67,14 +66,14 @@ pub(crate) fn view<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>, ro
     long(*view, length, array.data_buffers())
 }
 
-/// The bytes of a value whose view says where they lie: the number of a buffer, and an offset in it.
+/// The bytes of a value whose view has the number of a buffer and an offset into it.
 fn long(view: u128, length: usize, buffers: &[Buffer]) -> Checked<&[u8]> {
     let (buffer, offset) = ((view >> 64) as u32 as usize, (view >> 96) as u32 as usize);
     let buffer = buffers.get(buffer).ok_or(Damage::View)?;
     buffer.get(offset..offset + length).ok_or(Damage::View)
 }
 
-/// Where the items of a row lie among `length` items.
+/// The positions of a row's items among `length` items.
 pub(crate) fn range<O: OffsetSizeTrait>(offsets: &[O], row: usize, length: usize) -> Checked<(usize, usize)> {
     let [start, end] = offsets[row..row + 2] else { return Err(Damage::Offsets) };
     match (start.to_usize(), end.to_usize()) {

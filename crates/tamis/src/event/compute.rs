@@ -1,8 +1,8 @@
 //! Which terms does an event have, and what are their values?
 //!
-//! A term is an attribute whose values are computed from those of others. Arguments have lower numbers
-//! than what is computed from them, so terms are computed in the order of their numbers: each at most
-//! once per event, and only where the event has an argument.
+//! A term is an attribute whose values are computed from those of others. Arguments have lower numbers than the terms
+//! that use them, so terms are computed in the order of their numbers: each at most once per event, and only if the
+//! event has an argument.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,11 +16,11 @@ use crate::limits;
 use crate::truth::Missing;
 use crate::value::{Value, ValueRef};
 
-/// What combining arguments costs at most, in units of work: they may be long texts.
+/// The maximum cost of combining arguments, in units of work: they may be long texts.
 const TEXTS: usize = 256;
 
 impl Event {
-    /// Computes the terms that the event's attributes give a value.
+    /// Computes the terms for which the event has arguments.
     pub(super) fn compute(&mut self, program: &Program, settings: &Settings) -> Result<()> {
         let mut waiting: BinaryHeap<Reverse<AttributeId>> = std::mem::take(&mut self.waiting);
         waiting.clear();
@@ -66,7 +66,7 @@ impl Event {
         Ok(())
     }
 
-    /// Makes a term of what it reads where that is one value of the type already; returns whether it did.
+    /// Uses the value of a cast's argument as it is if it already has the type; returns whether it did.
     fn share(&mut self, term: AttributeId, computation: &Computation, given: usize) -> bool {
         let (Function::Read(reading), [Argument::Attribute(argument)]) =
             (computation.function, &*computation.arguments)
@@ -89,7 +89,7 @@ impl Event {
         shared
     }
 
-    /// Adds the values of `lower` where they are texts of ASCII, without a detour; returns whether it did.
+    /// Adds the values of `lower` directly if they are ASCII texts; returns whether it did.
     fn lower(
         &mut self,
         term: AttributeId,
@@ -123,7 +123,7 @@ impl Event {
         Ok(true)
     }
 
-    /// The field of an attribute, while computed ones stand behind the first `given`.
+    /// The field of an attribute; computed fields come after the first `given`.
     fn field(&self, attribute: AttributeId, given: usize) -> Option<Field> {
         let (first, computed) = self.fields.split_at(given);
         let find = |fields: &[Field]| {
@@ -169,7 +169,7 @@ impl Event {
             (Function::Coalesce, arguments) => {
                 for argument in arguments {
                     if let Argument::Constant(value) = argument {
-                        // A time without an offset is at home in the index's zone, as those of the event are.
+                        // A time without an offset is in the index's time zone, like those of the event.
                         let moment = match value {
                             Value::Local(local) => Value::Timestamp(settings.time_zone.moment(*local)),
                             other => other.clone(),
@@ -209,7 +209,7 @@ impl Event {
         (field.start..field.end).zip(self.values_of(field)).map(move |(at, value)| (value, is_float(at)))
     }
 
-    /// What a function depends on besides its arguments; the clock is read only for what asks for it.
+    /// What a function depends on besides its arguments; the clock is read only for functions that need it.
     fn context<'s>(&self, function: Function, settings: &'s Settings) -> Context<'s> {
         let asks_now = matches!(function, Function::Now | Function::Read(Reading::SinceNow));
         Context { zone: Some(&settings.time_zone), now: asks_now.then(|| self.moment()), floating: false }
@@ -261,7 +261,7 @@ impl Event {
         Ok(())
     }
 
-    /// The word for what an attribute is.
+    /// The word for the type of an attribute.
     fn type_of(&self, field: Field) -> Option<Value> {
         let word = match field.shape {
             Shape::List { .. } => "list",
@@ -274,7 +274,7 @@ impl Event {
 }
 
 impl Field {
-    /// How many elements a list has; anything else is a list of one.
+    /// The number of elements of a list; anything else is treated as a list of one.
     fn size(self) -> Option<Value> {
         match self.shape {
             _ if self.null => None,

@@ -1,8 +1,8 @@
 //! Which expressions do the elements of an event's lists satisfy?
 //!
-//! What subscriptions ask of the elements of one list forms an index of its own
-//! ([`ElementIndex`](super::ElementIndex)). Elements are decoded as events of that index; the numbers of the
-//! expressions that they satisfy are the values of attributes that nobody can name.
+//! The expressions about the elements of one list form an index of their own ([`ElementIndex`](super::ElementIndex)).
+//! Elements are decoded as events of that index. The numbers of the expressions that they satisfy become the values
+//! of attributes that no event can name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::id::IdRef;
 use crate::limits::{self, Limits};
 use crate::value::ValueRef;
 
-/// What a list that is there satisfies besides expressions, so that it satisfies something: being one.
+/// Every list satisfies this, so that an attribute whose list satisfies no expression still has a value.
 const LIST: &str = "\0";
 
-/// How many events are kept for their memory.
+/// How many events are kept for reuse.
 const SPARE: usize = 64;
 
-/// Events that go from list to list; boxed, because moving one would copy several hundred bytes.
+/// Events that are reused from list to list; boxed, because moving one would copy several hundred bytes.
 #[allow(clippy::vec_box)]
 pub(super) type Elements = Vec<Box<Event>>;
 
@@ -34,12 +34,12 @@ pub(super) struct ElementList {
 }
 
 impl Event {
-    /// Begins the elements of a list, which are decoded by the attributes of `snapshot`.
+    /// Begins the elements of a list, which are decoded with the attributes of `snapshot`.
     pub(crate) fn begin_elements(&mut self, list: AttributeId, snapshot: Arc<dyn ElementSnapshot>) {
         self.elements.push(ElementList { list, snapshot, events: Vec::new() });
     }
 
-    /// Begins the next element of the list begun last: decodes it with `decode`.
+    /// Begins the next element of the list begun last, and decodes it with `decode`.
     pub fn element<E: From<crate::Error>>(
         &mut self,
         limits: &Limits,
@@ -68,27 +68,28 @@ impl Event {
         Ok(())
     }
 
-    /// Keeps the elements of lists when this event and later ones are decoded, so that an explanation can show which of
-    /// them decided. Until it is cleared, the event then keeps what is asked of these elements alive.
+    /// Keeps the elements of lists when this event and later ones are decoded, so that an explanation can show which
+    /// of them decided. Until it is cleared, the event then keeps the index of these elements alive.
     pub fn keep_elements(&mut self) {
         self.keep_elements = true;
     }
 
-    /// The elements of a list, if they were asked about one by one and kept, and the attributes that they were decoded by.
+    /// The elements of a list, if they were tested one by one and kept, and the attributes with which they were
+    /// decoded.
     pub(crate) fn elements_of(&self, list: AttributeId) -> Option<(&Attributes, &[Box<Event>])> {
         let found = self.elements.iter().find(|elements| elements.list == list)?;
         Some((found.snapshot.attributes(), &found.events))
     }
 
-    /// Forgets the elements, but not the memory they took.
+    /// Removes the elements, but keeps their memory.
     pub(super) fn clear_elements(&mut self) {
         self.element_count = 0;
         let lists = std::mem::take(&mut self.elements);
         self.recycle(lists);
     }
 
-    /// Drops the snapshots of lists, so that working memory keeps no index alive: it is dropped when its
-    /// thread ends, too late to drop an index.
+    /// Drops the snapshots of lists, so that working memory keeps no index alive: it is dropped only when its thread
+    /// ends, too late for an index.
     fn recycle(&mut self, mut lists: Vec<ElementList>) {
         for list in lists.drain(..) {
             let room = SPARE.saturating_sub(self.spare.len());
@@ -97,7 +98,7 @@ impl Event {
         self.elements = lists;
     }
 
-    /// Adds what the elements of lists satisfy.
+    /// Adds the expressions that the elements of lists satisfy.
     pub(super) fn ask_elements(
         &mut self,
         asked: &HashMap<AttributeId, Asked, ahash::RandomState>,
@@ -127,7 +128,7 @@ impl Event {
         numbers.sort_unstable();
         texts.sort_unstable();
         let everything = list.events.len();
-        // What is satisfied is bounded by the subscriptions.
+        // The results are bounded by the subscriptions.
         let limits = Limits { event_values: usize::MAX, ..settings.limits.clone() };
         for (attribute, least) in [(asked.any, 1), (asked.all, everything)] {
             let Some(attribute) = attribute else { continue };
@@ -136,7 +137,7 @@ impl Event {
             for run in numbers.chunk_by(|one, other| one == other).filter(|run| run.len() >= least) {
                 self.push(ValueRef::Integer(run[0]), &limits)?;
             }
-            // An empty list satisfies everything, and in no element anything.
+            // All elements of an empty list satisfy everything, and none satisfies anything.
             if everything == 0 && least == 0 {
                 self.push(ValueRef::String(EMPTY), &limits)?;
             }

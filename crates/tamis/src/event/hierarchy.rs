@@ -1,8 +1,8 @@
-//! What else is a value, besides itself?
+//! Which other values does a value imply?
 //!
-//! A hierarchy says of the values of one attribute what lies above them: California is in the US, the
-//! 14th of February in February. An event that has a value has all values above it as well (Whang et
-//! al. 2009, section 2.3), so that `geo = 'US'` is true in California, for every matcher alike.
+//! A hierarchy defines which values are above the values of an attribute: California is in the US, 14 February is in
+//! February. An event with a value also has all values above it (Whang et al. 2009, section 2.3), so that `geo =
+//! 'US'` is true in California, for every matcher alike.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::value::{Value, ValueRef};
 
-/// The most values above another; an event's values grow by as much.
+/// The maximum number of values above another; an event can grow by this factor.
 const MOST_ABOVE: usize = 256;
 
-/// What lies above the values of an attribute.
+/// The values above those of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Hierarchy {
     /// Values with those directly above them.
     Tree(Tree),
-    /// Dates written as `2008-02-14` or `2008-02-14T12:30`, which lie in their day, month and year.
+    /// Dates written as `2008-02-14` or `2008-02-14T12:30`, which are below their day, month and year.
     Dates,
 }
 
@@ -31,8 +31,8 @@ pub struct Tree {
 }
 
 impl Hierarchy {
-    /// A hierarchy of pairs of a value and one directly above it. A value may have several above it;
-    /// none lies above itself.
+    /// A hierarchy from pairs of a value and one directly above it. A value may have several above it, but not
+    /// itself.
     pub fn tree(pairs: impl IntoIterator<Item = (Value, Value)>) -> Result<Hierarchy> {
         let pairs: Vec<(Value, Value)> = pairs.into_iter().collect();
         let mut parents: HashMap<&Value, Vec<&Value>, ahash::RandomState> = HashMap::default();
@@ -68,7 +68,7 @@ impl Hierarchy {
         Ok(Hierarchy::Tree(Tree { pairs, above }))
     }
 
-    /// The pairs of a value and one above it that it was made from.
+    /// The pairs it was made from.
     pub fn pairs(&self) -> &[(Value, Value)] {
         match self {
             Hierarchy::Tree(tree) => &tree.pairs,
@@ -95,7 +95,7 @@ impl Hierarchy {
     }
 }
 
-/// Where the day, the month and the year of a date end, as far as they are not all of the text.
+/// Where the day, the month and the year of a date end, unless they are the whole text.
 fn date_prefixes(text: &str) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     let is_date = |length: usize| {

@@ -1,6 +1,6 @@
-//! Which values do the items of an Arrow array have?
+//! What values do the items of an Arrow array have?
 //!
-//! Nothing here relies on what buffers hold: reads go through [`checked`].
+//! Nothing here trusts the content of buffers: reads go through [`checked`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,12 +46,12 @@ pub(crate) enum Items {
     Utf8View(StringViewArray),
     /// The position of each row's value among the distinct ones, the distinct ones, and their number.
     Dictionary(Box<Items>, Box<Items>, usize),
-    /// Where each row's items lie.
+    /// The positions of each row's items.
     List(ArrayRef, Box<Items>),
     /// Which item each row has.
     Runs(Vec<usize>, Box<Items>),
     Typed(Typed),
-    /// Objects, which are no values themselves.
+    /// Objects, which are not values themselves.
     Objects,
 }
 
@@ -68,9 +68,9 @@ pub(crate) enum Item<'a> {
     Value(ValueRef<'a>),
     /// The items at these positions of the list's own items.
     Range(&'a Items, usize, usize),
-    /// What stands there cannot be read.
+    /// The item cannot be read.
     Damaged(Damage),
-    /// What stands there is no value, for this reason.
+    /// The item is not a value, for this reason.
     Refused(&'static str),
 }
 
@@ -117,7 +117,7 @@ impl Items {
         })
     }
 
-    /// The beginning of what stands at a position, for messages about text that cannot be read.
+    /// The beginning of the item at a position, for messages about text that cannot be read.
     pub fn show(&self, position: usize) -> String {
         const SHOWN: usize = 40;
         let bytes = match self {
@@ -131,14 +131,14 @@ impl Items {
         format!("{}{more}", bytes[..bytes.len().min(SHOWN)].escape_ascii())
     }
 
-    /// Calls `found` with those of some positions where there may be something other than a null, in order.
+    /// Calls `found` with those of some positions that may not be null, in order.
     pub fn each_valid(&self, positions: Range<usize>, mut found: impl FnMut(usize)) {
         match self.validity() {
             Validity::Nothing => {}
             Validity::Everything => positions.for_each(found),
             Validity::Bits(nulls) => {
                 let (start, length) = (nulls.offset() + positions.start, positions.len());
-                // The bits of many positions are looked at together, word by word.
+                // The bits of many positions are examined together, word by word.
                 BitIndexIterator::new(nulls.validity(), start, length)
                     .for_each(|position| found(positions.start + position));
             }
@@ -181,7 +181,7 @@ impl Items {
         }
     }
 
-    /// The text at a position; `None` where something else stands there.
+    /// The text at a position; `None` if the item is something else.
     pub fn text(&self, position: usize) -> Checked<Option<&str>> {
         match self.get(position) {
             Some(Item::Value(ValueRef::String(text))) => Ok(Some(text)),
@@ -190,7 +190,7 @@ impl Items {
         }
     }
 
-    /// What stands at a position; `None` for NaN.
+    /// The item at a position; `None` for NaN.
     pub fn get(&self, position: usize) -> Option<Item<'_>> {
         fn integer<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, position: usize) -> Option<Item<'_>>
         where
@@ -273,7 +273,7 @@ pub(super) fn list_values(array: &ArrayRef) -> Option<&ArrayRef> {
     })
 }
 
-/// Where the items of a row of a list or map lie.
+/// The positions of the items of a row of a list or map.
 pub(super) fn item_range(array: &ArrayRef, row: usize) -> Checked<(usize, usize)> {
     fn view<O: OffsetSizeTrait>(list: &GenericListViewArray<O>, row: usize) -> Checked<(usize, usize)> {
         let (start, size) = (list.value_offsets()[row].to_usize(), list.value_sizes()[row].to_usize());
@@ -297,19 +297,19 @@ pub(super) fn item_range(array: &ArrayRef, row: usize) -> Checked<(usize, usize)
             checked::range(map.value_offsets(), row, map.entries().len())
         }
         _ => {
-            // An offset of 32 bits would not do.
+            // A 32-bit offset would not be enough.
             let length = array.as_fixed_size_list().value_length() as usize;
             Ok((row * length, (row + 1) * length))
         }
     }
 }
 
-/// An error about the list or map that a row has under a name.
+/// An error about a row's list or map under a name.
 pub(super) fn damaged(what: &str, name: &str, damage: Damage) -> Error {
     Error::event(format!("the {what} `{}`: {}", shorten(name), damage.reason()))
 }
 
-/// Adds what stands at a position to the attribute begun last, or to its values from many elements.
+/// Adds the item at a position to the attribute begun last, or to its values from many elements.
 pub(super) fn read(
     items: &Items,
     position: usize,

@@ -1,7 +1,7 @@
 //! How is an event read from JSON?
 //!
-//! One pass over the text; nested objects become dotted names, and whatever no subscription
-//! mentions is skipped, checked only for being well formed.
+//! One pass over the text. Nested objects become dotted names; what no subscription mentions is skipped, and only
+//! checked for being well formed.
 
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 
@@ -12,9 +12,9 @@ use crate::limits::{self, Limits};
 use crate::value::{Float, ValueRef, read_number};
 
 impl Event {
-    /// Reads one JSON object, replacing what the event held.
+    /// Reads one JSON object, replacing the event's content.
     ///
-    /// On an error the event holds nothing of use until it is filled again.
+    /// After an error, the event's content is unspecified until it is filled again.
     pub fn decode_json(&mut self, json: &[u8], attributes: &Attributes, limits: &Limits) -> Result<()> {
         limits::check("bytes of an event", "event", json.len(), limits.event)?;
         if let Err(error) = std::str::from_utf8(json) {
@@ -48,7 +48,7 @@ impl Event {
         self.finish(attributes)
     }
 
-    /// Reads the element of a list that a text begins with, replacing what the event held. Returns its length.
+    /// Reads the element of a list at the beginning of a text, replacing the event's content. Returns its length.
     fn decode_element(&mut self, text: &[u8], attributes: &Attributes, limits: &Limits) -> Result<usize> {
         let pin = attributes.pin();
         let mut reader = Reader {
@@ -77,7 +77,7 @@ struct Reader<'e, 'j> {
     /// The dotted name of the member being read.
     path: String,
     attributes: &'e Attributes,
-    /// Through which names are looked up.
+    /// For looking up names.
     pin: &'e Pin<'e>,
     limits: &'e Limits,
 }
@@ -89,19 +89,19 @@ struct Open {
     /// Whether its first member or element has been asked for.
     started: bool,
     list: Option<List>,
-    /// The attribute whose elements are asked about one by one, and where its text begins.
+    /// The attribute whose elements are tested one by one, and where its text begins.
     asked: Option<(AttributeId, usize)>,
 }
 
 /// A list whose elements may be objects.
 struct List {
-    /// The attribute whose values are the list's.
+    /// The attribute whose values are those of the list.
     attribute: Option<AttributeId>,
-    /// Whether attributes are mentioned that lie in its objects.
+    /// Whether attributes inside its objects are mentioned.
     below: bool,
-    /// Whether its elements are asked about one by one, whatever they are.
+    /// Whether its elements are tested one by one, whatever they are.
     elements: bool,
-    /// Whether fields of an element stand behind the list's own.
+    /// Whether the list's own fields are followed by fields of an element.
     interrupted: bool,
 }
 
@@ -148,12 +148,12 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Checks that nothing follows what was read.
+    /// Fails if something follows.
     fn finish(&mut self) -> Result<()> {
         self.json.finish().map_err(|error| self.malformed(&error))
     }
 
-    /// Reads the next key of an object and appends it to the path; false where there is none.
+    /// Reads the next key of an object and appends it to the path; false if there is none.
     fn key(&mut self, first: bool, nested: bool) -> Result<bool> {
         let key = if first { self.json.known_object() } else { self.json.next_key() };
         match key {
@@ -173,8 +173,8 @@ impl Reader<'_, '_> {
         self.json.known_skip(peek).map_err(|error| self.malformed(&error))
     }
 
-    /// Reads the value of a member, which may stand `inside` an element of a list. Returns an object, or a
-    /// list, that is to be entered.
+    /// Reads the value of a member, which may be `inside` an element of a list. Returns an object or a list to be
+    /// entered.
     fn member(&mut self, inside: bool) -> Result<Option<Open>> {
         let mention = self.pin.mention(&self.path);
         let peek = self.peek()?;
@@ -200,7 +200,7 @@ impl Reader<'_, '_> {
             }
             (Peek::Array, _) => {
                 if let Some(attribute) = attribute {
-                    self.begin(attribute, inside);
+                    self.event.begin_part(attribute, inside);
                     self.event.list();
                 }
                 let list = List { attribute, below, elements: asked.is_some(), interrupted: false };
@@ -209,13 +209,13 @@ impl Reader<'_, '_> {
             (_, None) => self.skip(peek)?,
             (Peek::Null, Some(attribute)) => {
                 self.json.known_null().map_err(|error| self.malformed(&error))?;
-                self.begin(attribute, inside);
-                self.none(inside);
+                self.event.begin_part(attribute, inside);
+                self.event.null_part(inside);
             }
             (_, Some(attribute)) => {
-                self.begin(attribute, inside);
+                self.event.begin_part(attribute, inside);
                 if !self.scalar(peek)? {
-                    self.none(inside);
+                    self.event.null_part(inside);
                 }
             }
         }
@@ -223,7 +223,7 @@ impl Reader<'_, '_> {
         Ok(None)
     }
 
-    /// Reads what was just read once more, element by element, where that is asked about.
+    /// Reads the value just read again, element by element, if expressions test the elements.
     fn ask(&mut self, asked: Option<(AttributeId, usize)>) -> Result<()> {
         match asked {
             None => Ok(()),
@@ -234,25 +234,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn begin(&mut self, attribute: AttributeId, inside: bool) {
-        if inside {
-            self.event.begin_element(attribute);
-        } else {
-            self.event.begin(attribute);
-        }
-    }
-
-    /// A null, which counts for an attribute, but not among the values of many elements.
-    fn none(&mut self, inside: bool) {
-        if inside {
-            self.event.other_element();
-        } else {
-            self.event.null();
-        }
-    }
-
-    /// Reads the next element of a list: true where it is an object to be entered, `None` where there is
-    /// no element.
+    /// Reads the next element of a list: true if it is an object to be entered, `None` at the end.
     fn next_element(&mut self, list: &mut List, first: bool) -> Result<Option<bool>> {
         let next = if first { self.json.known_array() } else { self.json.array_step() };
         let Some(peek) = next.map_err(|error| self.malformed(&error))? else { return Ok(None) };
@@ -293,8 +275,8 @@ impl Reader<'_, '_> {
         Ok(Some(false))
     }
 
-    /// Reads the elements of a list, each as an event of its own; anything else is a list of one. What is read was
-    /// read before and is well formed.
+    /// Reads the elements of a list, each as an event of its own; anything else is treated as a list of one. The text
+    /// has been read before and is well formed.
     fn elements(&mut self, list: AttributeId, raw: &[u8]) -> Result<()> {
         if matches!(raw, b"null" | b"NaN") || !self.attributes.begin_elements(list, self.event) {
             return Ok(());
@@ -310,7 +292,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Reads the element that a text begins with, and returns its length.
+    /// Reads the element at the beginning of a text, and returns its length.
     fn element(&mut self, text: &[u8]) -> Result<usize> {
         let (limits, mut length) = (self.limits, 0);
         self.event.element(limits, |event, attributes| {
@@ -320,7 +302,7 @@ impl Reader<'_, '_> {
         Ok(length)
     }
 
-    /// Reads the element of a list, which may be anything.
+    /// Reads an element of a list, which may be anything.
     fn anything(&mut self) -> Result<()> {
         let (peek, it) = (self.peek()?, self.attributes.it());
         match it {
@@ -337,7 +319,7 @@ impl Reader<'_, '_> {
         self.skip(peek)
     }
 
-    /// Reads an element that is no object as the value of an attribute.
+    /// Reads an element that is not an object as the value of an attribute.
     fn lone(&mut self, attribute: AttributeId, peek: Peek) -> Result<()> {
         let start = self.json.current_index();
         let elements = self.attributes.asks_elements(attribute);
@@ -371,7 +353,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Reads one value; false where it is NaN, which is a null.
+    /// Reads one value; false if it is NaN, which counts as null.
     fn scalar(&mut self, peek: Peek) -> Result<bool> {
         match peek {
             Peek::String => match self.json.known_str() {
@@ -411,7 +393,7 @@ impl Reader<'_, '_> {
     }
 
     fn malformed(&self, error: &JiterError) -> Error {
-        /// How deep the parser skips what nobody mentions.
+        /// How deep the parser skips attributes that no expression mentions.
         const SKIPPED: usize = 200;
         if matches!(error.error_type, JiterErrorType::JsonError(JsonErrorType::RecursionLimitExceeded)) {
             return Error::Limit {

@@ -1,8 +1,8 @@
-//! What does an event say about the attributes that subscriptions mention?
+//! What values does an event have for the attributes that subscriptions mention?
 //!
-//! An [`Event`] holds the values of those attributes and nothing else. Its memory is reused from
-//! one event to the next. It is filled from JSON and Arrow here, and by other layers through
-//! [`Event::begin`], [`Event::push`], [`Event::null`] and [`Event::finish`].
+//! An [`Event`] holds the values of those attributes and nothing else. Its memory is reused from one event to the
+//! next. It is filled from JSON and Arrow here, and by other layers through [`Event::begin`], [`Event::push`],
+//! [`Event::null`] and [`Event::finish`].
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -48,46 +48,46 @@ use attributes::Hierarchies;
 use elements::{ElementList, Elements};
 use parts::Part;
 
-/// A list of more values than this is kept ascending and without repetition, so that matchers need not look at
-/// a value twice and can search it.
+/// A list with more values than this is sorted and deduplicated, so that matchers can search it and see each value
+/// once.
 pub(crate) const UNSORTED: usize = 16;
 
 /// The pairs of one event.
 #[derive(Debug, Default)]
 pub struct Event {
-    /// In the order of their attributes once finished.
+    /// Sorted by attribute once the event is finished.
     fields: Vec<Field>,
     values: Vec<Stored>,
-    /// The text of all string values, one behind the other.
+    /// The text of all string values, concatenated.
     text: String,
     /// Values that take more room than others.
     decimals: Vec<Decimal>,
     addresses: Vec<Address>,
-    /// The most values that it may have, by the limits it was filled under.
+    /// The maximum number of values, by the limits under which it was filled.
     allowed: usize,
-    /// Which values are times without an offset, until the event is complete.
+    /// Which values are times without an offset, until the event is finished.
     locals: Vec<u32>,
-    /// Which values came as binary floats, or were computed from some, ascending: arithmetic with them is IEEE's.
-    /// Holds until lists are sorted.
+    /// Which values came as binary floats, or were computed from floats, ascending: arithmetic with them is IEEE's.
+    /// Valid until lists are sorted.
     floats: Vec<u32>,
-    /// Kept for its memory: the name being decoded, and the parser's own buffer.
+    /// Reused memory: the name being decoded, and the parser's own buffer.
     path: String,
     tape: Vec<u8>,
-    /// The moment that `now()` is, where it is not the clock's.
+    /// The value of `now()`, if it is not the clock's.
     now: Option<Timestamp>,
-    /// When whatever is asked about it gives up.
+    /// When everything that is asked about it gives up.
     deadline: Option<Deadline>,
-    /// Whether the terms were computed.
+    /// Whether the terms have been computed.
     computed: bool,
-    /// Kept for its memory: terms that wait to be computed, and the values of one, each with whether it is a float.
+    /// Reused memory: terms to be computed, and the values of one, each with whether it is a float.
     waiting: BinaryHeap<Reverse<AttributeId>>,
     results: Vec<(Value, bool)>,
-    /// The elements of lists that are asked about one by one, and how many there are at all levels.
+    /// The elements of lists that expressions test one by one, and their number at all levels.
     elements: Vec<ElementList>,
     element_count: usize,
-    /// Whether the elements of lists are kept once they were asked.
+    /// Whether the elements of lists are kept after they have been tested.
     keep_elements: bool,
-    /// Kept for its memory: events that were elements.
+    /// Reused memory: events that were elements.
     spare: Elements,
 }
 
@@ -105,7 +105,7 @@ struct Field {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Plain,
-    /// A list, with so many elements that are no values.
+    /// A list, with the number of its elements that are not values.
     List {
         others: u32,
     },
@@ -117,27 +117,27 @@ enum Stored {
     Boolean(bool),
     Integer(i64),
     Float(Float),
-    /// Where the string stands in the event's text.
+    /// The position of the string in the event's text.
     String(u32, u32),
     Timestamp(Timestamp),
     Date(Date),
     Duration(Duration),
-    /// Where the version stands in the event's text.
+    /// The position of the version in the event's text.
     Version(u32, u32),
-    /// Which of the event's decimals it is.
+    /// The position among the event's decimals.
     Decimal(u32),
-    /// Which of the event's addresses it is.
+    /// The position among the event's addresses.
     Address(u32),
 }
 
-/// The moment by this machine's clock.
+/// The current time by this machine's clock.
 pub fn clock() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
     Timestamp::new(seconds, i64::from(since.subsec_nanos())).unwrap_or(Timestamp::FIRST)
 }
 
-/// A copy of what the event says, without the memory it works with.
+/// A copy of the event's content, without its working memory.
 impl Clone for Event {
     fn clone(&self) -> Self {
         Event {
@@ -175,7 +175,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Whether the values are many, and then ascending by [`ValueRef::canonical_order`] and each there once.
+    /// Whether there are many values, which are then distinct and ascending by [`ValueRef::canonical_order`].
     pub fn are_ascending(&self) -> bool {
         self.stored.len() > UNSORTED
     }
@@ -222,7 +222,7 @@ impl Stored {
 }
 
 impl Event {
-    /// Forgets everything but the memory it took, and of that what no usual event needs.
+    /// Removes everything but keeps the memory, unless it is more than usual events need.
     pub fn clear(&mut self) {
         let text = self.text.capacity() + self.tape.capacity() + self.path.capacity();
         if self.values.capacity() > 1 << 16 || text > 1 << 20 {
@@ -240,7 +240,7 @@ impl Event {
         self.floats.clear();
     }
 
-    /// Begins an attribute; the values that follow are its values.
+    /// Begins an attribute; the values that follow belong to it.
     pub fn begin(&mut self, attribute: AttributeId) {
         let start = self.values.len() as u32;
         self.fields.push(Field {
@@ -253,23 +253,23 @@ impl Event {
         });
     }
 
-    /// Makes this the moment that `now()` is, for this and all later events; `None` is the clock's.
+    /// Sets the value of `now()` for this and all later events; `None` is the clock's.
     pub fn set_now(&mut self, now: Option<Timestamp>) {
         self.now = now;
     }
 
-    /// The moment that `now()` is.
+    /// The value of `now()`.
     pub fn moment(&self) -> Timestamp {
         self.now.unwrap_or_else(clock)
     }
 
-    /// Sets when decoding, and whatever is asked about this and all later events, fails; `None` is never. The clock
-    /// is looked at now and then; the matchers of the papers do not look, and are asked between segments.
+    /// Sets when decoding this and all later events, and everything asked about them, fails; `None` is never. The
+    /// clock is read now and then; the papers' matchers are only checked between segments.
     pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
         self.deadline = deadline;
     }
 
-    /// When whatever is asked about the event fails.
+    /// When everything that is asked about the event fails.
     pub fn deadline(&self) -> Option<Deadline> {
         self.deadline
     }
@@ -281,7 +281,7 @@ impl Event {
         }
     }
 
-    /// Adds an element that is no value, such as a null, to the list begun last.
+    /// Adds an element that is not a value, such as a null, to the list begun last.
     pub fn other_element(&mut self) {
         if let Some(Field { shape: Shape::List { others }, .. }) = self.fields.last_mut() {
             *others = others.saturating_add(1);
@@ -314,7 +314,7 @@ impl Event {
         Ok(())
     }
 
-    /// Adds a text that the event has already, in lower case; it is of ASCII.
+    /// Adds the lower-case form of an ASCII text that the event already has.
     fn push_lower(&mut self, text: Range<usize>, limits: &Limits) -> Result<()> {
         self.check_room(text.len(), limits)?;
         let start = self.text.len();
@@ -324,9 +324,9 @@ impl Event {
         Ok(())
     }
 
-    /// Fails where there is no room for one more value with so many bytes of text.
+    /// Fails if there is no room for another value with this many bytes of text.
     fn check_room(&mut self, text: usize, limits: &Limits) -> Result<()> {
-        // Positions are 32-bit numbers, whatever the limits say.
+        // Positions are 32-bit numbers, whatever the limits.
         const MOST: usize = u32::MAX as usize;
         self.allowed = limits.event_values.min(MOST);
         limits::check("values of an event", "event_values", self.values.len() + 1, self.allowed)?;
@@ -342,7 +342,7 @@ impl Event {
         }
     }
 
-    /// Keeps what does not fit the list of values beside it.
+    /// Stores separately what does not fit into the list of values.
     fn store(&mut self, value: ValueRef<'_>) -> Stored {
         match value {
             ValueRef::Boolean(value) => Stored::Boolean(value),
@@ -372,7 +372,7 @@ impl Event {
                 self.locals.push(self.values.len() as u32);
                 Stored::Timestamp(value.at(0))
             }
-            // Networks stand in expressions only.
+            // Networks occur in expressions only.
             ValueRef::Network(value) => self.store(ValueRef::Address(value.ends().0)),
         }
     }
@@ -384,10 +384,10 @@ impl Event {
         }
     }
 
-    /// Completes the event: an attribute given twice is an error. Terms are computed; values of an
-    /// attribute with a hierarchy bring those above them.
+    /// Completes the event: an attribute given twice is an error. Terms are computed, and values of an attribute with
+    /// a hierarchy add those above them.
     pub fn finish(&mut self, attributes: &Attributes) -> Result<()> {
-        // Times without an offset are at home in the index's zone.
+        // Times without an offset are in the index's time zone.
         for position in self.locals.drain(..) {
             if let Stored::Timestamp(time) = &mut self.values[position as usize]
                 && let Some(local) = time.local(0)
@@ -415,7 +415,7 @@ impl Event {
         Ok(())
     }
 
-    /// Brings the values of a field into ascending order, without repetition, if they are many.
+    /// Sorts and deduplicates the values of a field if there are many.
     fn sort(&mut self, position: usize) {
         let Field { start, end, .. } = self.fields[position];
         let within = start as usize..end as usize;
@@ -441,7 +441,7 @@ impl Event {
             let Some(hierarchy) = hierarchies.get(&attribute) else { continue };
             let given = Values { stored: self.values[start as usize..end as usize].iter(), event: self };
             let mut all: Vec<Value> = Vec::new();
-            // Values have much above them in common, so that repetitions are dropped on the way.
+            // Values share most of what is above them, so duplicates are dropped along the way.
             let mut distinct = 0;
             for value in given.clone() {
                 hierarchy.above(value, |above| all.push(above.to_value()));
@@ -457,7 +457,7 @@ impl Event {
             if all.is_empty() {
                 continue;
             }
-            // The values of an attribute stand together, so they move behind all others.
+            // The values of an attribute are contiguous, so they move to the end.
             let first = self.values.len();
             let count = first + (end - start) as usize + all.len();
             limits::check("values of an event", "event_values", count, self.allowed)?;
@@ -477,12 +477,12 @@ impl Event {
         Ok(())
     }
 
-    /// How many values the longest list has.
+    /// The length of the longest list.
     pub(crate) fn longest_list(&self) -> usize {
         self.fields.iter().map(|field| (field.end - field.start) as usize).max().unwrap_or(0)
     }
 
-    /// Whether it is too large to be kept as an example of what events are like.
+    /// Whether it is too large to be kept in a sample of events.
     pub(crate) fn is_large(&self) -> bool {
         self.values.len() > 1 << 12 || self.text.len() > 1 << 16
     }

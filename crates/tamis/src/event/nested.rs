@@ -1,8 +1,8 @@
-//! What do objects and lists say whose names are known only when a row is read?
+//! What values do objects and lists have if their names are known only when a row is read?
 //!
-//! Columns with fixed names are resolved once per batch. The keys of a map are names that a row brings, and
-//! the elements of a list are events of an index of their own, with names of their own: these are looked
-//! up value by value, as those of JSON are.
+//! Columns with fixed names are resolved once per batch. The keys of a map are names that come with a row, and the
+//! elements of a list are events of an index of their own, with names of their own. These are looked up value by
+//! value, like those of JSON.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -14,19 +14,19 @@ use crate::error::{Error, Result};
 use crate::expression::shorten;
 use crate::limits::Limits;
 
-/// An array by what it consists of. The depth is that of the schema.
+/// An array by its structure. It is as deep as the schema.
 #[derive(Debug)]
 pub(super) enum Nested {
     Leaf(Items),
     Struct(ArrayRef, Vec<(String, Nested)>),
     Map(ArrayRef, Items, Box<Nested>),
-    /// A list of what is no leaf.
+    /// A list whose elements are not leaves.
     List(ArrayRef, Box<Nested>),
-    /// An array of a type without a meaning, which is named.
+    /// An array of an unsupported type, with its name.
     Refused(String),
 }
 
-/// What reading takes besides the place.
+/// What reading needs besides the position.
 pub(super) struct Target<'e> {
     pub event: &'e mut Event,
     pub attributes: &'e Attributes,
@@ -59,7 +59,7 @@ impl Nested {
         }
     }
 
-    /// Adds what is asked about under a name, or below it, and has no meaning.
+    /// Adds what expressions ask about under a name, or below it, but has an unsupported type.
     pub fn refusals(&self, name: &str, attributes: &Attributes, refused: &mut Vec<String>) {
         let Some(mention) = attributes.mention(name) else { return };
         match self {
@@ -79,7 +79,7 @@ impl Nested {
         }
     }
 
-    /// Adds what is asked about elements of this list and has no meaning.
+    /// Adds what expressions ask about elements of this list but has an unsupported type.
     pub fn refused_elements(
         &self,
         list: AttributeId,
@@ -108,7 +108,7 @@ impl Nested {
         }
     }
 
-    /// Reads what stands at a position under a name; `inside` an element of a list, perhaps.
+    /// Reads the item at a position under a name; `inside` says whether it is in an element of a list.
     pub fn read(&self, position: usize, name: &str, inside: bool, target: &mut Target<'_>) -> Result<()> {
         let Some(mention) = target.attributes.mention(name) else { return Ok(()) };
         if let Some(list) = mention.attribute.filter(|list| !inside && target.attributes.asks_elements(*list))
@@ -118,7 +118,7 @@ impl Nested {
         let asks_shape = |attribute: &AttributeId| target.attributes.asks_shape(*attribute);
         match (self, mention.attribute) {
             (Nested::Leaf(items), Some(attribute)) => {
-                target.begin(attribute, inside);
+                target.event.begin_part(attribute, inside);
                 return read(items, position, target.event, target.limits, inside, &|| name.to_owned());
             }
             (Nested::Refused(kind), Some(_)) => return Err(without_meaning(name, kind)),
@@ -137,7 +137,7 @@ impl Nested {
                     return Err(Error::event(message));
                 }
                 if let Some(attribute) = attribute {
-                    target.begin(attribute, inside);
+                    target.event.begin_part(attribute, inside);
                     target.objects(array, position, name)?;
                 }
                 if in_list {
@@ -153,7 +153,7 @@ impl Nested {
         if mention.prefix { self.read_below(position, name, inside, target) } else { Ok(()) }
     }
 
-    /// Reads what lies below a name.
+    /// Reads what is below a name.
     fn read_below(&self, position: usize, name: &str, inside: bool, target: &mut Target<'_>) -> Result<()> {
         match self {
             Nested::Leaf(_) | Nested::Refused(_) => Ok(()),
@@ -175,8 +175,8 @@ impl Nested {
         }
     }
 
-    /// Reads the elements of the list at a position, each as an event of its own, where they are asked about;
-    /// anything else is a list of one.
+    /// Reads the elements of the list at a position, each as an event of its own, if expressions ask about them;
+    /// anything else is treated as a list of one.
     pub fn read_elements(
         &self,
         position: usize,
@@ -211,7 +211,7 @@ impl Nested {
         }
     }
 
-    /// Reads what stands at a position as an element of a list.
+    /// Reads the item at a position as an element of a list.
     fn read_element(&self, position: usize, target: &mut Target<'_>) -> Result<()> {
         if let Nested::Leaf(items) = self {
             return read_item(items, position, target);
@@ -243,7 +243,7 @@ impl Nested {
     }
 }
 
-/// Reads an item that is no object, nor a list of any, as an element of a list.
+/// Reads an item that is neither an object nor a list of objects as an element of a list.
 fn read_item(items: &Items, position: usize, target: &mut Target<'_>) -> Result<()> {
     if let Some(it) = target.attributes.it() {
         target.event.begin(it);
@@ -255,7 +255,7 @@ fn read_item(items: &Items, position: usize, target: &mut Target<'_>) -> Result<
     target.whole(|event, limits| items.read_texts(position, event, limits))
 }
 
-/// Reads the elements of an item that is a list, or a list of one.
+/// Reads the elements of an item that is a list; any other item is treated as a list of one.
 fn elements_of_item(items: &Items, position: usize, it: AttributeId, target: &mut Target<'_>) -> Result<()> {
     let (items, start, end) = match items.get(position) {
         None | Some(Item::Null) => return Ok(()),
@@ -275,15 +275,7 @@ fn elements_of_item(items: &Items, position: usize, it: AttributeId, target: &mu
 }
 
 impl Target<'_> {
-    fn begin(&mut self, attribute: AttributeId, inside: bool) {
-        if inside {
-            self.event.begin_element(attribute);
-        } else {
-            self.event.begin(attribute);
-        }
-    }
-
-    /// Makes the attribute begun last a list whose elements are no values.
+    /// Makes the attribute begun last a list whose elements are not values.
     fn objects(&mut self, array: &ArrayRef, position: usize, name: &str) -> Result<()> {
         let (start, end) = item_range(array, position).map_err(|damage| damaged("list", name, damage))?;
         self.event.list();
@@ -291,7 +283,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Reads the values of the whole event, or element, where they are asked for.
+    /// Reads the values of the whole event or element, if an expression asks for them.
     fn whole(&mut self, read: impl FnOnce(&mut Event, &Limits) -> Result<()>) -> Result<()> {
         let Some(values) = self.attributes.asks_values() else { return Ok(()) };
         self.event.begin_whole(values);
@@ -301,7 +293,7 @@ impl Target<'_> {
     }
 }
 
-/// Reads one entry of a map that stands under `prefix`.
+/// Reads one entry of a map named `prefix`.
 pub(super) fn nested_entry(
     keys: &Items,
     entry: usize,
@@ -316,7 +308,7 @@ pub(super) fn nested_entry(
     }
 }
 
-/// A name below another; the empty one has all names below it.
+/// A name below another; every name is below the empty one.
 pub(super) fn dotted(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
 }
@@ -339,7 +331,7 @@ impl Nested {
             Nested::Struct(_, members) => {
                 return members.iter().try_for_each(|(_, member)| member.read_texts(position, event, limits));
             }
-            // Of a map only values count.
+            // The keys of a map do not count, only its values.
             Nested::Map(array, _, items) | Nested::List(array, items) => (array, items),
         };
         if array.is_null(position) {

@@ -1,7 +1,7 @@
-//! Which values does a path through a list of objects have?
+//! What values does a path through a list of objects have?
 //!
-//! Those of all elements. A decoder meets them element by element, so an attribute may be begun several
-//! times; before an event is complete, what belongs to one attribute is brought together.
+//! Those of all elements. A decoder meets them element by element, so an attribute may be begun several times; before
+//! an event is finished, the parts of each attribute are joined.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ pub(super) enum Part {
     /// From the attribute itself.
     #[default]
     Whole,
-    /// From one element of a list around it.
+    /// From one element of an enclosing list.
     Element,
-    /// From the same list as the field before, behind an element with fields of its own.
+    /// From the same list as the field before, after an element with fields of its own.
     Rest,
 }
 
 impl Event {
-    /// Begins what one element of a list has for an attribute; the values of all elements are its values.
+    /// Begins the part of an attribute that one element of a list has; the values of all elements are its values.
     pub fn begin_element(&mut self, attribute: AttributeId) {
         self.begin(attribute);
         if let Some(field) = self.fields.last_mut() {
@@ -32,7 +32,25 @@ impl Event {
         }
     }
 
-    /// Goes on with a list that was begun before, and that fields of its elements have followed.
+    /// Begins an attribute, or the part of it that an element of an enclosing list has if `inside` is set.
+    pub fn begin_part(&mut self, attribute: AttributeId, inside: bool) {
+        if inside {
+            self.begin_element(attribute);
+        } else {
+            self.begin(attribute);
+        }
+    }
+
+    /// Adds a null, which counts for an attribute, but not among the values of many elements.
+    pub fn null_part(&mut self, inside: bool) {
+        if inside {
+            self.other_element();
+        } else {
+            self.null();
+        }
+    }
+
+    /// Continues a list that was begun before and has been followed by fields of its elements.
     pub fn resume(&mut self, attribute: AttributeId) {
         self.begin(attribute);
         if let Some(field) = self.fields.last_mut() {
@@ -41,8 +59,8 @@ impl Event {
         }
     }
 
-    /// Orders the fields by attribute and makes one of all parts of each. An attribute that is given
-    /// twice, other than by elements of a list, is an error.
+    /// Sorts the fields by attribute and joins the parts of each. An attribute that is given twice, other than by
+    /// elements of a list, is an error.
     pub(super) fn join_parts(&mut self, attributes: &Attributes) -> Result<()> {
         self.fields.sort_unstable_by_key(|field| (field.attribute, field.start, field.end));
         let is_single = |pair: &[Field]| pair[0].attribute < pair[1].attribute;
@@ -68,7 +86,7 @@ impl Event {
         Ok(())
     }
 
-    /// One field of the values of several, which move behind all others.
+    /// Joins the values of several fields, which move to the end, into one.
     fn joined(&mut self, run: &[Field]) -> Field {
         let start = self.values.len() as u32;
         let mut others = 0u32;
@@ -83,7 +101,7 @@ impl Event {
         Field { null: false, shape: Shape::List { others }, start, end, ..run[0] }
     }
 
-    /// Marks which of the values that are about to be copied behind all others are floats.
+    /// Marks which of the values that are about to be copied to the end are floats.
     fn copy_floats(&mut self, copied: Range<u32>) {
         let first = self.floats.partition_point(|position| *position < copied.start);
         let behind = self.floats.partition_point(|position| *position < copied.end);

@@ -1,16 +1,16 @@
-//! What becomes of events that cannot be read?
+//! What happens to events that cannot be read?
 
 use crate::error::{Error, Result};
 
-/// What to do about an event of a batch that cannot be read.
+/// What to do with an event of a batch that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
     /// The batch fails, with an error that says which event it was.
     #[default]
     Raise,
-    /// The event is passed over, and counted.
+    /// The event is skipped and counted.
     Skip,
-    /// The event is passed over, and the error kept.
+    /// The event is skipped and its error kept.
     Collect,
 }
 
@@ -20,11 +20,11 @@ impl OnError {
         [("raise", OnError::Raise), ("skip", OnError::Skip), ("collect", OnError::Collect)];
 }
 
-/// The events of a batch that were passed over.
+/// The events of a batch that were skipped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RefusedEvents {
     on_error: OnError,
-    /// How many there are.
+    /// The number of them.
     pub count: usize,
     /// With [`OnError::Collect`], their numbers and what was wrong with them, ascending.
     pub errors: Vec<(u64, Error)>,
@@ -36,7 +36,7 @@ impl RefusedEvents {
         RefusedEvents { on_error, count: 0, errors: Vec::new() }
     }
 
-    /// Takes note of an event that could not be read, or fails; also where it is the batch whose time is over.
+    /// Records an event that could not be read, or fails; also fails if the batch's time is up.
     pub fn note(&mut self, number: u64, error: Error) -> Result<()> {
         match self.on_error {
             _ if matches!(error, Error::Timeout { .. }) => return Err(error),

@@ -1,4 +1,4 @@
-//! Which values do Arrow arrays of decimals, times and other types hold that JSON does not know?
+//! What values do Arrow arrays of decimals, times and other types that JSON lacks hold?
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -13,7 +13,7 @@ use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use crate::value::{Date, Duration, LocalTime, Timestamp, ValueRef, read_number};
 
-/// An array of a type of its own.
+/// An array of such a type.
 #[derive(Debug)]
 pub(crate) enum Typed {
     Float16(PrimitiveArray<Float16Type>),
@@ -24,7 +24,7 @@ pub(crate) enum Typed {
     Date32(PrimitiveArray<Date32Type>),
     Date64(PrimitiveArray<Date64Type>),
     DayTime(PrimitiveArray<IntervalDayTimeType>),
-    /// Numbers of 64 bits, how many of them a second has, and what they count.
+    /// 64-bit numbers, how many of them make a second, and what they count.
     Time(PrimitiveArray<Int64Type>, i64, Count),
 }
 
@@ -33,14 +33,14 @@ pub(crate) enum Typed {
 pub(crate) enum Count {
     /// Since 1970 in UTC.
     Moment,
-    /// Since 1970 on clocks of the index's time zone.
+    /// Since 1970 in local time of the index's zone.
     Local,
-    /// From any time.
+    /// A length of time.
     Span,
 }
 
 impl Typed {
-    /// The array's values; `None` where its type is not one of these.
+    /// The array's values; `None` if it has none of these types.
     pub fn new(array: &ArrayRef) -> Option<Typed> {
         fn numbers<T: ArrowPrimitiveType<Native = i64>>(array: &ArrayRef) -> PrimitiveArray<Int64Type> {
             let array = array.as_primitive::<T>();
@@ -92,7 +92,7 @@ impl Typed {
         })
     }
 
-    /// Where nothing stands, unless something stands everywhere.
+    /// The nulls, if there are any.
     pub fn nulls(&self) -> Option<&NullBuffer> {
         match self {
             Typed::Float16(array) => array.nulls(),
@@ -107,12 +107,12 @@ impl Typed {
         }
     }
 
-    /// Whether nothing stands at a position.
+    /// Whether there is a null at a position.
     pub fn is_null(&self, position: usize) -> bool {
         self.nulls().is_some_and(|nulls| nulls.is_null(position))
     }
 
-    /// The value at a position, or why it is none; a float that is NaN is `None`.
+    /// The value at a position, or why there is none; `None` for NaN.
     pub fn get(&self, position: usize) -> Result<Option<ValueRef<'static>>, &'static str> {
         const NO_TIME: &str = "the time lies outside the years 1 to 9999";
         const NO_NUMBER: &str = "the decimal has more than 38 digits";
@@ -166,10 +166,10 @@ impl Typed {
     }
 }
 
-/// The place of a row whose run is damaged.
+/// The position of a row whose run is damaged.
 pub(super) const NO_RUN: usize = usize::MAX;
 
-/// The values of an array of runs, and where each row's value stands among them.
+/// The values of a run-end encoded array, and the position of each row's value among them.
 pub(super) fn runs(array: &ArrayRef) -> Option<(ArrayRef, Vec<usize>)> {
     fn of<T: arrow_array::types::RunEndIndexType>(runs: &RunArray<T>) -> (ArrayRef, Vec<usize>) {
         let count = runs.values().len();

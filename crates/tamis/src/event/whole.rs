@@ -1,8 +1,8 @@
-//! Which values does an event have, whatever their names?
+//! What values does an event have, whatever their names?
 //!
-//! They are the values of the term `values()`, as texts. A decoder reads them in a pass of its own, and only
-//! where a subscription asks for them. Nulls are left out, and so is what is no value, such as a number
-//! out of range or a column of bytes.
+//! They are the values of the term `values()`, as texts. A decoder reads them in a pass of its own, and only if a
+//! subscription uses them. Nulls are left out, as is everything that is not a value, such as a number out of range or
+//! a column of bytes.
 
 use jiter::{Jiter, JiterError, Peek};
 
@@ -12,11 +12,11 @@ use crate::expression::text_of;
 use crate::limits::{self, Limits};
 use crate::value::{Float, ValueRef, read_number};
 
-/// Objects and lists nest no deeper here, whatever the limits say.
+/// The maximum nesting of objects and lists here, whatever the limits.
 pub(super) const DEEPEST: usize = 200;
 
 impl Event {
-    /// Begins the values of the whole event, which follow as texts.
+    /// Begins the values of the whole event, which are added as texts.
     pub fn begin_whole(&mut self, attribute: AttributeId) {
         self.begin(attribute);
         self.list();
@@ -30,17 +30,17 @@ impl Event {
         }
     }
 
-    /// Ends the values of the whole event; where there are none they are missing.
+    /// Ends the values of the whole event; if there are none, they are missing.
     pub fn end_whole(&mut self) {
         self.fields.pop_if(|field| field.start == field.end);
     }
 
-    /// Fails where objects, and lists in lists, are nested too deep.
+    /// Fails if objects, or lists in lists, are nested too deeply.
     pub fn check_depth(depth: usize, limits: &Limits) -> Result<()> {
         limits::check("nesting of an event", "event_depth", depth, limits.event_depth.min(DEEPEST))
     }
 
-    /// Adds all values of a JSON text, which was read before.
+    /// Adds all values of a JSON text that has been read before.
     pub(super) fn whole_json(&mut self, attribute: AttributeId, json: &[u8], limits: &Limits) -> Result<()> {
         let mut reader = Jiter::with_tape(json, std::mem::take(&mut self.tape)).with_allow_inf_nan();
         self.begin_whole(attribute);
@@ -51,7 +51,7 @@ impl Event {
     }
 
     fn all_of(&mut self, json: &mut Jiter<'_>, limits: &Limits) -> Result<()> {
-        // What is open, from outside: whether it is a list. Another list in it counts as nesting.
+        // What is open, outermost first: whether it is a list. A list in a list counts as nesting.
         let (mut open, mut depth) = (Vec::<bool>::new(), 0);
         let mut next = Some(json.peek().map_err(|error| malformed(json, &error))?);
         loop {
@@ -119,7 +119,7 @@ impl Event {
     }
 }
 
-/// An error about text that was skipped before, which may hold what only reading finds.
+/// An error in text that was skipped before, which only reading finds.
 fn malformed(json: &Jiter<'_>, error: &JiterError) -> Error {
     let place = json.error_position(error.index);
     let (line, column, reason) = (place.line, place.column, &error.error_type);

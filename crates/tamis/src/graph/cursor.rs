@@ -5,6 +5,7 @@
 
 use super::snapshot::GraphSnapshot;
 use super::tail::Patches;
+use crate::csr;
 use crate::event::Event;
 use crate::matcher::{self, Scratch};
 
@@ -92,14 +93,7 @@ impl<'a> ListCursor<'a> {
 
 impl Cursor for ListCursor<'_> {
     fn next(&mut self, at_least: u32) -> Option<u32> {
-        // Doubling steps: what is wanted is mostly near. The posting lists of the papers do the same, and count
-        // what they read.
-        let mut reach = 1;
-        while self.rest.get(reach).is_some_and(|&node| node < at_least) {
-            reach *= 2;
-        }
-        let near = &self.rest[..self.rest.len().min(reach + 1)];
-        self.rest = &self.rest[near.partition_point(|&node| node < at_least)..];
+        self.rest = &self.rest[csr::gallop(self.rest, at_least).0..];
         self.rest.first().copied()
     }
 }

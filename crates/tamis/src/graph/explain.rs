@@ -6,6 +6,7 @@ use std::fmt;
 use super::draft::NONE;
 use super::snapshot::{GraphSnapshot, NodeNumber, damaged};
 use super::working::{REACHABLE, RESULT, Working};
+use crate::csr;
 use crate::error::Result;
 use crate::event::Event;
 use crate::explain::{Explanation, explain};
@@ -128,24 +129,17 @@ impl GraphSnapshot {
     /// source leads over one: the last of its nodes that was reached. Incomplete once the time is up.
     fn cut(&self, source: u32, target: u32, working: &mut Working) -> Vec<u32> {
         let count = self.numbers();
-        // Edges by their target.
-        let mut starts = vec![0usize; count + 1];
-        let timer = &mut working.timer;
-        let mut each = |follow: &mut dyn FnMut(u32, u32)| {
-            for node in (0..count as u32).filter(|&node| !self.is_removed(node)) {
-                if timer.spend(EDGES) {
-                    return;
-                }
-                self.each_child(node, |child| follow(node, child));
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        for node in (0..count as u32).filter(|&node| !self.is_removed(node)) {
+            if working.timer.spend(EDGES) {
+                break;
             }
-        };
-        each(&mut |_, child| starts[child as usize + 1] += 1);
-        (0..count).for_each(|node| starts[node + 1] += starts[node]);
-        let (mut free, mut sources) = (starts.clone(), vec![0u32; starts[count]]);
-        each(&mut |node, child| {
-            sources[free[child as usize]] = node;
-            free[child as usize] += 1;
-        });
+            self.each_child(node, |child| {
+                sources.push(node);
+                targets.push(child);
+            });
+        }
+        let (starts, edges) = csr::group(count, &targets);
         let mut cut = Vec::new();
         let mut seen = vec![false; count];
         let mut open = VecDeque::from([target]);
@@ -157,7 +151,8 @@ impl GraphSnapshot {
                 }
                 continue;
             }
-            for &parent in &sources[starts[node as usize]..starts[node as usize + 1]] {
+            for &edge in &edges[csr::range(&starts, node)] {
+                let parent = sources[edge as usize];
                 let passable = parent != source && !self.is_removed(parent);
                 if passable && !std::mem::replace(&mut seen[parent as usize], true) {
                     open.push_back(parent);

@@ -384,12 +384,8 @@ impl Split {
         let mut expressions = draft.nodes.clone();
         expressions.extend(draft.edges.iter().map(|edge| edge.expression).filter(|&found| found != NONE));
         let count = expressions.len();
-        let mut starts = vec![0u32; count + 1];
-        for edge in &draft.edges {
-            starts[edge.source as usize + 1] += 1;
-        }
-        starts[draft.nodes.len() + 1..].fill(1);
-        (0..count).for_each(|node| starts[node + 1] += starts[node]);
+        let between = draft.nodes.len() as u32..count as u32;
+        let starts = csr::starts(count, draft.edges.iter().map(|edge| edge.source).chain(between));
         let mut free = starts.clone();
         let mut targets = vec![0u32; starts[count] as usize];
         let costly = draft.edges.iter().any(|edge| edge.cost != 1.0);

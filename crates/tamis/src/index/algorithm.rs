@@ -14,15 +14,14 @@ use crate::value::TimeZone;
 
 /// Fewer subscriptions are scanned if they are small: compiling them would cost more than it saves.
 pub(super) const COMPILED: usize = 32;
-/// Expressions of more predicates and connectives than this, all together, are compiled however few they are.
+/// Expressions with more predicates and connectives than this in total are compiled however few they are.
 const SCANNED_NODES: usize = 16 * COMPILED;
 
 /// Which algorithm an index uses.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// Chosen for every segment by how much there is to evaluate: a scan of the smallest, the compiled
-    /// matcher for all others.
+    /// Chosen for each segment by how much there is to evaluate: the smallest are scanned, all others compiled.
     #[default]
     Auto,
     /// Every expression is evaluated.
@@ -71,20 +70,20 @@ impl Algorithm {
     }
 }
 
-/// Whether so little is to be evaluated that a scan does it as fast as anything.
+/// Whether there is so little to evaluate that nothing is faster than a scan.
 fn is_small<'a>(expressions: impl Iterator<Item = &'a Expression>) -> bool {
     expressions.map(|expression| expression.nodes().len()).sum::<usize>() <= SCANNED_NODES
 }
 
-/// What building a segment takes besides subscriptions.
+/// What building a segment needs besides subscriptions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings<'a> {
     pub attributes: &'a Arc<Attributes>,
     pub missing: Missing,
     pub algorithm: Algorithm,
-    /// The most literals of a normal form that is made.
+    /// The maximum number of literals in a normal form.
     pub normal_form: usize,
-    /// Events like those to come.
+    /// Events that resemble those to come.
     pub sample: &'a [Event],
     /// The declared columns of metadata.
     pub declared: &'a Arc<Declared>,

@@ -11,7 +11,7 @@ use crate::id::IdRef;
 /// Bytes of ids or metadata after which a batch is complete: its offsets are 32-bit numbers.
 pub(crate) const FULL: usize = 1 << 30;
 
-/// Ids on their way into a column.
+/// Collects ids for a column.
 pub(crate) enum Ids {
     /// Their bytes, and where each of them ends.
     Strings(Vec<u8>, Vec<i32>),
@@ -42,7 +42,7 @@ impl Ids {
         Ok(())
     }
 
-    /// The column of those that were pushed since the last.
+    /// The column of the ids pushed since the last call.
     pub fn take(&mut self) -> Result<ArrayRef> {
         Ok(match self {
             Ids::Strings(bytes, ends) => {

@@ -42,34 +42,34 @@ pub struct ArrowRows<'a> {
     pub first: u64,
     /// The bounds on events.
     pub limits: &'a Limits,
-    /// Asked now and then whether to give up, which ends in what was found so far.
+    /// Polled now and then whether to give up; the result is then incomplete.
     pub stop: &'a AtomicBool,
 }
 
-/// How a batch is matched.
+/// How to match a batch.
 #[derive(Debug, Clone, Copy)]
 pub struct Batching<'a> {
-    /// By how many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// How each of them looks at events.
+    /// How each thread matches its events.
     pub evaluation: Evaluation,
-    /// What becomes of events that cannot be read.
+    /// What to do with events that cannot be read.
     pub on_error: OnError,
-    /// The subscriptions that count, if not all.
+    /// The selected subscriptions, if not all.
     pub selection: Option<&'a Selection>,
 }
 
 /// The question for every row.
 #[derive(Debug, Clone, Copy)]
 pub enum ArrowQuestion<'a> {
-    /// All matches in insertion order, perhaps with metadata.
+    /// All matches in insertion order, optionally with metadata.
     All {
         /// Whether to add it.
         metadata: bool,
     },
-    /// So many matches that score best, best first, given the weights of every event.
+    /// This many matches with the highest scores, best first, given the weights of every event.
     Top(usize, &'a EventWeights),
-    /// So many matches of the highest priorities.
+    /// This many matches of the highest priorities.
     First(usize),
 }
 
@@ -119,7 +119,8 @@ impl Snapshot {
             self.answer_rows(rows, events, selection, scratch, stopped, &mut found)?;
             found.finish()
         };
-        // The score of `exists` on a null is not that of nothing, whether the expression depends on it or not.
+        // The score of `exists` differs between a null and a missing attribute, even if the expression's truth does
+        // not.
         let asked = match question {
             ArrowQuestion::Top(..) => AskedNulls::All,
             ArrowQuestion::All { .. } | ArrowQuestion::First(_) => self.asked_nulls(),
@@ -148,7 +149,7 @@ impl Snapshot {
         Ok(refused)
     }
 
-    /// What was counted, as batches of `subscription` and `count`.
+    /// The counts, as batches of `subscription` and `count`.
     pub fn counted_arrow(&self, counts: &Counts) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let strings = self.has_string_ids()?;
         let kind = if strings { DataType::Utf8 } else { DataType::Int64 };
@@ -175,8 +176,8 @@ impl Snapshot {
         Ok((schema, batches))
     }
 
-    /// Reads the rows block by block, on as many threads as are wanted, and gives each block to `answer`, with what
-    /// its thread keeps from block to block.
+    /// Reads the rows block by block, on the requested number of threads, and passes each block to `answer`, with the
+    /// state that its thread keeps from block to block.
     fn each_block<T: Send, K: Send>(
         &self,
         batch: ArrowRows<'_>,
@@ -215,7 +216,7 @@ impl Snapshot {
         let threads = batching.threads.clamp(1, blocks.max(1));
         std::thread::scope(|scope| {
             for _ in 1..threads {
-                // Where a thread cannot be started, the others do its work.
+                // If a thread cannot be started, the others do its work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -231,8 +232,8 @@ impl Snapshot {
         Ok((answers, kept, refused))
     }
 
-    /// Reads the events of some rows, and their documents; returns the numbers of those that could be
-    /// read, which are then the first ones of `decoded`.
+    /// Reads the events of some rows, and their documents; returns the numbers of those that could be read, which are
+    /// then the first ones in `decoded`.
     fn read_rows(
         &self,
         batch: ArrowRows<'_>,
@@ -272,7 +273,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The attributes whose nulls some expression tells from nothing.
+    /// The attributes for which some expression distinguishes a null from a missing attribute.
     fn asked_nulls(&self) -> AskedNulls {
         let mut asked = HashSet::default();
         for segment in &self.segments {
@@ -284,7 +285,7 @@ impl Snapshot {
         AskedNulls::Of(asked)
     }
 
-    /// Writes down what events match, which have these numbers.
+    /// Records what the events with these numbers match.
     fn answer_rows(
         &self,
         numbers: &[u64],
@@ -339,14 +340,14 @@ impl Snapshot {
     }
 }
 
-/// Pairs on their way into a batch.
+/// Collects pairs for a batch.
 struct Found<'a> {
     schema: &'a SchemaRef,
     complete: Vec<RecordBatch>,
     rows: Vec<u64>,
     ids: Ids,
     metadata: Option<StringBuilder>,
-    /// Bytes of text in the batch under way.
+    /// Bytes of text in the current batch.
     bytes: usize,
     question: ArrowQuestion<'a>,
     scores: Vec<f64>,
@@ -397,7 +398,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// Makes room for so many bytes of text.
+    /// Makes room for this many bytes of text.
     fn make_room(&mut self, bytes: usize) -> Result<()> {
         if self.bytes > 0 && self.bytes + bytes > FULL {
             self.complete()?;

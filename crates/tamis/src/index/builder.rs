@@ -27,7 +27,7 @@ use crate::id::Id;
 use crate::truth::Missing;
 use crate::value::TimeZone;
 
-/// A set of subscriptions that is going to be an index of one segment.
+/// Collects subscriptions for an index of one segment.
 #[derive(Debug)]
 pub struct Builder {
     missing: Missing,
@@ -47,7 +47,7 @@ enum Change {
     Conflict,
 }
 
-/// A row that was not taken.
+/// A row that was refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refused {
     /// Its id, if it has one.
@@ -72,13 +72,13 @@ impl Builder {
         Builder { missing, zone, limits, declared, changes: HashMap::default(), kept: Vec::new() }
     }
 
-    /// The same, whose subscriptions can be selected fast by these members of their metadata.
+    /// The same, with columns for these members of the metadata, by which subscriptions can be selected quickly.
     pub fn with_metadata_columns(self, columns: &[Arc<str>]) -> Result<Builder> {
         let declared = Arc::new(Declared::new(columns, &self.zone, &self.limits)?);
         Ok(Builder { declared, ..self })
     }
 
-    /// Takes the rows of a batch, and returns those that were refused.
+    /// Adds the rows of a batch, and returns those that were refused.
     ///
     /// Its columns are `id` (strings or integers), `expression` (text, or the JSON form) and, optionally,
     /// `metadata` (JSON), `weights` (JSON), `boost` (a number), `priority` (an integer), `active_from` and `active_until`
@@ -137,7 +137,7 @@ impl Builder {
         refuse(expression);
     }
 
-    /// Takes the subscriptions of an index that no row changed so far.
+    /// Adds the subscriptions of an index that no row has changed so far.
     pub fn keep(&mut self, snapshot: &Snapshot) -> Result<()> {
         for subscription in snapshot.subscriptions() {
             let subscription = subscription?;
@@ -148,7 +148,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The index, whose one segment is compiled now.
+    /// The index; its only segment is compiled now.
     pub fn finish(self) -> Result<Index> {
         let mut subscriptions = self.kept;
         subscriptions.extend(self.changes.into_values().filter_map(|change| match change {
@@ -164,7 +164,7 @@ impl Builder {
         let attributes = Arc::new(Attributes::new(self.missing, &self.limits, self.zone));
         let algorithm = Algorithm::Auto;
         let (missing, normal_form) = (self.missing, self.limits.normal_form);
-        // A task of many has one core.
+        // Each of many tasks has one core.
         let (attributes, declared) = (&attributes, &self.declared);
         let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[], declared };
         let live = subscriptions.len();
@@ -180,7 +180,7 @@ impl Builder {
     }
 }
 
-/// The character, from 1, at which a text is wrong.
+/// The character, from 1, at which the error in a text is.
 fn position(error: &Error, text: Option<&str>) -> Option<usize> {
     let (Error::Syntax(error), Some(text)) = (error, text) else { return None };
     Some(text.get(..error.offset)?.chars().count() + 1)

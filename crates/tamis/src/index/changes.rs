@@ -1,7 +1,7 @@
 //! How does an index change?
 //!
-//! What is added is compiled before its turn to write comes, so that other writers need not wait; the turn itself
-//! checks limits, notes what is replaced, and publishes the next snapshot.
+//! New subscriptions are compiled before the write lock is taken, so that other writers need not wait. Under the
+//! lock, limits are checked, replaced subscriptions recorded and the next snapshot published.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,24 +26,24 @@ use crate::rank::check_weight;
 use crate::versioned::{Maintained, Writing};
 
 impl Index {
-    /// Adds a subscription; one of the same id is replaced and loses its place in the order.
+    /// Adds a subscription; one with the same id is replaced, and the new one goes to the end of the order.
     pub fn add(&self, id: Id, expression: Expression, metadata: Option<Arc<str>>) -> Result<()> {
         self.add_subscription(Subscription { metadata, ..Subscription::new(id, expression) })
     }
 
-    /// Adds a subscription with all that belongs to it.
+    /// Adds a complete subscription.
     pub fn add_subscription(&self, subscription: Subscription) -> Result<()> {
         self.check(&subscription)?;
         self.insert(&[subscription], &Work::default())
     }
 
-    /// Adds all subscriptions, or none if one exceeds a limit; of equal ids the last counts.
+    /// Adds all subscriptions, or none if one exceeds a limit; among equal ids, the last wins.
     pub fn add_many(&self, subscriptions: Vec<Subscription>) -> Result<()> {
         self.add_many_until(subscriptions, &Work::default())
     }
 
-    /// [`add_many`](Index::add_many), which fails with [`Error::Cancelled`] and adds nothing once
-    /// `work` is stopped, unless all is done by then.
+    /// [`add_many`](Index::add_many) that can be stopped through `work`: unless everything is done by then, it fails
+    /// with [`Error::Cancelled`] and adds nothing.
     pub fn add_many_until(&self, mut subscriptions: Vec<Subscription>, work: &Work) -> Result<()> {
         for (position, subscription) in subscriptions.iter().enumerate() {
             work.check()?;
@@ -67,14 +67,14 @@ impl Index {
         self.insert(&subscriptions, work)
     }
 
-    /// Adds all subscriptions, or none if one cannot be read or exceeds a limit. Expressions are read
-    /// on all processors, and forgotten once they are compiled.
+    /// Adds all subscriptions, or none if one cannot be read or exceeds a limit. Expressions are parsed on all
+    /// processors, and dropped once they are compiled.
     pub fn add_written(&self, written: Vec<WrittenSubscription>) -> Result<()> {
         self.add_written_until(written, &Work::default())
     }
 
-    /// [`add_written`](Index::add_written), which fails with [`Error::Cancelled`] and adds nothing once
-    /// `work` is stopped, unless all is done by then.
+    /// [`add_written`](Index::add_written) that can be stopped through `work`: unless everything is done by then, it
+    /// fails with [`Error::Cancelled`] and adds nothing.
     pub fn add_written_until(&self, written: Vec<WrittenSubscription>, work: &Work) -> Result<()> {
         let mut ids: HashSet<&Id, ahash::RandomState> = HashSet::default();
         let distinct = written.iter().all(|written| ids.insert(&written.id));
@@ -83,7 +83,7 @@ impl Index {
             .enumerate()
             .map(|(position, written)| Written { index: self, position, written })
             .collect();
-        // What documents are asked must be known before the first of them is matched.
+        // XPaths must be known before the first document is matched.
         if distinct && !written.iter().any(|written| must_be_known_first(&written.text)) {
             return self.insert_drafts(&drafts, work, &|_| true).map(|_| ());
         }
@@ -92,7 +92,7 @@ impl Index {
         self.add_many_until(subscriptions.collect::<Result<_>>()?, work)
     }
 
-    /// What is wrong with some of these subscriptions, with their positions: without them, all can be added.
+    /// What is wrong with each of these subscriptions that cannot be added, by position. The rest can be added.
     pub fn refuse_written(
         &self,
         written: &[WrittenSubscription],
@@ -106,7 +106,7 @@ impl Index {
         refuse(&drafts, work)
     }
 
-    /// What is wrong with some of these subscriptions, with their positions: without them, all can be added.
+    /// What is wrong with each of these subscriptions that cannot be added, by position. The rest can be added.
     pub fn refuse_many(&self, subscriptions: &[Subscription], work: &Work) -> Result<Vec<(usize, Error)>> {
         let mut refused = Vec::new();
         for (position, subscription) in subscriptions.iter().enumerate() {
@@ -131,7 +131,7 @@ impl Index {
         self.insert_if(subscriptions, work, &|_| true).map(|_| ())
     }
 
-    /// Inserts, unless the index is not as it must be when the turn comes; then nothing is inserted.
+    /// Inserts, unless the index no longer satisfies a condition when the lock is taken; then nothing is inserted.
     fn insert_if(
         &self,
         subscriptions: &[Subscription],
@@ -170,14 +170,14 @@ impl Index {
         }
         let shared = &self.shared;
         let inside = shared.versions.enter()?;
-        // A large batch is compiled before its turn comes, so that other writers need not wait.
+        // A large batch is compiled before the lock is taken, so that other writers need not wait.
         let sample =
             if drafts.len() > AT_ONCE { shared.versions.current().sample.events() } else { Vec::new() };
         let stoppable: Vec<_> = drafts.iter().map(|draft| Stoppable { draft, work }).collect();
-        // New terms become known to those who decode events when their subscriptions do.
+        // Readers that decode events learn of new terms together with their subscriptions.
         let attributes = Arc::new(shared.versions.current().attributes.fork());
         let added = compile(&stoppable, shared.settings(&attributes, &sample))?;
-        // What has to be found out about files is found out before the turn comes.
+        // Whatever must be read from files is read before the lock is taken.
         shared.check_patterns(&shared.versions.current().segments, &added)?;
         work.check()?;
         {
@@ -208,14 +208,14 @@ impl Index {
         Ok(true)
     }
 
-    /// Removes a subscription; false where there is none of that id, or where the index cannot be changed,
-    /// of which [`Index::try_remove`] says why.
+    /// Removes a subscription; false if no subscription has this id or the index cannot be changed.
+    /// [`Index::try_remove`] returns the reason.
     pub fn remove(&self, id: &Id) -> bool {
         self.try_remove(id) == Ok(true)
     }
 
-    /// Removes a subscription; false where there is none of that id. Fails in a forked process, where
-    /// another thread was changing the index at that moment.
+    /// Removes a subscription; false if no subscription has this id. Fails in a forked process if another thread was
+    /// changing the index when the process was forked.
     pub fn try_remove(&self, id: &Id) -> Result<bool> {
         {
             let writing = self.shared.versions.write()?;
@@ -232,8 +232,8 @@ impl Index {
         Ok(true)
     }
 
-    /// Removes subscriptions at once, and returns how many, with the position of the first id that none has. Where
-    /// all must be there and one is not, none is removed.
+    /// Removes several subscriptions at once; returns how many, and the position of the first unknown id. If `all` is
+    /// set and an id is unknown, none is removed.
     pub fn remove_many(&self, ids: &[Id], all: bool) -> Result<(usize, Option<usize>)> {
         let removed = {
             let writing = self.shared.versions.write()?;
@@ -262,8 +262,8 @@ impl Index {
         Ok(removed)
     }
 
-    /// Changes when a subscription can match; false where there is none of that id. As one that is replaced, it
-    /// then stands at the end of the order.
+    /// Changes when a subscription can match; false if no subscription has this id. Like a replaced one, it moves to
+    /// the end of the order.
     pub fn set_validity(&self, id: &Id, change: impl Fn(Validity) -> Validity) -> Result<bool> {
         loop {
             let snapshot = self.shared.versions.current();
@@ -281,8 +281,8 @@ impl Index {
         }
     }
 
-    /// Says what lies above the values of an attribute, so that an event that has a value has those above
-    /// it too; `None` takes it back. It holds for events that are decoded from now on.
+    /// Sets the hierarchy of an attribute's values: an event with a value then also has the values above it. `None`
+    /// removes it. Affects events that are decoded from now on.
     pub fn set_hierarchy(&self, attribute: &str, hierarchy: Option<Hierarchy>) -> Result<()> {
         check_name(attribute, &self.shared.limits)?;
         let _inside = self.shared.versions.enter()?;
@@ -292,7 +292,7 @@ impl Index {
 }
 
 impl Shared {
-    /// Fails where the regular expressions of all segments together exceed their limit.
+    /// Fails if the regular expressions of all segments together exceed their limit.
     fn check_patterns(&self, segments: &[Arc<Segment>], added: &[Arc<Segment>]) -> Result<()> {
         let mut all = Vec::with_capacity(segments.len() + added.len());
         for segment in added {
@@ -305,7 +305,7 @@ impl Shared {
             all.push(segment.patterns()?);
         }
         let allowed = self.limits.index_patterns;
-        // Only where the sums exceed the limit does it matter which segments have patterns in common.
+        // Which patterns segments share matters only if the sum exceeds the limit.
         if all.iter().map(|patterns| patterns.bytes).fold(0, usize::saturating_add) <= allowed {
             return Ok(());
         }
@@ -313,7 +313,7 @@ impl Shared {
         limits::check("bytes of an index's regular expressions", "index_patterns", bytes, allowed)
     }
 
-    /// Fails where there would be too many terms.
+    /// Fails if there would be too many terms.
     fn check_terms(&self, current: &Snapshot, added: &[Arc<Segment>]) -> Result<()> {
         if added.iter().all(|segment| segment.terms().is_empty()) {
             return Ok(());
@@ -322,7 +322,7 @@ impl Shared {
         limits::check("distinct terms of an index", "terms", attributes.terms(), self.limits.terms)
     }
 
-    /// Merges the smallest segments and makes the next version visible.
+    /// Merges the smallest segments and publishes the next version.
     pub(super) fn publish(
         &self,
         writing: Writing<'_, Snapshot, ()>,
@@ -332,7 +332,7 @@ impl Shared {
         self.at_rest.store(false, Ordering::Release);
         let current = Arc::clone(&writing.current);
         let version = current.version + 1;
-        // Small segments that are mostly removed are built again at once.
+        // Small segments that are mostly removed are rebuilt at once.
         let stale =
             |segment: &Arc<Segment>| segment.len() <= AT_ONCE && 2 * segment.removals() > segment.len();
         while let Some(position) = segments.iter().rposition(stale) {

@@ -66,13 +66,13 @@ pub(super) struct MetadataColumns {
 /// Slots in groups.
 #[derive(Debug)]
 pub(super) struct Grouped {
-    /// Where each group begins, and the last ends.
+    /// Where each group begins, and where the last one ends.
     starts: Column<u32>,
     /// Ascending in every group.
     slots: Column<Slot>,
 }
 
-/// Metadata on its way into columns.
+/// Collects metadata for the columns.
 #[derive(Debug)]
 pub(super) struct MetadataColumnsBuilder<'a> {
     declared: &'a Declared,
@@ -121,7 +121,7 @@ impl<'a> MetadataColumnsBuilder<'a> {
     }
 }
 
-/// Reads metadata as an event. What is no object, or more than an event may be, says nothing.
+/// Reads metadata as an event. Metadata that is not an object, or exceeds the limits of an event, is read as empty.
 pub(super) fn read_metadata(
     event: &mut Event,
     metadata: Option<&str>,
@@ -130,7 +130,7 @@ pub(super) fn read_metadata(
 ) {
     let read = event.decode_json(metadata.unwrap_or("{}").as_bytes(), attributes, limits);
     if read.is_err() {
-        // An empty object is always read.
+        // An empty object can always be read.
         let _ = event.decode_json(b"{}", attributes, limits);
     }
 }
@@ -141,14 +141,14 @@ impl Grouped {
         Grouped { starts: starts.into(), slots: slots.into() }
     }
 
-    /// The groups, none of which is empty; `None` in place of one that a damaged file does not hold.
+    /// The groups, none of which is empty; `None` instead of one that a damaged file lacks.
     pub fn groups(&self) -> impl Iterator<Item = Option<&[Slot]>> {
         self.starts
             .windows(2)
             .map(|ends| self.slots.get(ends[0] as usize..ends[1] as usize).filter(|group| !group.is_empty()))
     }
 
-    /// Whether every slot is in one group.
+    /// Whether every slot is in exactly one group.
     fn are_for(&self, slots: usize) -> bool {
         let mut seen = vec![false; slots];
         let each_once = |slot: &Slot| {
@@ -179,8 +179,7 @@ impl MetadataColumns {
         }
     }
 
-    /// Finds as many columns as are declared. Where they are not verified, what they hold is looked at when it is
-    /// read.
+    /// Reads as many columns as are declared. If they are not verified, their content is checked when it is read.
     pub fn read(
         reader: &mut SectionReader,
         declared: &Declared,

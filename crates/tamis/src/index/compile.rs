@@ -14,10 +14,10 @@ use crate::matcher::Slot;
 /// Fewer drafts than this are not worth another thread.
 const PER_THREAD: usize = 5_000;
 
-/// More drafts than this are not compiled at once: what they have in common would no longer be near.
+/// At most this many drafts are compiled together: with more, what they share would no longer be in the cache.
 const PER_SEGMENT: usize = 64_000;
 
-/// A subscription of a segment that is merged with others.
+/// A subscription of a segment that is being merged with others.
 pub(super) struct Kept<'a> {
     pub segment: &'a Segment,
     pub slot: Slot,
@@ -33,8 +33,8 @@ impl Draft for Kept<'_> {
     }
 }
 
-/// Reads and compiles drafts on all processors: many become several segments, one after the other.
-/// Fails with the first that cannot be read.
+/// Reads and compiles drafts on all processors; many drafts become several segments, in order. Fails with the first
+/// draft that cannot be read.
 pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<Vec<Arc<Segment>>> {
     // The papers' matchers are requested by name and compile everything at once.
     let whole = !matches!(settings.algorithm, Algorithm::Auto | Algorithm::Compiled);
@@ -50,7 +50,7 @@ pub(super) fn compile<D: Draft>(drafts: &[D], settings: Settings<'_>) -> Result<
     Ok(segments)
 }
 
-/// Compiles each share on a thread of its own, the last of them on this one.
+/// Compiles each share on its own thread, the last one on this thread.
 fn compile_at_once<D: Draft>(shares: &[&[D]], settings: Settings<'_>) -> Vec<Result<Segment>> {
     let Some((last, others)) = shares.split_last() else { return Vec::new() };
     std::thread::scope(|scope| {
@@ -69,7 +69,7 @@ fn compile_at_once<D: Draft>(shares: &[&[D]], settings: Settings<'_>) -> Vec<Res
     })
 }
 
-/// What is wrong with some of these drafts, with their positions; all processors read.
+/// What is wrong with each of these drafts that cannot be read, by position; uses all processors.
 pub(super) fn refuse<D: Draft>(drafts: &[D], work: &Work) -> Result<Vec<(usize, Error)>> {
     let threads = processors().min(drafts.len() / PER_THREAD).max(1);
     let share = drafts.len().div_ceil(threads).max(1);

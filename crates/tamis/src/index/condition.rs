@@ -20,7 +20,7 @@ use crate::matcher::{Matcher, Scan, Scratch, Slot};
 use crate::truth::Missing;
 use crate::value::{TimeZone, Timestamp};
 
-/// Conditions nested deeper than this, or of more parts, are tried as a whole.
+/// Conditions that are nested more deeply, or have more parts, are evaluated as a whole.
 const DEEPEST: usize = 16;
 const PARTS: u32 = 64;
 
@@ -30,7 +30,7 @@ pub struct Condition {
     /// Its text in canonical form.
     text: Arc<str>,
     whole: Probe,
-    /// How its slots are found without looking at each; `None` if it asks about more than declared columns.
+    /// How to find its slots without examining each; `None` if it uses more than declared columns.
     plan: Option<Plan>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct ConditionScratch {
     found: Vec<Slot>,
 }
 
-/// Says whether metadata satisfies an expression.
+/// Decides whether metadata satisfies an expression.
 #[derive(Debug)]
 struct Probe {
     attributes: Attributes,
@@ -56,11 +56,11 @@ enum Plan {
     And(Vec<Plan>),
     /// Some of them.
     Or(Vec<Plan>),
-    /// An expression that asks about these columns.
+    /// An expression over these columns.
     Columns(Vec<usize>, Box<Probe>),
 }
 
-/// What the parts of a condition are made with.
+/// What is needed to build the parts of a condition.
 struct Setting<'a> {
     missing: Missing,
     zone: &'a TimeZone,
@@ -94,7 +94,7 @@ impl Probe {
         !found.is_empty()
     }
 
-    /// As [`Probe::holds`], which fails at the deadline of the working memory's event.
+    /// Like [`Probe::holds`], but fails at the deadline of the working memory's event.
     fn try_holds(
         &self,
         metadata: Option<&str>,
@@ -131,7 +131,7 @@ impl Condition {
         &self.text
     }
 
-    /// Whether a subscription with such metadata is selected.
+    /// Whether a subscription with this metadata is selected.
     pub(super) fn selects(
         &self,
         metadata: Option<&str>,
@@ -183,7 +183,7 @@ impl Plan {
                 Ok(all.unwrap_or_else(|| Bits::new(segment.len())))
             }
             Plan::Columns(columns, probe) => {
-                // No predicate of a plan asks for the moment.
+                // No predicate of a plan uses the current time.
                 let mut holds =
                     |slot: Slot| probe.try_holds(segment.metadata(slot), Timestamp::FIRST, working);
                 let grouped: Vec<&Grouped> = columns
@@ -215,7 +215,7 @@ fn of_one(segment: &Segment, column: &Grouped, holds: &mut impl FnMut(Slot) -> R
     Ok(bits)
 }
 
-/// The slots whose groups in several columns are, together, those of a slot that is selected.
+/// The slots whose combination of groups in several columns is that of a selected slot.
 fn of_several(
     segment: &Segment,
     columns: &[&Grouped],
@@ -250,7 +250,7 @@ fn of_several(
     Ok(bits)
 }
 
-/// True; an error where a file that was not verified names a slot that is not there.
+/// True; an error if an unverified file names a slot that does not exist.
 fn is_slot(segment: &Segment, slot: Slot) -> Result<bool> {
     if (slot as usize) < segment.len() { Ok(true) } else { Err(segment.damaged()) }
 }

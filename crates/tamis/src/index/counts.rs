@@ -1,4 +1,4 @@
-//! How many of many events does each subscription match?
+//! How many events does each subscription match?
 
 use super::selection::Selection;
 use super::snapshot::{MatchScratch, Snapshot};
@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::id::IdRef;
 use crate::matcher::Slot;
 
-/// How many events the subscriptions of a snapshot matched so far.
+/// How many events the subscriptions of a snapshot have matched so far.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// By segment and slot; empty for a segment without matches.
@@ -15,7 +15,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds those of other events, which were counted with the same snapshot.
+    /// Adds the counts of other events with the same snapshot.
     pub fn add(&mut self, other: Counts) {
         if self.segments.len() < other.segments.len() {
             self.segments.resize_with(other.segments.len(), Vec::new);
@@ -51,7 +51,7 @@ impl Snapshot {
         })
     }
 
-    /// The subscriptions that matched, with the numbers of events, in insertion order.
+    /// The subscriptions with matches, each with its number of events, in insertion order.
     pub fn counted<'s>(&'s self, counts: &'s Counts) -> impl Iterator<Item = Result<(IdRef<'s>, u64)>> {
         self.segments.iter().zip(&counts.segments).flat_map(|(segment, counts)| {
             let slots = counts.iter().zip(0 as Slot..).filter(|(count, _)| **count > 0);

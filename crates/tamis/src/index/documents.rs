@@ -24,17 +24,17 @@ use crate::value::ValueRef;
 pub(super) use crate::xml::FilterSnapshot;
 use crate::xml::{self, Engine, Filter, FilterSubscription, Input};
 
-/// What the names of files that hold XPath expressions begin with.
+/// The prefix of the names of files that hold XPath expressions.
 pub(super) const XPATHS: &str = "xpaths";
 
-/// What a document satisfies besides XPath expressions, so that it satisfies something: being one.
+/// Every document satisfies this, so that an event with a document that satisfies no XPath still has a value.
 const READ: &str = "";
 
-/// The XPath expressions that an index asks of documents.
+/// The XPath expressions that subscriptions use.
 #[derive(Debug)]
 pub(super) struct Documents {
     filter: Filter,
-    /// How many predicates ask for each expression. Held while the filter is changed.
+    /// How many predicates use each expression. Locked while the filter is changed.
     uses: Mutex<HashMap<Arc<str>, u64, ahash::RandomState>>,
 }
 
@@ -49,7 +49,7 @@ impl Documents {
         self.filter.snapshot()
     }
 
-    /// Counts the expressions of subscriptions that are about to be added.
+    /// Counts the XPaths of subscriptions that are about to be added.
     pub fn retain(&self, subscriptions: &[Subscription]) -> Result<()> {
         let mut counts: HashMap<&str, u64, ahash::RandomState> = HashMap::default();
         for key in subscriptions.iter().flat_map(|subscription| keys(&subscription.expression)) {
@@ -68,12 +68,12 @@ impl Documents {
         Ok(())
     }
 
-    /// Whether no subscription asks for any.
+    /// Whether no subscription uses any.
     pub fn is_empty(&self) -> bool {
         self.filter.snapshot().is_empty()
     }
 
-    /// Stops counting the expressions of a subscription that is gone.
+    /// Stops counting the XPaths of a removed subscription.
     pub fn release(&self, expression: &Expression) {
         let mut uses = self.uses();
         for key in keys(expression) {
@@ -96,7 +96,7 @@ impl Documents {
         event: &mut Event,
     ) -> Result<()> {
         let attribute = attributes.satisfied();
-        // The filter's own limits bound a document; what it satisfies is bounded by the subscriptions.
+        // The filter's own limits bound a document; the results are bounded by the subscriptions.
         let limits = Limits::none();
         let mut pushed = Ok(());
         if let Some(attribute) = attribute {
@@ -109,7 +109,7 @@ impl Documents {
             }
         });
         matched.map_err(|error| match error {
-            // An XPath expression of an index has no id but itself.
+            // The id of an XPath in the filter is its text.
             Error::Filter { id: Id::String(key), cause } => {
                 Error::Filter { id: XPathKey::new(&key).text().into(), cause }
             }
@@ -120,7 +120,7 @@ impl Documents {
     }
 
     fn uses(&self) -> MutexGuard<'_, HashMap<Arc<str>, u64, ahash::RandomState>> {
-        // Counts are changed one by one; a count that is too high keeps an expression, no more.
+        // Counts are changed one by one; a count that is too high merely keeps an expression.
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -135,7 +135,7 @@ impl Documents {
 
     /// Reads expressions from a file.
     pub fn open(&self, path: &Path, checksum: &str) -> Result<()> {
-        // All of it is read at once, so all of it is checked, and nothing stays mapped.
+        // The file is read completely, so it is checked completely, and nothing stays mapped.
         let mut reader = SectionReader::open(path, checksum, OpenOptions::default().copy(true))?;
         let texts = Strings::read(&mut reader)?;
         let counts: Column<u64> = reader.next()?;
@@ -153,7 +153,7 @@ impl Documents {
     }
 }
 
-/// The XPath expressions of an index on their way to a file.
+/// The XPath expressions of an index, to be written to a file.
 pub(super) struct Counts {
     texts: Strings,
     counts: Column<u64>,

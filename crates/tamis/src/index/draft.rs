@@ -13,7 +13,7 @@ use crate::expression::{parse, shorten};
 use crate::id::Id;
 use crate::value::ValueRef;
 
-/// A subscription on its way into a segment.
+/// A subscription to be added to a segment.
 pub(super) trait Draft: Sync {
     /// The subscription itself.
     fn read(&self) -> Result<Cow<'_, Subscription>>;
@@ -30,7 +30,7 @@ impl Draft for Subscription {
     }
 }
 
-/// A written subscription on its way into an index.
+/// A subscription in text form to be added to an index.
 pub(super) struct Written<'a> {
     pub index: &'a Index,
     pub position: usize,
@@ -56,23 +56,23 @@ impl Draft for Written<'_> {
     }
 }
 
-/// A long change, as others see it.
+/// The progress of a long change, which others can watch and stop.
 #[derive(Debug, Default)]
 pub struct Work {
     /// Whether to give up.
     pub stop: AtomicBool,
-    /// How many subscriptions were read so far; some are read more than once.
+    /// How many subscriptions have been read so far; some are read more than once.
     pub done: AtomicUsize,
 }
 
 impl Work {
-    /// Fails once somebody says stop.
+    /// Fails once the work is stopped.
     pub(super) fn check(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
     }
 }
 
-/// A draft that can be read until somebody says stop.
+/// A draft that can be read until the work is stopped.
 pub(super) struct Stoppable<'a, D> {
     pub draft: &'a D,
     pub work: &'a Work,
@@ -90,7 +90,7 @@ impl<D: Draft> Draft for Stoppable<'_, D> {
     }
 }
 
-/// What an id is called in a message.
+/// How messages name an id.
 pub(super) fn name_of(id: &Id) -> String {
     match id {
         Id::Integer(number) => format!("id {number}"),
@@ -98,8 +98,7 @@ pub(super) fn name_of(id: &Id) -> String {
     }
 }
 
-/// Whether a text can ask about documents or about elements of lists, which must be known before the
-/// subscription is.
+/// Whether a text may use documents or elements of lists, which must be known before the subscription is added.
 pub(super) fn must_be_known_first(text: &str) -> bool {
     let asks_elements = || {
         let bytes = text.as_bytes();
@@ -115,7 +114,7 @@ pub(super) fn must_be_known_first(text: &str) -> bool {
     contains_word(text, b"xpath") || asks_elements()
 }
 
-/// Whether a text holds a word, in whatever case.
+/// Whether a text contains a word, in any case.
 pub(super) fn contains_word(text: &str, word: &[u8]) -> bool {
     text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }

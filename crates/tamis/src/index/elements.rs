@@ -23,7 +23,7 @@ use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
 
-/// An index of what is asked of the elements of a list.
+/// An index of the expressions about the elements of a list.
 pub(super) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) -> Arc<dyn ElementIndex> {
     let attributes = Attributes::of_elements(missing, limits, zone.clone());
     let index = Index::over(attributes, missing, limits.clone(), Algorithm::Auto, Declared::none());
@@ -31,13 +31,13 @@ pub(super) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) 
 }
 
 impl Attributes {
-    /// Takes note of what an expression asks of elements of lists, and of what it asks to be unknown, so that events
+    /// Registers what an expression tests on elements of lists and what it tests for being unknown, so that events
     /// are decoded for it. An index does this itself.
     pub fn learn(&self, expression: &Expression) -> Result<()> {
         let resolved = resolve(expression, self.time_zone());
         let unknowns = resolved.names_of_unknowns();
         if !unknowns.is_empty() {
-            // A matcher may ask for less than an explanation does.
+            // A matcher may need less than an explanation does.
             resolved.predicates().for_each(|predicate| _ = self.intern(predicate.attribute()));
             unknowns.iter().for_each(|name| _ = self.intern(name));
         }
@@ -45,7 +45,7 @@ impl Attributes {
     }
 }
 
-/// Counts what the live subscriptions of opened segments ask of elements of lists.
+/// Counts the expressions about elements that live subscriptions of opened segments use.
 pub(super) fn retain_elements(
     segments: &[Arc<Segment>],
     attributes: &Attributes,
@@ -63,30 +63,30 @@ pub(super) fn retain_elements(
 #[derive(Debug)]
 struct Elements {
     index: Index,
-    /// Held while the index is changed.
+    /// Locked while the index is changed.
     uses: ForkLock<Uses>,
 }
 
-/// Which expressions are asked for.
+/// Which expressions are in use.
 #[derive(Debug, Default)]
 struct Uses {
-    /// How many predicates ask for each expression.
+    /// How many predicates use each expression.
     texts: HashMap<Arc<str>, u64, ahash::RandomState>,
     /// Which expressions have each number.
     numbers: HashMap<u32, Bearer, ahash::RandomState>,
 }
 
-/// Who has a number.
+/// Which expressions share a number.
 #[derive(Debug, Clone)]
 enum Bearer {
     /// One expression, whose id in the index is the number.
     One(Arc<str>),
-    /// So many expressions, whose ids are their texts. There were several at some time.
+    /// This many expressions, whose ids are their texts. At some time there were at least two.
     Several(usize),
 }
 
 impl Uses {
-    /// The id of an expression that is asked for.
+    /// The id of an expression in use.
     fn id(&self, text: &str) -> Id {
         let number = number_of(text);
         match self.numbers.get(&number) {
@@ -95,7 +95,7 @@ impl Uses {
         }
     }
 
-    /// Forgets an expression that nobody asks for any more, and returns its id.
+    /// Drops an expression that is no longer used, and returns its id.
     fn forget(&mut self, text: &str) -> Option<Id> {
         let id = self.id(text);
         self.texts.remove(text)?;
@@ -111,7 +111,8 @@ impl ElementIndex for Elements {
     fn retain(&self, texts: &[&str]) -> Result<()> {
         let mut uses = self.uses.lock()?;
         let mut new: HashSet<&str, ahash::RandomState> = HashSet::default();
-        // Expressions that lose their number, because another turns out to have it, and what has which number then.
+        // Expressions that lose their number because another one turns out to have it, and the owners of the numbers
+        // afterwards.
         let mut renamed: Vec<Arc<str>> = Vec::new();
         let mut bearers: HashMap<u32, Bearer, ahash::RandomState> = HashMap::default();
         for &text in texts {
@@ -139,7 +140,7 @@ impl ElementIndex for Elements {
             subscriptions.push(Subscription::new(id, read_inner(text)?));
         }
         self.index.add_many(subscriptions)?;
-        // Until here they have both ids, and are asked for by the number alone.
+        // Until now they have both ids, and are only found by the number.
         let numbers: Vec<Id> = renamed.iter().map(|text| Id::from(i64::from(number_of(text)))).collect();
         self.index.remove_many(&numbers, false)?;
         uses.numbers.extend(bearers);
@@ -153,7 +154,7 @@ impl ElementIndex for Elements {
     }
 
     fn release(&self, texts: &[&str]) {
-        // In a forked process that cannot change the index, expressions stay that nobody asks for.
+        // In a forked process that cannot change the index, unused expressions stay.
         let Ok(mut uses) = self.uses.lock() else { return };
         let mut unused = Vec::new();
         for &text in texts {
@@ -179,7 +180,7 @@ impl ElementIndex for Elements {
 }
 
 thread_local! {
-    /// Working memory, one for every level of lists in lists that is being matched.
+    /// Working memory, one per nesting level of lists that are being matched.
     static SCRATCH: RefCell<Vec<MatchScratch>> = const { RefCell::new(Vec::new()) };
 }
 

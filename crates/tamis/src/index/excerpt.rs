@@ -17,13 +17,13 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::matcher::{Scratch, Slot};
 
-/// An excerpt has at most one in so many slots of its segment.
+/// An excerpt has at most one in this many slots of its segment.
 const EXCERPTED: usize = 8;
-/// Compiling so many slots takes about as long as matching one event with all of them.
+/// Compiling this many slots takes about as long as matching one event with all of them.
 const PER_EVENT: usize = 64;
-/// Bytes that a segment may remember of conditions, besides half of what its matcher takes.
+/// Bytes that a segment may cache for conditions, in addition to half the size of its matcher.
 const REMEMBERED: usize = 1 << 20;
-/// How often one looks whether another thread has left; in a forked process it may never.
+/// How often to check whether another thread has released a lock; in a forked process it may never do so.
 const PATIENCE: usize = 10_000;
 
 /// A matcher over some slots of a segment.
@@ -35,7 +35,7 @@ pub(super) struct Excerpt {
 }
 
 impl Excerpt {
-    /// A matcher that was compiled over the expressions in some slots, which ascend.
+    /// An excerpt with a matcher that was compiled from the expressions in these slots, which ascend.
     pub fn new(slots: &[Slot], engine: Engine) -> Excerpt {
         Excerpt { slots: slots.into(), engine }
     }
@@ -77,7 +77,7 @@ impl Excerpt {
 pub(super) struct Chosen {
     slots: SlotSet,
     count: usize,
-    /// How many events were matched with them.
+    /// How many events have been matched with them.
     asked: AtomicUsize,
     excerpt: OnceLock<Excerpt>,
 }
@@ -130,8 +130,8 @@ impl Chosen {
         self.excerpt.get()
     }
 
-    /// The matcher over these slots only, made once so many more events make it worth while; `len` is the number of
-    /// all slots.
+    /// The matcher over these slots only, compiled once this many more events make it worthwhile; `len` is the number
+    /// of all slots.
     pub fn excerpt_for(
         &self,
         events: usize,
@@ -157,10 +157,10 @@ impl Chosen {
     }
 }
 
-/// What a segment remembers of conditions, by their texts.
+/// What a segment caches for conditions, by their texts.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
-    /// With when each was used last, and how many uses there were.
+    /// With the time of last use of each, and the number of uses.
     chosen: Mutex<(ChosenByText, u64)>,
 }
 
@@ -184,8 +184,8 @@ impl Remembered {
         }
     }
 
-    /// Forgets what was not used for longest, until the rest is within bounds; the segment's matcher takes so many
-    /// bytes.
+    /// Evicts the least recently used entries until the rest is within the limit, given the size of the segment's
+    /// matcher.
     pub fn forget_some(&self, matcher: usize) {
         let Some(mut guard) = lock(&self.chosen) else { return };
         let chosen = &mut guard.0;
@@ -201,7 +201,7 @@ impl Remembered {
     }
 }
 
-/// The guard of a mutex that is held for moments only; `None` if its holder does not leave.
+/// The guard of a mutex that is only ever held briefly; `None` if its holder does not release it.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     (0..PATIENCE).find_map(|_| match mutex.try_lock() {
         Ok(guard) => Some(guard),

@@ -18,9 +18,9 @@ use crate::matcher::Slot;
 /// The place of a slot in the order of priorities: lower is better.
 type Rank = (Reverse<i64>, u64);
 
-/// A part of a segment that is matched at once.
+/// A part of a segment that is matched as a whole.
 struct Part<'s> {
-    /// What its slots can be at best.
+    /// The best rank that its slots can have.
     best: Rank,
     position: usize,
     slots: Slots<'s>,
@@ -29,17 +29,17 @@ struct Part<'s> {
 /// Which slots a part has.
 enum Slots<'s> {
     Tier(&'s Tier),
-    /// What is not in a tier: all behind this rank.
+    /// What is not in a tier: everything after this rank.
     Rest((Reverse<i64>, Slot)),
     All,
 }
 
 impl Snapshot {
-    /// The `most` subscriptions of the highest priorities that the event matches, with their priorities; of equal
-    /// priorities the one that was added first comes first.
+    /// The `most` matching subscriptions with the highest priorities, and their priorities; among equal priorities,
+    /// the one added first comes first.
     ///
-    /// Fails only at the event's deadline, if it has one, and where a file that was opened without verification turns
-    /// out to be damaged.
+    /// Fails only at the event's deadline, if it has one, or if a file that was opened without verification turns out
+    /// to be damaged.
     pub fn first(
         &self,
         event: &Event,
@@ -48,7 +48,7 @@ impl Snapshot {
         scratch: &mut MatchScratch,
     ) -> Result<Vec<(IdRef<'_>, i64)>> {
         self.sample.observe(event, &mut scratch.events);
-        // The worst of the first on top.
+        // A heap with the worst of them on top.
         let mut first: BinaryHeap<Rank> = BinaryHeap::with_capacity(most.min(1024));
         if most > 0 {
             for Part { best, position, slots } in self.parts(event, selection)? {
@@ -76,12 +76,12 @@ impl Snapshot {
         found.collect()
     }
 
-    /// The parts of all segments, those that can have the best first.
+    /// The parts of all segments, the ones with the best possible ranks first.
     fn parts(&self, event: &Event, selection: Option<&Selection>) -> Result<Vec<Part<'_>>> {
         let mut parts = Vec::with_capacity(self.segments.len());
         for (position, segment) in self.segments.iter().enumerate() {
             let chosen = self.admission(position, event, selection).chosen();
-            // The few slots that a condition selects are matched at once.
+            // If a condition selects few slots, they are matched as one part.
             let excerpted = match chosen {
                 Some(chosen) if chosen.is_empty() => continue,
                 Some(chosen) => segment.excerpt_of(chosen, &self.sample, 1)?.is_some(),
@@ -93,7 +93,7 @@ impl Snapshot {
                 parts.push(Part { best, position, slots: Slots::Tier(tier) });
             }
             parts.push(match tiers.last() {
-                // The next one has the same priority and comes later, or has a lower one.
+                // The next one either has the same priority and was added later, or has a lower priority.
                 Some(Tier { worst, .. }) => {
                     let best = (worst.0, place(position, worst.1) + 1);
                     Part { best, position, slots: Slots::Rest(*worst) }
@@ -108,7 +108,7 @@ impl Snapshot {
         Ok(parts)
     }
 
-    /// Finds the slots of a part that the event matches and that count, in `scratch.slots`.
+    /// Finds the selected slots of a part that the event matches, in `scratch.slots`.
     fn match_part(
         &self,
         event: &Event,

@@ -20,8 +20,8 @@ impl DistinctPatterns {
     }
 }
 
-/// The names of attributes and the regular expressions of many expressions, each once. Events are decoded and explained
-/// by all that is mentioned, whatever a matcher needs of it.
+/// The distinct attribute names and regular expressions of many expressions. Events are decoded and explained with
+/// all of them, even if the matcher needs fewer.
 #[derive(Default)]
 pub(super) struct Mentioned {
     names: HashSet<Arc<str>, ahash::RandomState>,
@@ -43,8 +43,8 @@ impl Mentioned {
         }
     }
 
-    /// Adds what an expression, once resolved, asks to be true, false or unknown. A matcher may ask for less of it than
-    /// an explanation does.
+    /// Adds what a resolved expression tests for being true, false or unknown. A matcher may need less of it than an
+    /// explanation does.
     pub fn add_tested(&mut self, resolved: &Expression) {
         let unknowns = resolved.names_of_unknowns();
         if !unknowns.is_empty() {
@@ -53,7 +53,7 @@ impl Mentioned {
         }
     }
 
-    /// Numbers the names, which holds them for as long as the attributes live.
+    /// Numbers the names, which keeps them for as long as the attributes live.
     pub fn intern(&self, attributes: &Attributes) {
         for name in &self.names {
             attributes.intern(name);

@@ -75,10 +75,10 @@ use columns::Declared;
 use documents::Documents;
 pub use draft::Work;
 
-/// Up to so many subscriptions are merged by the writer itself, which takes milliseconds.
+/// The writer itself merges up to this many subscriptions, which takes milliseconds.
 const AT_ONCE: usize = 512;
 
-/// So many conditions on metadata are remembered.
+/// How many conditions on metadata are cached.
 const CONDITIONS: usize = 1024;
 
 /// A set of subscriptions that can be matched while it changes.
@@ -102,14 +102,14 @@ struct Shared {
     missing: Missing,
     limits: Limits,
     algorithm: Algorithm,
-    /// The columns of metadata that have an index.
+    /// The declared columns of metadata.
     declared: Arc<Declared>,
-    /// Conditions on metadata that were used, by their texts.
+    /// Conditions on metadata that have been used, by their texts.
     conditions: Mutex<HashMap<String, Arc<Condition>, ahash::RandomState>>,
     versions: Versioned<Snapshot>,
     /// The thread that merges.
     background: Background,
-    /// Whether it is as it was opened: what was laid out with care is not merged for being read.
+    /// Whether it is unchanged since it was opened: a compacted index is not merged merely because it is read.
     at_rest: AtomicBool,
 }
 
@@ -129,7 +129,7 @@ impl Index {
         Index::empty(missing, limits, algorithm, zone, Declared::none())
     }
 
-    /// An empty index whose subscriptions can be selected fast by these members of their metadata.
+    /// An empty index with columns for these members of the metadata, by which subscriptions can be selected quickly.
     pub fn with_metadata_columns(
         missing: Missing,
         limits: Limits,
@@ -184,7 +184,7 @@ impl Index {
         Index { shared: Arc::new(shared) }
     }
 
-    /// This index, not to be merged until it changes.
+    /// This index, marked as not to be merged until it changes.
     fn at_rest(self) -> Index {
         self.shared.at_rest.store(true, Ordering::Release);
         self
@@ -200,12 +200,12 @@ impl Index {
         self.shared.missing
     }
 
-    /// The members of metadata that subscriptions can be selected fast by.
+    /// The members of metadata by which subscriptions can be selected quickly.
     pub fn metadata_columns(&self) -> &[Arc<str>] {
         self.shared.declared.names()
     }
 
-    /// A condition on the metadata of subscriptions, which [`Snapshot::select`] takes.
+    /// A condition on the metadata of subscriptions, for [`Snapshot::select`].
     pub fn condition(&self, text: &str) -> Result<Arc<Condition>> {
         let shared = &self.shared;
         let known = excerpt::lock(&shared.conditions).and_then(|known| known.get(text).cloned());
@@ -242,7 +242,7 @@ impl Index {
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let snapshot = self.shared.versions.current();
         if snapshot.sample.take_filled() {
-            // What was compiled before any event came can be compiled better now.
+            // Segments that were compiled before any event was seen can be compiled better now.
             self.shared.start(());
         }
         snapshot
@@ -258,18 +258,18 @@ impl Index {
         Ok(ids)
     }
 
-    /// Why an expression matches an event, or not. Fails only at the event's deadline, if it has one.
+    /// Why an expression matches an event or does not. Fails only at the event's deadline, if it has one.
     pub fn explain(&self, expression: &Expression, event: &Event) -> Result<Explanation> {
         explain(expression, event, &self.snapshot().attributes, self.shared.missing)
     }
 
-    /// Waits until nothing is left to merge, but not much longer than this; whether nothing is.
+    /// Waits until nothing is left to merge, but not much longer than this; returns whether nothing is left.
     pub fn settle_within(&self, patience: Duration) -> bool {
         self.shared.settle_within((), patience)
             && self.shared.versions.current().attributes.settle_elements_within(patience)
     }
 
-    /// Waits until nothing is left to merge, merging here if no thread does.
+    /// Waits until nothing is left to merge, and merges on this thread if no other does.
     pub fn settle(&self) {
         self.shared.settle(());
         self.shared.versions.current().attributes.settle_elements();

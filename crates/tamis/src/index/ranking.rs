@@ -20,18 +20,18 @@ use crate::matcher::extend::Visit;
 use crate::matcher::{Counters, Pruning, Slot};
 use crate::rank::{EventWeights, ScoreScratch, Scores, Top};
 
-/// Units of work that scoring a match takes.
+/// Units of work that scoring a match counts as.
 const SCORING: usize = 32;
 
 /// A segment and a slot in it.
 type SegmentSlot = (usize, Slot);
 
 impl Snapshot {
-    /// The `most` subscriptions that the event matches best, with their scores, best first; of equal
-    /// scores the one that was added first.
+    /// The `most` subscriptions that the event matches best, with their scores, best first; among equal scores, the
+    /// one added first comes first.
     ///
-    /// Fails only at the event's deadline, if it has one, and where a file that was opened without verification turns
-    /// out to be damaged.
+    /// Fails only at the event's deadline, if it has one, or if a file that was opened without verification turns out
+    /// to be damaged.
     pub fn top(
         &self,
         event: &Event,
@@ -42,7 +42,7 @@ impl Snapshot {
         self.top_selected(event, most, weights, None, scratch)
     }
 
-    /// As [`Snapshot::top`], of what a condition selects, if there is one.
+    /// Like [`Snapshot::top`], for the subscriptions that a condition selects, if there is one.
     pub fn top_selected(
         &self,
         event: &Event,
@@ -109,15 +109,15 @@ impl Snapshot {
             }
             return scratch.scores.timer.check();
         }
-        // A bound is summed as a score is, but the highest weight of the event multiplies the sum, not its
-        // terms; rounding may bring it out lower.
+        // A bound is summed like a score, but the event's highest weight multiplies the sum instead of its terms, so
+        // rounding may make it smaller.
         let exact = weights.is_empty() || (coarse && weights.is_coarse());
         let most = weights.most() * if exact { 1.0 } else { 1.0 + 1e-9 };
         let bound = |slot: Slot| (scores.bound(slot as usize) * most * segment.boost(slot)).min(f64::MAX);
         let mut waiting: BinaryHeap<Waiting> =
             scratch.slots.iter().map(|&slot| Waiting { bound: bound(slot), slot }).collect();
         while let Some(Waiting { bound, slot }) = waiting.pop() {
-            // The following matches score no more, or come later.
+            // The remaining matches score no higher, or were added later.
             if !top.admits(bound, place(slot)) {
                 break;
             }
@@ -129,7 +129,7 @@ impl Snapshot {
     }
 }
 
-/// A match that waits to be scored; the one that can score most comes first.
+/// A match to be scored; the one with the highest possible score comes first.
 #[derive(PartialEq)]
 struct Waiting {
     bound: f64,

@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::rank::check_weight;
 use crate::value::{TimeZone, ValueRef};
 
-/// The position of a row of a table, with its subscription, or with its id, if it has one, and what is wrong with it.
+/// The position of a row in a table, with its subscription, or with its id, if it has one, and what is wrong.
 pub type TableRow = (usize, std::result::Result<WrittenSubscription, (Option<Id>, Error)>);
 
 /// The columns of a batch of subscriptions.
@@ -33,18 +33,18 @@ pub(super) struct Rows<'a> {
     deleted: Option<Items>,
 }
 
-/// A row, whose parts may each be wrong.
+/// A row, each part of which may be invalid.
 pub(super) struct Row {
     pub id: std::result::Result<Id, String>,
     /// The expression as written in the row.
     pub expression: Option<String>,
-    /// The subscription, if its id is one; `None` if the row says that there is none.
+    /// The subscription, if its id is valid; `None` if the row is a deletion.
     pub subscription: Result<Option<WrittenSubscription>>,
 }
 
 impl Index {
-    /// The subscriptions in the rows of a table, or what is wrong with a row and the id that stands there; see
-    /// [`Builder::add`](super::Builder::add) for the columns. Rows that say that there is no such subscription are left out.
+    /// The subscriptions in the rows of a table, or the id of a row and what is wrong with it; see
+    /// [`Builder::add`](super::Builder::add) for the columns. Deletions are left out.
     pub fn read_table(&self, batch: &RecordBatch) -> Result<Vec<TableRow>> {
         let (zone, mut read) = (self.time_zone(), Vec::with_capacity(batch.num_rows()));
         let rows = Rows::new(batch, &zone, &self.shared.limits)?;
@@ -62,8 +62,8 @@ impl Index {
 
 impl<'a> Rows<'a> {
     /// The columns `id` (strings or integers), `expression` (text, or the JSON form) and, optionally, `metadata`
-    /// (JSON), `weights` (JSON, see [`Weight::read_json`]), `boost` (a number), `priority` (an integer), `active_from`
-    /// and `active_until` (times, or their texts) and `deleted` (whether there is no such subscription).
+    /// (JSON), `weights` (JSON, see [`Weight::read_json`]), `boost` (a number), `priority` (an integer),
+    /// `active_from` and `active_until` (times, or their texts) and `deleted` (whether the row is a deletion).
     pub fn new(batch: &RecordBatch, zone: &'a TimeZone, limits: &'a Limits) -> Result<Rows<'a>> {
         let optional = |name: &str| {
             let column = batch.column_by_name(name).map(|column| Items::new(name, column));
@@ -92,7 +92,7 @@ impl<'a> Rows<'a> {
         self.count
     }
 
-    /// Reads a row. What is wrong with it is in it; a column of another type is an error.
+    /// Reads a row. Invalid content is reported in the row; a column of the wrong type is an error.
     pub fn read(&self, row: usize) -> Result<Row> {
         let id = match self.ids.get(row) {
             Some(Item::Value(ValueRef::String(text))) => Ok(Id::from(text)),
@@ -189,7 +189,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What a column that need not be there has in a row.
+/// The item of an optional column in a row.
 fn get(items: &Option<Items>, row: usize) -> Option<Item<'_>> {
     items.as_ref().map_or(Some(Item::Null), |items| items.get(row))
 }

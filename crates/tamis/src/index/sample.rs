@@ -10,7 +10,7 @@ use crate::event::Event;
 
 /// How many events are kept.
 const SIZE: usize = 256;
-/// One in so many events is kept, once there are enough to begin with.
+/// One in this many events is kept, once there are enough to start with.
 const INTERVAL: u32 = 64;
 
 /// The events seen most recently, thinned out.
@@ -22,7 +22,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Looks at an event that is being matched; `seen` counts those of one thread.
+    /// Considers an event that is being matched for the sample; `seen` counts the events of one thread.
     pub fn observe(&self, event: &Event, seen: &mut u32) {
         *seen = seen.wrapping_add(1);
         if *seen > SIZE as u32 && !seen.is_multiple_of(INTERVAL) {
@@ -47,14 +47,14 @@ impl Sample {
         self.filled.load(Ordering::Relaxed) && self.filled.swap(false, Ordering::AcqRel)
     }
 
-    /// Whether there are enough events to choose by.
+    /// Whether there are enough events to choose triggers with.
     pub fn is_full(&self) -> bool {
-        // Nobody waits: in a forked process its holder may not be there.
+        // This never waits: in a forked process, the holder of the lock may not exist.
         self.events.try_lock().is_ok_and(|guard| guard.0.len() == SIZE)
     }
 
-    /// How many events a thread that begins is taken to have seen: so many that it keeps few of its first ones, where
-    /// there are enough. To keep an event takes as long as to read one.
+    /// The initial event count of a new thread. If there are enough events, it is such that the thread keeps few of
+    /// its first ones, because keeping an event takes as long as reading one.
     pub fn seen(&self) -> u32 {
         if self.is_full() { SIZE as u32 } else { 0 }
     }

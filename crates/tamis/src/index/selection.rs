@@ -14,10 +14,10 @@ use crate::event::Event;
 use crate::matcher::Slot;
 use crate::value::Timestamp;
 
-/// Units of work that reading the metadata of a slot takes.
+/// Units of work that reading the metadata of a slot counts as.
 const READING: usize = 256;
 
-/// What a condition selects of a snapshot.
+/// The selection of a condition in a snapshot.
 #[derive(Debug)]
 pub struct Selection {
     condition: Arc<Condition>,
@@ -26,7 +26,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What a condition selects of these segments.
+    /// The selection of a condition in these segments.
     pub(super) fn new(
         condition: &Arc<Condition>,
         segments: &[Arc<Segment>],
@@ -45,19 +45,19 @@ impl Selection {
     }
 }
 
-/// Which of the slots that a matcher finds count.
+/// Which of the slots that a matcher finds are results.
 pub(super) struct Admission<'a> {
     segment: &'a Segment,
-    /// The version of the snapshot, where slots were removed.
+    /// The version of the snapshot, if slots have been removed.
     version: Option<u64>,
-    /// The moment of the call, where not all subscriptions are valid at it.
+    /// The time of the call, if not all subscriptions are valid at that time.
     now: Option<Timestamp>,
-    /// The condition, with the moment of the call; and its slots, if they are known.
+    /// The condition and the time of the call; and its slots, if they are known.
     selected: Option<(&'a Condition, Timestamp, Option<&'a Chosen>)>,
 }
 
 impl<'a> Admission<'a> {
-    /// What counts of a segment, which stands at a position of a snapshot of some version.
+    /// Which slots of the segment at a position are results, in a snapshot of this version.
     pub fn new(
         segment: &'a Segment,
         position: usize,
@@ -77,12 +77,12 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// The slots that the condition selects, if there is one and they are known.
+    /// The slots that the condition selects, if there is a condition and they are known.
     pub fn chosen(&self) -> Option<&'a Chosen> {
         self.selected.and_then(|(_, _, chosen)| chosen)
     }
 
-    /// Whether a slot counts; once the time is up, none that has to be looked at.
+    /// Whether a slot is a result; once the time is up, false for slots whose metadata would have to be read.
     pub fn admits(&self, slot: Slot, working: &mut Option<Box<ConditionScratch>>, timer: &mut Timer) -> bool {
         if self.version.is_some_and(|version| !self.segment.is_live(slot, version))
             || self.now.is_some_and(|now| !self.segment.validities().hold(slot, now))
@@ -98,12 +98,12 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Whether every slot counts.
+    /// Whether every slot is a result.
     pub fn is_open(&self) -> bool {
         self.version.is_none() && self.now.is_none() && self.selected.is_none()
     }
 
-    /// Leaves out what does not count.
+    /// Drops slots that are not results.
     pub fn keep(
         &self,
         slots: &mut Vec<Slot>,

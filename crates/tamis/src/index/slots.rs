@@ -9,12 +9,12 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// No slots of so many.
+    /// An empty set of slots below `slots`.
     pub fn new(slots: usize) -> Bits {
         Bits { words: vec![0; slots.div_ceil(64)].into() }
     }
 
-    /// All of so many slots.
+    /// All slots below `slots`.
     pub fn full(slots: usize) -> Bits {
         let mut bits = Bits { words: vec![u64::MAX; slots.div_ceil(64)].into() };
         if let Some(last) = bits.words.last_mut().filter(|_| !slots.is_multiple_of(64)) {

@@ -23,7 +23,7 @@ use crate::rank::ScoreScratch;
 #[cfg(feature = "xml")]
 use crate::xml::Input;
 
-/// So many ids are read ahead.
+/// How many ids are prefetched.
 const AHEAD: usize = 256;
 
 /// An index at one moment.
@@ -36,7 +36,7 @@ pub struct Snapshot {
     pub(super) attributes: Arc<Attributes>,
     pub(super) sample: Arc<Sample>,
     pub(super) documents: Arc<Documents>,
-    /// The XPath expressions that the subscriptions ask of documents, and perhaps more.
+    /// The XPath expressions of the subscriptions, and possibly more.
     #[cfg_attr(not(feature = "xml"), expect(dead_code, reason = "only documents are read with it"))]
     pub(super) filters: Arc<FilterSnapshot>,
 }
@@ -48,10 +48,10 @@ pub struct MatchScratch {
     pub(super) slots: Vec<Slot>,
     pub(super) events: u32,
     pub(super) scores: ScoreScratch,
-    /// That of a condition on metadata.
+    /// Working memory of a condition on metadata.
     pub(super) condition: Option<Box<ConditionScratch>>,
     pub(super) visited: HashSet<Slot, ahash::RandomState>,
-    /// Of many events, for each segment the slots, and where those of each event end.
+    /// For many events: by segment, the slots, and where those of each event end.
     pub(super) many: Vec<(Vec<Slot>, Vec<usize>)>,
 }
 
@@ -61,20 +61,20 @@ struct Together<'a> {
     events: &'a [Event],
     /// The subscriptions that count, if not all.
     selection: Option<&'a Selection>,
-    /// Whether to give up, which leaves out the last events.
+    /// Whether to give up, which leaves out the remaining events.
     stopped: &'a dyn Fn() -> bool,
 }
 
 /// The ids of the subscriptions that an event matches, in insertion order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FoundIds<'s> {
-    /// Those of an index whose ids are integers.
+    /// The ids of an index with integer ids only.
     Integers(Vec<i64>),
-    /// Those of any other.
+    /// The ids of any other index.
     Any(Vec<IdRef<'s>>),
 }
 
-/// Where a subscription stands in a snapshot. Any two have different ones.
+/// The place of a subscription in a snapshot; no two subscriptions share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SlotRef {
     segment: u32,
@@ -109,22 +109,22 @@ impl Snapshot {
         Snapshot { version, segments, live, attributes, sample: Arc::default(), documents, filters }
     }
 
-    /// The attributes to decode events by. An event must be decoded after the snapshot was taken,
-    /// or it may lack attributes that a subscription of the snapshot asks about.
+    /// The attributes to decode events with. An event must be decoded after the snapshot was taken, or it may lack
+    /// attributes that a subscription of the snapshot tests.
     pub fn attributes(&self) -> &Attributes {
         &self.attributes
     }
 
-    /// New working memory. Of the events that are matched with it, no more are kept as examples than of those that
-    /// any other thread goes on with, if there are enough to begin with.
+    /// New working memory. It keeps its own share of matched events as a sample, as every thread does, once there are
+    /// enough to start with.
     pub fn scratch(&self) -> MatchScratch {
         MatchScratch { events: self.sample.seen(), ..MatchScratch::default() }
     }
 
     /// Calls `found` with the id of every subscription that the event matches, in insertion order.
     ///
-    /// Fails only at the event's deadline, if it has one, and where a file that was opened without verification turns
-    /// out to be damaged. What was found before is then incomplete.
+    /// Fails only at the event's deadline, if it has one, or if a file that was opened without verification turns out
+    /// to be damaged. The results so far are then incomplete.
     pub fn matches<'s>(
         &'s self,
         event: &Event,
@@ -134,7 +134,7 @@ impl Snapshot {
         self.matches_selected(event, None, scratch, found)
     }
 
-    /// As [`Snapshot::matches`], of what a condition selects, if there is one.
+    /// Like [`Snapshot::matches`], for the subscriptions that a condition selects, if there is one.
     pub fn matches_selected<'s>(
         &'s self,
         event: &Event,
@@ -148,7 +148,7 @@ impl Snapshot {
         })
     }
 
-    /// As [`Snapshot::matches_selected`], all ids at once.
+    /// Like [`Snapshot::matches_selected`], all ids at once.
     pub fn ids_selected<'s>(
         &'s self,
         event: &Event,
@@ -190,12 +190,12 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What a condition selects; it can be used for this snapshot only. Fails at the deadline, if there is one.
+    /// The selection of a condition, for this snapshot only. Fails at the deadline, if there is one.
     pub fn select(&self, condition: &Arc<Condition>, deadline: Option<Deadline>) -> Result<Selection> {
         Selection::new(condition, &self.segments, deadline)
     }
 
-    /// Which slots of the segment at a position count.
+    /// Which slots of a segment are selected.
     pub(super) fn admission<'a>(
         &'a self,
         position: usize,
@@ -207,26 +207,26 @@ impl Snapshot {
 
     /// Adds a document to a decoded event. Without one, `xpath` predicates are unknown.
     ///
-    /// Fails if the document is not well formed, or beyond a limit, and at the event's deadline.
+    /// Fails if the document is not well formed or exceeds a limit, and at the event's deadline.
     #[cfg(feature = "xml")]
     pub fn read_document(&self, document: Input<'_>, event: &mut Event) -> Result<()> {
         self.documents.read(&self.filters, document, &self.attributes, event)
     }
 
-    /// Stops counting what a subscription that is about to be removed asks of documents, and of elements once
-    /// no snapshot has it.
+    /// Stops counting the XPaths of a subscription that is about to be removed, and its element tests once no
+    /// snapshot has it.
     pub(super) fn release_documents(&self, segment: &Segment, slot: Slot) {
         if self.documents.is_empty() && !segment.asks_elements() {
             return;
         }
-        // Of a damaged file, expressions stay in the filter that nobody asks for.
+        // If a file is damaged, XPaths may stay in the filter that nobody asks for.
         if let Ok(subscription) = segment.subscription(slot) {
             self.documents.release(&subscription.expression);
             segment.depart(subscription.expression);
         }
     }
 
-    /// Finds the slots of a segment that the event matches and that count, ascending, in `scratch.slots`.
+    /// Finds the selected slots of a segment that the event matches, ascending, in `scratch.slots`.
     pub(super) fn find_slots(
         &self,
         position: usize,
@@ -251,7 +251,7 @@ impl Snapshot {
         self.keep(&admission, event, scratch)
     }
 
-    /// Leaves out the slots that do not count.
+    /// Drops the slots that are not selected.
     pub(super) fn keep(
         &self,
         admission: &Admission<'_>,
@@ -280,8 +280,8 @@ impl Snapshot {
         })
     }
 
-    /// Calls `found` with the slots of every segment that an event matches, if there are any, event by
-    /// event. Once `stopped` says so, the last events may be left out.
+    /// Calls `found` with the slots of every segment that an event matches, if there are any, event by event. Once
+    /// `stopped` returns true, the remaining events may be left out.
     pub(super) fn matching_many(
         &self,
         events: &[Event],
@@ -300,9 +300,9 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Matches events together, of what a condition selects, if there is one; [`Snapshot::many_matches`] then tells what
-    /// each matches. Returns how many events were matched: once `stopped` says so, the last may be left out. All
-    /// events have one deadline.
+    /// Matches events together, against what a condition selects, if there is one; [`Snapshot::many_matches`] then
+    /// has the matches of each. Returns how many events were matched: once `stopped` returns true, the remaining ones
+    /// may be left out. All events have the same deadline.
     pub fn match_many(
         &self,
         events: &[Event],
@@ -324,8 +324,8 @@ impl Snapshot {
         Ok(whole)
     }
 
-    /// The subscriptions that an event matches, by its position among those that were last given to
-    /// [`Snapshot::match_many`], in insertion order.
+    /// The subscriptions that an event matches, in insertion order; `event` is its position in the last call of
+    /// [`Snapshot::match_many`].
     pub fn many_matches<'s>(
         &'s self,
         event: usize,
@@ -336,7 +336,7 @@ impl Snapshot {
         })
     }
 
-    /// As [`Snapshot::many_matches`], appends the ids, which are integers.
+    /// Like [`Snapshot::many_matches`], but appends integer ids.
     pub fn many_integers(&self, event: usize, scratch: &MatchScratch, ids: &mut Vec<i64>) -> Result<()> {
         let mut slots = self.many_slots(event, scratch);
         slots.try_for_each(|(position, slots)| self.segments[position].integers(slots, ids))
@@ -348,12 +348,12 @@ impl Snapshot {
         self.segments[found.segment as usize].id(found.slot)
     }
 
-    /// Whether there are ids that are strings.
+    /// Whether some ids are strings.
     pub fn has_text_ids(&self) -> bool {
         self.segments.iter().any(|segment| segment.id_kinds().0)
     }
 
-    /// The positions of the segments, and the slots of each that an event was found to match.
+    /// The positions of the segments, each with the slots that an event matches.
     fn many_slots<'m>(
         &self,
         event: usize,
@@ -364,7 +364,7 @@ impl Snapshot {
         })
     }
 
-    /// Finds the slots of a segment that each event matches and that count, and where those of each end.
+    /// Finds the selected slots of a segment that each event matches, and where those of each event end.
     fn find_many(
         &self,
         position: usize,
@@ -443,7 +443,7 @@ impl Snapshot {
         self.segments.iter().flat_map(|segment| segment.live(self.version).map(move |slot| segment.id(slot)))
     }
 
-    /// The next ids in insertion order, so many at most; `place` says where they begin, and then where the rest does.
+    /// The next ids in insertion order, at most `most`; `place` is where they begin, and is moved to the rest.
     pub fn ids_from(&self, place: &mut IdPlace, most: usize) -> Result<Vec<IdRef<'_>>> {
         let mut ids = Vec::new();
         while let Some(segment) = self.segments.get(place.segment).filter(|_| ids.len() < most) {
@@ -466,7 +466,7 @@ impl Snapshot {
             .flat_map(|segment| segment.live(self.version).map(move |slot| segment.subscription(slot)))
     }
 
-    /// The subscriptions that are not always valid, with when they are, in insertion order.
+    /// The subscriptions that are not always valid, with their validity, in insertion order.
     pub fn validities(&self) -> impl Iterator<Item = Result<(IdRef<'_>, Validity)>> {
         let bounded = self.segments.iter().filter(|segment| segment.validities().are_bounded());
         bounded.flat_map(|segment| {
@@ -481,15 +481,15 @@ impl Snapshot {
         self.live
     }
 
-    /// Whether none is.
+    /// Whether there are no live subscriptions.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// How many parts the expressions have. A part is counted in each segment that has it, and so is what was
-    /// removed but not yet dropped. Where a matcher of the papers was chosen, all expressions are read.
+    /// How many parts the expressions have. A part counts once in each segment that has it, and removed subscriptions
+    /// count until they are dropped. With one of the papers' matchers, all expressions are read.
     ///
-    /// Fails only where a file that was opened without verification turns out to be damaged.
+    /// Fails only if a file that was opened without verification turns out to be damaged.
     pub fn expression_stats(&self) -> Result<ExpressionStats> {
         let mut stats = ExpressionStats::default();
         for segment in &self.segments {
@@ -525,7 +525,7 @@ impl Snapshot {
     }
 }
 
-/// Where the ids of a snapshot go on; at the beginning by default.
+/// A position among the ids of a snapshot; the beginning by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IdPlace {
     segment: usize,
@@ -543,7 +543,7 @@ pub struct Stats {
     pub segments: usize,
     /// Attributes that subscriptions mention.
     pub attributes: usize,
-    /// Terms that are computed for events that have their arguments.
+    /// Terms that are computed for each event that has their arguments.
     pub terms: usize,
     /// Bytes that matching reads.
     pub matching_bytes: usize,
@@ -551,15 +551,15 @@ pub struct Stats {
     pub subscription_bytes: usize,
     /// The matcher of the largest segment.
     pub matcher: &'static str,
-    /// How many segments have which matcher.
+    /// How many segments use each matcher.
     pub matchers: BTreeMap<&'static str, usize>,
-    /// How many sampled events the largest segment's triggers were chosen by; 0 if by its expressions alone.
+    /// How many sampled events the triggers of the largest segment were chosen with; 0 if from its expressions alone.
     pub sampled_events: usize,
-    /// How long events of batches took in the largest segment, by the way they were matched.
+    /// How long events of batches took in the largest segment, one by one and in blocks.
     pub batches: BatchTimes,
 }
 
-/// The attributes that events are decoded by once these are the segments.
+/// The attributes to decode events with, given these segments.
 pub(super) fn attributes_for<'a>(
     current: &Arc<Attributes>,
     segments: impl Iterator<Item = &'a Arc<Segment>>,

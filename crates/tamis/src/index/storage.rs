@@ -1,7 +1,7 @@
 //! How is an index stored on disk?
 //!
-//! A folder of immutable segment files and one manifest, `index.json`, that names them; see `folder`.
-//! The segments of an index may be numbered by shards, each of which can be opened alone.
+//! A folder of immutable segment files, and one manifest, `index.json`, that names them; see `folder`. The segments
+//! of an index may be grouped into shards, each of which can be opened on its own.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use crate::sections::{OpenOptions, Sections};
 const SEGMENT: &str = "segment";
 
 impl Index {
-    /// Saves the index as it is now into a folder, which is made if it is not there. What the folder
-    /// already has of it is not written again.
+    /// Saves the index as it is now into a folder, which is created if necessary. Files that the folder already has
+    /// are not written again.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let folder = Folder::lock(folder)?;
         folder.refuse_versions(ManifestKind::Index)?;
         let (snapshot, xpaths) = {
-            // What is asked of documents is counted as writers come and go.
+            // The XPaths in use change as writers add and remove subscriptions.
             let writing = self.shared.versions.write()?;
             let counts = writing.current.documents.counts();
             (Arc::clone(&writing.current), counts)
@@ -118,7 +118,7 @@ impl Index {
         let (mut segments, mut live) = (Vec::new(), 0);
         for entry in manifest.entries("segments")?.into_iter().filter(of_shard) {
             let path = folder.join(&entry.file);
-            // Each segment holds its own names, so that they go with it.
+            // Each segment holds its own names, so that they are released with it.
             let attributes = &Arc::new(attributes.fork());
             let settings = Settings { attributes, missing, algorithm, normal_form, sample: &[], declared };
             let segment = Segment::open(&path, &entry, options, settings)?;
@@ -171,7 +171,7 @@ fn save_segment(segment: &Segment, folder: &Folder, version: u64) -> Result<Entr
     if let Some(entry) = folder.entry(segment.file()) {
         return Ok(Entry { compiled, removed, ..entry });
     }
-    // A copy would give what is damaged a checksum of its own.
+    // Copying a damaged segment would give the damage a valid checksum.
     segment.verify()?;
     let (file, checksum) = folder.write_sections(SEGMENT, segment.len(), &sections)?;
     segment.set_file(folder.path().join(&file), checksum.clone());

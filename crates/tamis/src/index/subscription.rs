@@ -13,11 +13,11 @@ pub struct Subscription {
     pub id: Id,
     /// The expression.
     pub expression: Expression,
-    /// The user's own data, as JSON that the index keeps unread.
+    /// The user's own data, as JSON that the index does not parse.
     pub metadata: Option<Arc<str>>,
-    /// What its score is multiplied by, such as a bid; 1 for one like any other.
+    /// The factor of its score, such as a bid; 1 by default.
     pub boost: f64,
-    /// Higher ones come first in [`Snapshot::first`](super::Snapshot::first).
+    /// Higher priorities come first in [`Snapshot::first`](super::Snapshot::first).
     pub priority: i64,
     /// When it can match.
     pub validity: Validity,
@@ -38,11 +38,11 @@ pub struct WrittenSubscription {
     pub id: Id,
     /// The expression as written.
     pub text: String,
-    /// The user's own data, as JSON that the index keeps unread.
+    /// The user's own data, as JSON that the index does not parse.
     pub metadata: Option<Arc<str>>,
-    /// What its score is multiplied by.
+    /// The factor of its score.
     pub boost: f64,
-    /// Higher ones come first.
+    /// Higher priorities come first.
     pub priority: i64,
     /// When it can match.
     pub validity: Validity,
@@ -55,7 +55,7 @@ impl WrittenSubscription {
         WrittenSubscription { id: id.into(), text, metadata: None, boost: 1.0, priority: 0, validity }
     }
 
-    /// The subscription that it is once its text is read.
+    /// The subscription with its text parsed.
     pub fn with(&self, expression: Expression) -> Subscription {
         let WrittenSubscription { id, metadata, boost, priority, validity, .. } = self;
         let (id, metadata) = (id.clone(), metadata.clone());

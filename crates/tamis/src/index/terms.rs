@@ -1,7 +1,7 @@
 //! Which terms do the live subscriptions of a segment use?
 //!
-//! For each event, the terms that some segment uses are computed. After its first removal, a segment counts
-//! how many live subscriptions use each term, and drops a term with the last of them.
+//! For each event, the terms that some segment uses are computed. From its first removal on, a segment counts how
+//! many live subscriptions use each term, and drops a term together with the last of them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::matcher::Slot;
 #[derive(Debug, Default)]
 pub(super) struct SegmentTerms {
     names: BTreeSet<Arc<str>>,
-    /// How many live subscriptions ask about each, counted at the first removal.
+    /// How many live subscriptions use each, counted from the first removal on.
     counts: Mutex<Option<HashMap<Arc<str>, usize, ahash::RandomState>>>,
 }
 
@@ -38,7 +38,7 @@ impl SegmentTerms {
         self.names.iter().any(|name| list_of(name).is_some())
     }
 
-    /// The terms that live subscriptions ask about.
+    /// The terms that live subscriptions use.
     pub fn live(&self, attributes: &Attributes) -> Vec<AttributeId> {
         if self.names.is_empty() {
             return Vec::new();
@@ -48,7 +48,7 @@ impl SegmentTerms {
         self.names.iter().filter(asked).filter_map(|name| attributes.find(name)).collect()
     }
 
-    /// Takes note that a slot, one of the live ones, is removed.
+    /// Records that a live slot is removed.
     pub fn release(
         &self,
         slot: Slot,
@@ -75,7 +75,7 @@ impl SegmentTerms {
     }
 
     fn counts(&self) -> MutexGuard<'_, Option<HashMap<Arc<str>, usize, ahash::RandomState>>> {
-        // Counts are changed one by one; a count that is too high keeps a term, no more.
+        // Counts are changed one by one; a count that is too high merely keeps a term.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,8 +85,8 @@ fn terms_of(expression: &Expression) -> impl Iterator<Item = Arc<str>> {
     asked.filter(|name| is_hidden(name)).cloned().chain(expression.names_of_unknowns())
 }
 
-/// The subscriptions of a segment that were removed, as far as they ask about elements. What they ask is
-/// answered until the segment is dropped: an older snapshot may still match them.
+/// The removed subscriptions of a segment that test elements. Their tests are evaluated until the segment is dropped,
+/// because an older snapshot may still match them.
 #[derive(Debug)]
 pub(super) struct Departed {
     attributes: Arc<Attributes>,

@@ -7,8 +7,8 @@ use super::excerpt::Excerpt;
 use crate::error::Result;
 use crate::matcher::Slot;
 
-/// The slots of the first tier, how many times as many each next one and those before have, and which part of a
-/// segment all of them may be.
+/// The number of slots in the first tier, the factor by which tiers grow, and the largest part of a segment that all
+/// tiers may cover.
 const SMALLEST: usize = 512;
 const GROWTH: usize = 16;
 const PART: usize = 8;
@@ -19,7 +19,7 @@ pub(super) struct Tiers {
     pub list: Vec<Tier>,
 }
 
-/// Some of them, which are matched at once.
+/// One tier, which is matched as a whole.
 #[derive(Debug)]
 pub(super) struct Tier {
     /// Ascending.
@@ -31,7 +31,7 @@ pub(super) struct Tier {
 }
 
 impl Tiers {
-    /// Of a segment with so many slots, of which `priority` says the priorities.
+    /// The tiers of a segment with this many slots; `priority` returns the priority of a slot.
     pub fn new(len: usize, priority: impl Fn(Slot) -> i64) -> Tiers {
         let allowed = len / PART;
         let sizes: Vec<usize> = std::iter::successors(Some(SMALLEST), |size| Some(size * GROWTH))
@@ -57,7 +57,7 @@ impl Tiers {
 }
 
 impl Tier {
-    /// The matcher over its slots, made when it is first needed.
+    /// The matcher of its slots, created on first use.
     pub fn excerpt(&self, make: impl FnOnce(&[Slot]) -> Result<Excerpt>) -> Result<&Excerpt> {
         if let Some(excerpt) = self.excerpt.get() {
             return Ok(excerpt);

@@ -13,24 +13,24 @@ use crate::value::Timestamp;
 /// The moments at which a subscription can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Validity {
-    /// The first moment; `None` for one that was always valid.
+    /// The first moment; `None` if there is no beginning.
     pub from: Option<Timestamp>,
-    /// The first moment at which it no longer is; `None` for one that stays valid.
+    /// The first moment after its end; `None` if there is no end.
     pub until: Option<Timestamp>,
 }
 
 impl Validity {
-    /// Whether it says anything.
+    /// Whether it has a bound.
     pub fn is_bounded(&self) -> bool {
         self.from.is_some() || self.until.is_some()
     }
 
-    /// Whether a moment lies in it.
+    /// Whether it contains a moment.
     pub fn holds(&self, now: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= now) && self.until.is_none_or(|until| now < until)
     }
 
-    /// Fails if no moment lies in it.
+    /// Fails if it contains no moment.
     pub fn check(&self) -> Result<()> {
         match (self.from, self.until) {
             (Some(from), Some(until)) if until <= from => Err(Error::expression(format!(
@@ -50,7 +50,7 @@ const SECOND: i128 = 1_000_000_000;
 pub(super) struct Validities {
     /// The beginning and the end of each slot; empty if all are always valid.
     bounds: Column<i128>,
-    /// The latest beginning and the earliest end.
+    /// The latest beginning and the earliest end of all slots.
     all: (i128, i128),
 }
 
@@ -77,18 +77,18 @@ impl Validities {
         Validity { from: bound(0), until: bound(1) }
     }
 
-    /// Whether any of them says anything.
+    /// Whether any of them has a bound.
     pub fn are_bounded(&self) -> bool {
         !self.bounds.is_empty()
     }
 
-    /// Whether a moment lies in all of them.
+    /// Whether all of them contain a moment.
     pub fn hold_all(&self, now: Timestamp) -> bool {
         let now = nanoseconds(now);
         self.all.0 <= now && now < self.all.1
     }
 
-    /// Whether a moment lies in that of a slot.
+    /// Whether that of a slot contains a moment.
     pub fn hold(&self, slot: Slot, now: Timestamp) -> bool {
         let (now, first) = (nanoseconds(now), 2 * slot as usize);
         match self.bounds.get(first..first + 2) {
@@ -97,7 +97,7 @@ impl Validities {
         }
     }
 
-    /// Whether they are intervals, one for every slot.
+    /// Whether they are valid intervals, one for every slot.
     pub fn are_for(&self, slots: usize) -> bool {
         let is_interval = |bounds: &[i128]| {
             bounds[0] < bounds[1]

@@ -1,4 +1,4 @@
-//! What takes the place of documents in a build without the feature `xml`? Nothing: no expression can ask about them.
+//! What replaces documents in a build without the feature `xml`? Nothing: no expression can query them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::folder::Folder;
 use crate::folder::manifest::Entry;
 use crate::limits::Limits;
 
-/// What the names of files that hold XPath expressions begin with.
+/// The prefix of the names of files that hold XPath expressions.
 pub(super) const XPATHS: &str = "xpaths";
 
-/// The XPath expressions that an index asks of documents: none.
+/// The XPath expressions that subscriptions use: none.
 #[derive(Debug)]
 pub(super) struct Documents;
 
@@ -22,7 +22,7 @@ pub(super) struct Documents;
 #[derive(Debug)]
 pub(super) struct FilterSnapshot;
 
-/// The expressions on their way to a file: none.
+/// The expressions to be written to a file: none.
 pub(super) struct Counts;
 
 impl Documents {
@@ -48,7 +48,7 @@ impl Documents {
         Counts
     }
 
-    /// Refuses expressions from a file, which somebody saved who has XML.
+    /// Refuses expressions from a file that was saved by a build with XML.
     pub fn open(&self, path: &Path, _: &str) -> Result<()> {
         Err(Error::storage(
             path,

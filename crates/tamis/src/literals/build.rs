@@ -4,6 +4,8 @@
 //! has in common with the one before. Failure links are found level by level. Both take time linear in
 //! the length of the literals, apart from sorting them.
 
+use crate::csr;
+
 use super::{
     Anchor, Classes, FEW, FLAGS, GRAM, KIND, LEAF, LONG, LONGER, LONGER_GRAM, LiteralId, Literals, ONE,
     OUTPUT, POSITION, RESOLVED, ROW, TRIES, place,
@@ -110,11 +112,17 @@ struct Trie {
     labels: Vec<u8>,
     depths: Vec<u32>,
     parents: Vec<u32>,
-    /// For every state the literal that ends there plus one, or 0.
+    /// For every state, the literal that ends there plus one, or 0.
     literals: Vec<u32>,
-    /// Where the children of each state begin in `children`, which are ascending by label.
+    /// Where the children of each state begin in `children`; they ascend by label.
     starts: Vec<u32>,
     children: Vec<u32>,
+}
+
+/// Lists of the states below the root: [`csr::group`] numbers them from 0.
+fn below_root((starts, mut states): (Vec<u32>, Vec<u32>)) -> (Vec<u32>, Vec<u32>) {
+    states.iter_mut().for_each(|state| *state += 1);
+    (starts, states)
 }
 
 impl Trie {
@@ -145,19 +153,7 @@ impl Trie {
             before = literal;
         }
         let count = trie.labels.len();
-        let mut starts = vec![0u32; count + 1];
-        trie.parents[1..].iter().for_each(|&parent| starts[parent as usize + 1] += 1);
-        for state in 0..count {
-            starts[state + 1] += starts[state];
-        }
-        let mut ends = starts.clone();
-        trie.children = vec![0; count - 1];
-        for (&parent, state) in trie.parents[1..].iter().zip(1..) {
-            let end = &mut ends[parent as usize];
-            trie.children[*end as usize] = state;
-            *end += 1;
-        }
-        trie.starts = starts;
+        (trie.starts, trie.children) = below_root(csr::group(count, &trie.parents[1..]));
         trie
     }
 
@@ -166,7 +162,7 @@ impl Trie {
     }
 
     fn children(&self, state: u32) -> &[u32] {
-        &self.children[self.starts[state as usize] as usize..self.starts[state as usize + 1] as usize]
+        &self.children[csr::range(&self.starts, state)]
     }
 
     fn child(&self, state: u32, byte: u8) -> Option<u32> {
@@ -180,21 +176,10 @@ impl Trie {
     /// The states below the root, level by level.
     fn levels(&self) -> Vec<u32> {
         let deepest = self.depths.iter().max().map_or(0, |&depth| depth as usize);
-        let mut ends = vec![0u32; deepest + 2];
-        self.depths[1..].iter().for_each(|&depth| ends[depth as usize + 1] += 1);
-        for depth in 0..=deepest {
-            ends[depth + 1] += ends[depth];
-        }
-        let mut levels = vec![0; self.len() - 1];
-        for (&depth, state) in self.depths[1..].iter().zip(1..) {
-            let end = &mut ends[depth as usize];
-            levels[*end as usize] = state;
-            *end += 1;
-        }
-        levels
+        below_root(csr::group(deepest + 1, &self.depths[1..])).1
     }
 
-    /// The state that a byte leads to from a state or, failing that, from where its failure links lead.
+    /// The next state on a byte, from a state or else from where its failure links lead.
     fn step(&self, mut state: u32, byte: u8, fails: &[u32]) -> u32 {
         loop {
             match self.child(state, byte) {
@@ -216,16 +201,17 @@ struct Columns {
     next: Vec<u32>,
 }
 
-/// What the records of a trie need to know.
+/// What is needed to write the records of a trie.
 struct Layout<'a> {
     trie: &'a Trie,
     /// The references to all states.
     references: Vec<u32>,
-    /// The states that failure links lead to; the root where there are none.
+    /// The states that failure links lead to; the root by default.
     fails: Vec<u32>,
-    /// The literal that ends at each state, or the longest that what leads there ends with, plus one; or 0.
+    /// The literal that ends at each state, or the longest literal that is a suffix of the path to it, plus one; or
+    /// 0.
     outputs: Vec<u32>,
-    /// A byte of each class but the first, which has all bytes that no literal has.
+    /// A byte of each class except the first, which has all bytes that occur in no literal.
     bytes: Vec<u8>,
     classes: Classes,
 }
@@ -283,8 +269,8 @@ impl Columns {
     }
 }
 
-/// The class of each byte, and a byte of each class but the first, which is that of all other bytes.
-/// Where all bytes are labels, each is a class of its own.
+/// The class of each byte, and a byte of each class except the first, which has all other bytes. If all bytes are
+/// labels, each is a class of its own.
 fn classes(labels: &[u8]) -> (Classes, Vec<u8>) {
     let mut is_label = [false; 256];
     labels.iter().for_each(|&label| is_label[usize::from(label)] = true);
@@ -301,7 +287,7 @@ impl Layout<'_> {
         if self.bytes.len() == 256 { 256 } else { self.bytes.len() + 1 }
     }
 
-    /// Decides where each record stands, from `position` on.
+    /// Assigns a position to each record, from `position` on.
     fn place(&mut self, mut position: usize) {
         let row = self.row();
         for state in 0..self.trie.len() as u32 {
@@ -349,7 +335,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Gives a row of an automaton the states that failure links lead to.
+    /// Adds the states that failure links lead to to a row of an automaton.
     fn resolve(&self, state: u32, words: &mut [u32]) {
         let row_of = |state: u32| (self.references[state as usize] >> POSITION) as usize + 2;
         let (row, fail) = (row_of(state), self.fails[state as usize]);

@@ -1,19 +1,19 @@
-//! Which of many literals begin a text, end it, or stand anywhere in it?
+//! Which of many literals does a text start with, end with, or contain?
 //!
-//! One pass over the text finds all of them, however many there are: a trie for those at the start, a
-//! trie of reversed literals for those at the end, and Aho-Corasick automata for those anywhere.
+//! One pass over the text finds all of them, however many there are: a trie for those at the start, a trie of
+//! reversed literals for those at the end, and Aho-Corasick automata for those anywhere.
 //!
-//! Literals anywhere of at least four bytes have automata of their own, which are seldom passed: one for those of
-//! at least eight bytes, one for the shorter. A Bloom filter tells, for as many bytes of text, whether some literal may
-//! begin with them; only there is the trie below the automaton followed. Most places of most texts cost one read of one
-//! word. Where that leads too far too often, as in a text of one letter, the automaton is passed over the text instead, so
-//! the work is always linear.
+//! Literals anywhere of at least four bytes have automata of their own, which rarely run: one for those of at least
+//! eight bytes, one for shorter ones. A Bloom filter decides for each position whether some literal may begin with
+//! the next four or eight bytes; only there the trie below the automaton is followed. Most positions of most texts
+//! cost one read of one word. If following tries takes too many steps, as in a text of one repeated letter, the
+//! automaton runs over the text instead, so the work is always linear.
 //!
 //! All tries of a set of literals share one column of words, with a root for each group of literals
 //! (an attribute) and each anchor. The column is mapped from a file as it was built.
 //!
-//! A reference to a state is the position of its record and the record's kind. Records stand in preorder, so the only
-//! child of a state is the record behind its own and needs no reference; most states of a large set are like that and take
+//! A reference to a state is the position of its record and the record's kind. Records are stored in preorder, so the
+//! only child of a state is the next record and needs no reference; most states of a large set are like that and take
 //! eight bytes:
 //!
 //! ```text
@@ -28,12 +28,12 @@
 //!   (16) (18)                      22  LEAF  output 3
 //! ```
 //!
-//! States with many children have a row of references instead, one for each class of bytes that the trie can tell
-//! apart. In an automaton the rows are resolved: they also have the states that failure links lead to, so most
-//! steps of a pass are one read. A literal that ends inside of another, like `bc` in `abc`, is reported with it: `next` chains every
-//! literal to the longest other literal that it ends with.
+//! States with many children have a row of references instead, one for each class of bytes that the trie
+//! distinguishes. In an automaton the rows are resolved: they also contain the states that failure links lead to, so
+//! most steps are one read. A literal that is a suffix of another, like `bc` of `abc`, is reported with it: `next`
+//! chains every literal to the longest other literal that is its suffix.
 //!
-//! Reads are checked. In a damaged file wrong literals may be found; nothing panics or loops.
+//! Reads are checked. In a damaged file, wrong literals may be found; nothing panics or loops.
 
 mod build;
 #[cfg(test)]
@@ -45,7 +45,7 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
 
-/// Where a literal must stand in a text.
+/// Where in a text a literal must occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Anchor {
     /// At its beginning.
@@ -56,14 +56,14 @@ pub enum Anchor {
     Anywhere,
 }
 
-/// The tries of a group: one for each anchor, and one for literals anywhere that have at least so many bytes.
+/// The tries of a group: one per anchor, and one per minimum length of literals anywhere.
 const TRIES: usize = 5;
 const LONG: usize = 3;
 const LONGER: usize = 4;
-/// The bytes of such a literal that are looked up first.
+/// The number of first bytes of such a literal that are looked up in the filter.
 const GRAM: usize = 4;
 const LONGER_GRAM: usize = 8;
-/// Following tries may take so many steps per byte of text, and some more, before the automaton is passed.
+/// Following tries may take this many steps per byte of text, plus some, before the automaton runs.
 const STEPS: usize = 4;
 
 /// The number of a literal.
@@ -75,32 +75,32 @@ const ONE: u32 = 1; // the label and, above it, the low bits of the reference to
 const FEW: u32 = 2; // output, count, labels, children
 const ROW: u32 = 3; // output, a child for each class
 const KIND: u32 = 3;
-/// Whether some literal ends at the state: its record has the literal plus one as output.
+/// Whether some literal ends at the state: its record then has the literal plus one as output.
 const OUTPUT: u32 = 1 << 2;
-/// Of a row's reference: whether failure links lead there, and not the label of a child.
+/// In a row's reference: whether failure links lead there, and not the label of a child.
 const RESOLVED: u32 = 1 << 3;
 const FLAGS: u32 = KIND | OUTPUT;
 const POSITION: u32 = 4;
-/// The most words of records, and literals.
+/// The maximum number of words of records, and of literals.
 pub(crate) const MOST_WORDS: usize = 1 << (32 - POSITION);
 
 /// An immutable set of literals in groups.
 #[derive(Debug, Default)]
 pub(crate) struct Literals {
-    /// For every trie of every group its root, or 0, and its number.
+    /// For every trie of every group, its root, or 0, and its number.
     roots: Column<u32>,
-    /// For both kinds of long literals of every group where the words of their filter begin, and by how much a hash is
-    /// shifted to be the number of one.
+    /// For both kinds of long literals of every group: where the words of their filter begin, and by how much a hash
+    /// is shifted to get a position among them.
     filters: Column<u32>,
     bits: Column<u64>,
-    /// For every trie the class of each byte.
+    /// For every trie, the class of each byte.
     classes: Column<u8>,
     words: Column<u32>,
-    /// For every literal the longest other literal that it ends with, plus one; 0 if there is none.
+    /// For every literal, the longest other literal that is its suffix, plus one; 0 if there is none.
     next: Column<u32>,
 }
 
-/// The classes of bytes that a trie tells apart.
+/// The classes of bytes that a trie distinguishes.
 type Classes = [u8; 256];
 
 impl Literals {
@@ -122,9 +122,10 @@ impl Literals {
         if root == 0 { None } else { Some((root, classes.try_into().ok()?)) }
     }
 
-    /// Reports the literals of a group that the text holds where they must stand, each at least once, and whether it may
-    /// be reported again: those at an end of the text are not. `report` tells whether the literal is new for this text:
-    /// those it ends with are reported only then, so the work is linear in the text plus the literals found.
+    /// Reports the literals of a group that occur in the text where they must, each at least once, and whether a
+    /// literal may be reported again (those at an end of the text are not). `report` returns whether the literal is
+    /// new for this text; its suffixes are reported only then, so the work is linear in the text plus the literals
+    /// found.
     pub fn find(&self, group: u32, text: &[u8], mut report: impl FnMut(LiteralId, bool) -> bool) {
         if let Some((root, classes)) = self.trie(group, Anchor::Start as usize) {
             self.walk(root, classes, text.iter(), &mut report);
@@ -147,8 +148,8 @@ impl Literals {
         }
     }
 
-    /// Follows the trie of long literals from where a filter says that one may begin. Gives up, and returns false, where
-    /// that takes more steps than are linear in the text.
+    /// Follows the trie of long literals from each position where the filter says that one may begin. Gives up, and
+    /// returns false, if that would not stay linear in the text.
     fn probe<const BYTES: usize>(
         &self,
         filter: usize,
@@ -171,7 +172,7 @@ impl Literals {
                 if state == 0 || state & RESOLVED != 0 {
                     break;
                 }
-                // The literals that this one ends with are met where they begin.
+                // Literals that are suffixes of this one are found where they begin.
                 self.report_one(state, true, report);
                 if steps == 0 {
                     return false;
@@ -182,7 +183,7 @@ impl Literals {
         true
     }
 
-    /// Follows a trie along a text, from its root to where it ends.
+    /// Follows a trie along a text, from its root until it ends.
     fn walk<'t>(
         &self,
         root: u32,
@@ -201,7 +202,7 @@ impl Literals {
         }
     }
 
-    /// Passes an automaton over a text.
+    /// Runs an automaton over a text.
     fn pass(
         &self,
         root: u32,
@@ -210,7 +211,7 @@ impl Literals {
         report: &mut impl FnMut(LiteralId, bool) -> bool,
     ) {
         let mut state = root;
-        // A failure link leads to a state that is less deep. A damaged file must not lead in circles.
+        // A failure link leads to a shallower state. A damaged file must not cause an endless loop.
         let mut depth = 0usize;
         for &byte in text {
             loop {
@@ -235,7 +236,7 @@ impl Literals {
         self.words.get(position).copied().unwrap_or(0)
     }
 
-    /// The state that a byte leads to, 0 if there is none.
+    /// The next state on a byte; 0 if there is none.
     #[inline(always)]
     fn child(&self, state: u32, byte: u8, classes: &Classes) -> u32 {
         let position = (state >> POSITION) as usize;
@@ -270,7 +271,7 @@ impl Literals {
         }
     }
 
-    /// Reports the literal that ends at a state, and those that it ends with.
+    /// Reports the literal that ends at a state, and its suffixes.
     #[inline(always)]
     fn report(&self, state: u32, report: &mut impl FnMut(LiteralId, bool) -> bool) {
         if state & OUTPUT == 0 {
@@ -309,7 +310,7 @@ impl Literals {
     }
 }
 
-/// The word of a filter that the first bytes of a literal belong to, and their bits in it.
+/// The word of a filter that the first bytes of a literal map to, and their bits in it.
 #[inline(always)]
 fn place<const BYTES: usize>(gram: &[u8], shift: u32) -> (usize, u64) {
     let mut bytes = [0; 8];
@@ -318,6 +319,6 @@ fn place<const BYTES: usize>(gram: &[u8], shift: u32) -> (usize, u64) {
     }
     let hash = u64::from_le_bytes(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let bits = hash ^ hash >> 29;
-    // A shift of 64 or more is no number: a filter of one word has a shift of 63, and the top bit is dropped.
+    // A shift by 64 or more is not defined: a filter of one word has a shift of 63, and the top bit is dropped.
     ((hash >> 1 >> (shift & 63)) as usize, 1 << (bits & 63) | 1 << (bits >> 6 & 63))
 }

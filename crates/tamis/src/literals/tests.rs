@@ -103,7 +103,7 @@ fn an_automaton_is_passed_in_steps_linear_in_the_text_and_the_answers() {
     let text = vec![b'a'; 1 << 20];
     let (found, reports) = find(&literals, 0, &text);
     assert_eq!(found.len(), 1000);
-    // The short ones by their automaton; the others by following their tries, and then by their automata.
+    // The short ones are found by their automaton; the others by following their tries, and then by their automata.
     let most = 1000 + (1 + 2 * (STEPS + 1)) * text.len() + 128;
     assert!(reports <= most, "{reports} reports");
 

@@ -33,8 +33,27 @@ pub struct Counters {
     pub tried: u64,
 }
 
-impl AddAssign for Counters {
-    fn add_assign(&mut self, other: Counters) {
+impl Counters {
+    /// All counts, by their names in tables.
+    pub fn by_name(mut self) -> [(&'static str, u64); 10] {
+        let names = [
+            "lists",
+            "entries",
+            "candidates",
+            "scored",
+            "sizes skipped",
+            "leaves",
+            "probes",
+            "predicates",
+            "nodes",
+            "tried",
+        ];
+        let counts = self.all_mut();
+        std::array::from_fn(|number| (names[number], *counts[number]))
+    }
+
+    /// All counts, in the order of the fields.
+    fn all_mut(&mut self) -> [&mut u64; 10] {
         let Counters {
             lists,
             entries,
@@ -46,16 +65,15 @@ impl AddAssign for Counters {
             predicates,
             nodes,
             tried,
-        } = other;
-        self.lists += lists;
-        self.entries += entries;
-        self.candidates += candidates;
-        self.scored += scored;
-        self.sizes_skipped += sizes_skipped;
-        self.leaves += leaves;
-        self.probes += probes;
-        self.predicates += predicates;
-        self.nodes += nodes;
-        self.tried += tried;
+        } = self;
+        [lists, entries, candidates, scored, sizes_skipped, leaves, probes, predicates, nodes, tried]
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, mut other: Counters) {
+        for (count, added) in self.all_mut().into_iter().zip(other.all_mut()) {
+            *count += *added;
+        }
     }
 }

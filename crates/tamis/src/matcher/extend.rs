@@ -17,9 +17,14 @@ use crate::rank::EventWeights;
 use crate::truth::Missing;
 use crate::value::TimeZone;
 
+/// Lists stored in two arrays.
+pub mod csr {
+    pub use crate::csr::{gallop, group, range, starts};
+}
+
 pub use crate::literals::Anchor;
 pub use crate::predicate::{Required, required};
-pub use crate::reusable::{ListedSet, Stamped};
+pub use crate::reusable::{ListedSet, OrderedSet, Stamped};
 
 /// An algorithm that an index can use.
 pub trait MatcherKind: fmt::Debug + Send + Sync {
@@ -61,27 +66,27 @@ pub trait Visit {
     /// Takes a match.
     fn visit(&mut self, slot: Slot);
 
-    /// What a match must at least score whose slot is not before `slot`.
+    /// The minimum score of a match whose slot is `slot` or later.
     fn threshold(&self, slot: Slot) -> f64;
 }
 
-/// A matcher that leaves out what cannot be among the best.
+/// A matcher that skips expressions that cannot be among the best.
 ///
-/// It does not score: whoever asks does, and says after each match what another must at least reach
+/// It does not compute scores. The caller does, and returns after each match the score that another one must reach
 /// (Whang et al. 2009, section 5).
 pub trait Ranked {
-    /// Has every match visited that may score enough, some of them several times.
+    /// Visits every match that may score enough, some of them several times.
     fn rank(&self, event: &Event, weights: &EventWeights, scratch: &mut Scratch, visit: &mut dyn Visit);
 }
 
 /// The expressions that one event satisfies, in the order of their slots.
 pub trait Cursor {
-    /// The first slot of at least `least` whose expression the event satisfies. What is asked for must
-    /// not descend from call to call; asking for the same again gives the same answer.
+    /// The first slot from `least` on whose expression the event satisfies. `least` must not decrease from call to
+    /// call; repeating a call repeats the result.
     fn next(&mut self, least: Slot) -> Option<Slot>;
 }
 
-/// A cursor over matches that are all known, descending.
+/// A cursor over matches that have all been found, in descending order.
 #[derive(Debug)]
 pub(super) struct Known(pub Vec<Slot>);
 
@@ -116,7 +121,7 @@ impl Scratch {
     }
 }
 
-/// Brings the slots from `first` on into ascending order, without repetition.
+/// Sorts the slots from `first` on and removes duplicates.
 pub fn ascending(found: &mut Vec<Slot>, first: usize) {
     found[first..].sort_unstable();
     let mut kept = first;

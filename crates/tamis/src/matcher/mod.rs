@@ -33,8 +33,8 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
     /// Appends the slots of the expressions that are true on the event, ascending.
     fn matches(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>);
 
-    /// Appends the slots of each event, ascending, and for each event where they end. `stopped` is
-    /// polled from time to time whether to give up, after which the last events have no end.
+    /// Appends the slots of each event, ascending, and for each event where they end. `stopped` is polled now and
+    /// then; once it returns true, the remaining events have no end.
     fn matches_many(
         &self,
         events: &[Event],
@@ -46,7 +46,7 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
         one_by_one(self, events, scratch, found, ends, stopped);
     }
 
-    /// The matcher as one that leaves out what cannot be among the best, if it is one.
+    /// This matcher as one that can skip what cannot be among the best, if it supports that.
     fn ranked(&self) -> Option<&dyn extend::Ranked> {
         None
     }
@@ -60,8 +60,8 @@ pub trait Matcher: Send + Sync + std::fmt::Debug {
         Box::new(extend::Known(found))
     }
 
-    /// The attributes for which an expression may be true on an event with a null, and not on one with
-    /// nothing, or the other way round; `None` where that may be all of them. `exists` does that, and nothing else.
+    /// The attributes for which some expression may distinguish a null from a missing attribute; `None` if that may
+    /// be all of them. Only `exists` makes that distinction.
     fn asked_nulls(&self) -> Option<Vec<AttributeId>> {
         None
     }
@@ -129,17 +129,17 @@ pub struct Scratch {
     extensions: Vec<Box<dyn extend::ScratchExtension>>,
     pruning: Pruning,
     without_skipping: bool,
-    /// Tells matchers when to give up.
+    /// Decides when matchers give up.
     timer: Timer,
 }
 
 impl Scratch {
-    /// Begins matches that give up at a deadline, if there is one.
+    /// Starts matches that give up at a deadline, if there is one.
     pub(crate) fn begin_within(&mut self, deadline: Option<Deadline>) {
         self.timer = Timer::new(deadline);
     }
 
-    /// Fails if a match gave up since [`Scratch::begin_within`], or the time is up now.
+    /// Fails if a match has given up since [`Scratch::begin_within`], or if the time is up now.
     pub(crate) fn check_deadline(&mut self) -> Result<()> {
         self.timer.check()
     }

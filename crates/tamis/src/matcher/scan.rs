@@ -58,7 +58,7 @@ impl Scan {
         if let Some(known) = scratch.memo.get(predicate as usize) {
             return known;
         }
-        // The predicate may be asked of a long list, or a pattern of a long text.
+        // The predicate may have to examine a long list, or a pattern a long text.
         if scratch.timer.look() {
             return Truth::Unknown;
         }
@@ -67,7 +67,7 @@ impl Scan {
         truth
     }
 
-    /// As [`Matcher::matches`], with the time that is left by the scratch.
+    /// Like [`Matcher::matches`], within the scratch's remaining time.
     pub(super) fn find(&self, event: &Event, scratch: &mut Scratch, found: &mut Vec<Slot>) {
         scratch.memo.begin(self.predicates.len());
         let mut start = 0;

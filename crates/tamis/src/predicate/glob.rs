@@ -1,20 +1,20 @@
 //! Does a string match a `like` pattern?
 //!
-//! `%` matches any sequence of characters, `_` one character, and a backslash escapes the next
-//! character. The pattern is split at its `%`: the first piece must start the string,
-//! the last must end it, and each one between is searched leftmost after the previous one, which is correct
-//! because a match further left leaves more of the string for the following pieces.
+//! `%` matches any sequence of characters, `_` one character, and a backslash escapes the next character. The pattern
+//! is split at its `%`: the first piece must start the string, the last must end it, and each one between is searched
+//! leftmost after the previous one. That is correct because a match further left leaves more of the string for the
+//! following pieces.
 //!
-//! A piece is found in time linear in the string: text by a substring search, also with `_` around it; text with `_` inside by
-//! bits that say which beginnings of the piece end at a character (Baeza-Yates and Gonnet 1992), 64 of them at a time. How long
-//! such a piece may be is a limit of expressions.
+//! A piece is found in time linear in the string: text by a substring search, even with `_` around it; text with `_`
+//! inside by bits that show which prefixes of the piece end at a character (Baeza-Yates and Gonnet 1992), 64 of them
+//! at a time. The length of such a piece is limited.
 
 use std::collections::HashMap;
 
 /// A compiled `like` pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Glob {
-    /// The pieces between the `%`; one piece means there was none.
+    /// The pieces between the `%`; a single piece means that there was none.
     pieces: Vec<Piece>,
 }
 
@@ -22,13 +22,13 @@ pub(crate) struct Glob {
 enum Piece {
     /// Plain text.
     Plain(Box<str>),
-    /// Text with so many `_` before and behind it.
+    /// Text with this many `_` before and after it.
     Framed(usize, Box<str>, usize),
-    /// Characters, with `None` for `_`, some of which stand between others.
+    /// Characters, with `None` for `_`, some of them in the middle.
     Mixed(Vec<Option<char>>),
 }
 
-/// A piece of at most so many characters is tried at every place.
+/// A piece of at most this many characters is tried at every position.
 const SHORT: usize = 16;
 
 impl Glob {
@@ -75,7 +75,7 @@ impl Piece {
         }
     }
 
-    /// The bytes of `text` that the piece takes if it begins it.
+    /// The length in bytes of the piece at the start of `text`.
     fn prefix(&self, text: &str) -> Option<usize> {
         match self {
             Piece::Plain(plain) => text.starts_with(&**plain).then_some(plain.len()),
@@ -88,7 +88,7 @@ impl Piece {
         }
     }
 
-    /// Where the leftmost place of the piece in `text` ends.
+    /// Where the leftmost occurrence of the piece in `text` ends.
     fn find(&self, text: &str) -> Option<usize> {
         match self {
             Piece::Plain(plain) => text.find(&**plain).map(|start| start + plain.len()),
@@ -125,7 +125,7 @@ fn skip(text: &str, count: usize) -> Option<usize> {
     Some(text.len() - characters.as_str().len())
 }
 
-/// The bytes of `text` that the characters take if they begin it.
+/// The length in bytes of the characters at the start of `text`.
 fn prefix(wanted: &[Option<char>], text: &str) -> Option<usize> {
     let mut characters = text.chars();
     for wanted in wanted {
@@ -137,13 +137,13 @@ fn prefix(wanted: &[Option<char>], text: &str) -> Option<usize> {
     Some(text.len() - characters.as_str().len())
 }
 
-/// Where the leftmost place of the characters in `text` ends, a word of 64 of them at a time.
+/// Where the leftmost occurrence of the characters in `text` ends, 64 of them at a time.
 fn find_long(wanted: &[Option<char>], text: &str) -> Option<usize> {
     if text.len() < wanted.len() {
         return None;
     }
     let words = wanted.len().div_ceil(64);
-    // For each character the places of the piece that it fits, those of any other character first.
+    // For each character, the positions of the piece that it fits; those of any other character come first.
     let mut fits = vec![0u64; words];
     let mut numbers: HashMap<char, usize, ahash::RandomState> = HashMap::default();
     let bit = |place: usize| 1u64 << (place % 64);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn hard_pieces_are_linear() {
-        // Naively, 16 thousand steps at each of 320 thousand places.
+        // Naively, this would take 16 thousand steps at each of 320 thousand positions.
         let text = "a".repeat(320_000);
         assert!(!like(&format!("%_{}b%", "a".repeat(16_000)), &text));
         assert!(like(&format!("%_{}%", "a".repeat(16_000)), &text));

@@ -20,7 +20,7 @@ pub use required::{Required, required};
 /// The number of a predicate in its [`Predicates`].
 pub type PredicateId = u32;
 
-/// A test made ready to be put to values.
+/// A test, prepared for being evaluated on values.
 #[derive(Debug, Clone)]
 pub struct Check(Ready);
 
@@ -43,7 +43,7 @@ enum Ready {
 }
 
 impl Check {
-    /// Compiles what the test needs.
+    /// Prepares a test.
     pub fn new(test: &Test) -> Check {
         Check(match test.clone() {
             Test::Equal(value) => Ready::Equal(value),
@@ -63,7 +63,7 @@ impl Check {
         })
     }
 
-    /// The truth of the test on what an event has for the attribute.
+    /// The truth of the test on an event's values of the attribute.
     pub fn truth(&self, presence: Presence<'_>, missing: Missing) -> Truth {
         match (&self.0, presence) {
             (Ready::Exists, presence) => (!matches!(presence, Presence::Missing)).into(),
@@ -73,7 +73,7 @@ impl Check {
         }
     }
 
-    /// Whether one value satisfies the test; a value of another type than the operand does not.
+    /// Whether one value satisfies the test; a value of a type other than the operand's does not.
     pub fn holds(&self, value: ValueRef<'_>) -> bool {
         let order = |operand: &Value| value.order(operand.as_ref());
         match (&self.0, value) {
@@ -107,7 +107,7 @@ pub(crate) struct Predicates {
 }
 
 impl Predicates {
-    /// The number of a predicate, given to it now if it has none.
+    /// The number of a predicate, assigned now if it has none.
     pub fn intern(&mut self, attribute: AttributeId, test: &Test) -> PredicateId {
         let next = self.checks.len() as PredicateId;
         *self.ids.entry((attribute, test.clone())).or_insert_with(|| {
@@ -122,7 +122,7 @@ impl Predicates {
         check.truth(event.get(*attribute), missing)
     }
 
-    /// The attributes whose nulls are told from nothing.
+    /// The attributes for which a null is distinguished from a missing attribute.
     pub fn asked_nulls(&self) -> impl Iterator<Item = AttributeId> {
         let asking = self.checks.iter().filter(|(_, check)| matches!(check.0, Ready::Exists));
         asking.map(|(attribute, _)| *attribute)
@@ -134,7 +134,7 @@ impl Predicates {
         entry * self.ids.capacity() + size_of::<(AttributeId, Check)>() * self.checks.len()
     }
 
-    /// How many there are.
+    /// The number of predicates.
     pub fn len(&self) -> usize {
         self.checks.len()
     }

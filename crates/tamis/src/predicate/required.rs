@@ -11,17 +11,17 @@ use regex_syntax::hir::{Hir, HirKind, Look};
 use crate::expression::Test;
 use crate::literals::Anchor;
 
-/// The most literals one pattern may ask for; a pattern that needs more is tried on every string.
+/// The maximum number of literals that one pattern may require; a pattern that needs more is tried on every string.
 const MOST: usize = 64;
-/// An anchored literal is about as rare as one that is so much longer.
+/// An anchored literal counts as this many bytes longer when its rarity is estimated.
 const ANCHORED: usize = 2;
 
-/// What a pattern requires: a string that satisfies it holds one of the literals.
+/// What a pattern requires: a string that satisfies it contains one of the literals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Required {
-    /// Sorted, without repetition.
+    /// Sorted and distinct.
     pub literals: Vec<(Anchor, Vec<u8>)>,
-    /// Whether every string that holds one of the literals satisfies the pattern.
+    /// Whether every string that contains one of the literals satisfies the pattern.
     pub decides: bool,
 }
 
@@ -82,7 +82,7 @@ fn of_regex(text: &str) -> Option<Required> {
     if let Some(required) = of_plain(&hir) {
         return Some(required);
     }
-    // Extraction takes assertions for the empty text, so only without any is it exact.
+    // Extraction treats assertions as empty text, so it is exact only without them.
     let plain = hir.properties().look_set().is_empty();
     let mut choices: Vec<(Vec<Vec<u8>>, bool)> = Vec::new();
     for kind in [ExtractKind::Prefix, ExtractKind::Suffix] {
@@ -99,7 +99,7 @@ fn of_regex(text: &str) -> Option<Required> {
     Some(Required::anywhere(literals, decides))
 }
 
-/// What a literal requires, perhaps with `^` before it or `$` behind it.
+/// What a literal requires, optionally with `^` before it or `$` after it.
 fn of_plain(hir: &Hir) -> Option<Required> {
     let literal = |hir: &Hir| match hir.kind() {
         HirKind::Literal(literal) => Some(literal.0.to_vec()),
@@ -126,7 +126,7 @@ fn worth(literals: &[Vec<u8>]) -> (usize, std::cmp::Reverse<usize>) {
     (literals.iter().map(Vec::len).min().unwrap_or(0), std::cmp::Reverse(literals.len()))
 }
 
-/// Literals from anywhere in the expression. The parser bounds the depth of what is walked here.
+/// Literals from anywhere in the expression. The parser limits the depth of the recursion here.
 fn inner(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     match hir.kind() {
         HirKind::Literal(literal) => Some(vec![literal.0.to_vec()]),

@@ -1,17 +1,17 @@
-//! Which address or network does a text say?
+//! What address or network does a text denote?
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IPv4 or IPv6 address; those of IPv4 come first, and the same address mapped into IPv6 is another.
+/// An IPv4 or IPv6 address. IPv4 addresses sort first, and differ from the same address mapped into IPv6.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     is_v6: bool,
-    /// Big-endian; of IPv4 the last four bytes.
+    /// Big-endian; an IPv4 address has the last four bytes.
     bytes: [u8; 16],
 }
 
-/// All addresses that begin with the same bits.
+/// All addresses that share a prefix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Network {
     first: Address,
@@ -22,9 +22,9 @@ impl Address {
     /// The lowest address.
     pub const FIRST: Address = Address { is_v6: false, bytes: [0; 16] };
 
-    /// Reads a text; `None` if it says no address.
+    /// Parses an address; `None` if the text is not one.
     pub fn read(text: &str) -> Option<Address> {
-        // The longest way to write one has 45 characters.
+        // The longest spelling has 45 characters.
         (text.len() <= 45).then(|| text.parse::<IpAddr>().ok().map(Address::from)).flatten()
     }
 
@@ -64,7 +64,7 @@ impl From<Address> for IpAddr {
 }
 
 impl Network {
-    /// Reads a text such as `10.0.0.0/8`, or an address alone; or says why it is no network.
+    /// Parses a text such as `10.0.0.0/8`, or a single address; or says why it is not a network.
     pub fn read(text: &str) -> Result<Network, String> {
         let shown = crate::error::shorten(text);
         let (address, prefix) = match text.split_once('/') {
@@ -95,19 +95,19 @@ impl Network {
         (self.first, self.first.masked(self.prefix, true))
     }
 
-    /// The address, where it has only one.
+    /// The address, if there is only one.
     pub fn single(self) -> Option<Address> {
         (self.prefix == self.first.width()).then_some(self.first)
     }
 
-    /// How many bits its addresses have in common.
+    /// The number of bits that its addresses share.
     pub fn prefix(self) -> u8 {
         self.prefix
     }
 }
 
 impl Address {
-    /// The address with all bits behind the prefix set to one value.
+    /// The address with all bits after the prefix set or cleared.
     fn masked(self, prefix: u8, ones: bool) -> Address {
         let bits = u128::from_be_bytes(self.bytes);
         let mask = match u32::from(self.width() - prefix) {

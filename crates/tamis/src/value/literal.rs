@@ -1,4 +1,4 @@
-//! How is a value of a type that JSON does not know written down?
+//! How are values written whose types JSON lacks?
 //!
 //! In text as a word and a string, `timestamp '2026-01-02 05:00:00Z'`; in the JSON form as an object of
 //! one member, `{"timestamp": "2026-01-02 05:00:00Z"}`.
@@ -26,7 +26,7 @@ pub enum LiteralKind {
 pub const LITERAL_WORDS: [&str; 6] = ["timestamp", "date", "interval", "cidr", "ip", "version"];
 
 impl LiteralKind {
-    /// The kind that a word begins, in any case.
+    /// The kind that a word denotes, in any case.
     pub fn from_word(word: &str) -> Option<LiteralKind> {
         use LiteralKind::{Cidr, Date, Interval, Ip, Timestamp, Version};
         let kinds = [Timestamp, Date, Interval, Cidr, Ip, Version];
@@ -36,7 +36,7 @@ impl LiteralKind {
             .find_map(|(kind, known)| word.eq_ignore_ascii_case(known).then_some(kind))
     }
 
-    /// The value that the text behind the word says, or why it says none.
+    /// The value of the text after the word, or why there is none.
     pub fn read(self, text: &str) -> Result<Value, String> {
         let shown = || ValueRef::String(&crate::error::shorten(text)).to_string();
         match self {
@@ -94,7 +94,7 @@ impl fmt::Display for ValueRef<'_> {
 }
 
 impl ValueRef<'_> {
-    /// The word and the text of a typed literal; `None` for values that JSON knows.
+    /// The word and the text of a typed literal; `None` for values that JSON has.
     pub fn worded(self) -> Option<(&'static str, String)> {
         Some(match self {
             ValueRef::Boolean(_)

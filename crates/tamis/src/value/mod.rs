@@ -30,7 +30,7 @@ pub enum ValueRef<'a> {
     Boolean(bool),
     /// A 64-bit integer.
     Integer(i64),
-    /// A number that is no 64-bit integer, but what a float says.
+    /// A number that is not a 64-bit integer but the shortest decimal of a float.
     Float(Float),
     /// Any other number.
     Decimal(Decimal),
@@ -59,7 +59,7 @@ pub enum Value {
     Boolean(bool),
     /// A 64-bit integer.
     Integer(i64),
-    /// A number that is no 64-bit integer, but what a float says.
+    /// A number that is not a 64-bit integer but the shortest decimal of a float.
     Float(Float),
     /// Any other number.
     Decimal(Decimal),
@@ -81,7 +81,7 @@ pub enum Value {
     Local(LocalTime),
 }
 
-/// What values are ordered against each other, in the order of all values. Numbers are one family.
+/// The values that can be ordered against each other, in the order of all values. Numbers are one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Family {
@@ -98,15 +98,15 @@ pub enum Family {
 }
 
 impl Family {
-    /// The families behind strings that ranges ask about.
+    /// The families after strings that ranges can use.
     pub(crate) const TYPED: [Family; 5] =
         [Family::Timestamp, Family::Date, Family::Duration, Family::Address, Family::Version];
 
-    /// The families behind numbers that ranges ask about.
+    /// The families after numbers that ranges can use.
     pub(crate) const RANGED: [Family; 6] =
         [Family::String, Family::Timestamp, Family::Date, Family::Duration, Family::Address, Family::Version];
 
-    /// The lowest value of a family behind the numbers.
+    /// The lowest value of a family after the numbers.
     pub(crate) fn first(self) -> Value {
         match self {
             Family::Timestamp => Value::Timestamp(Timestamp::FIRST),
@@ -118,23 +118,22 @@ impl Family {
         }
     }
 
-    /// Whether values of the two can stand for each other's times once the time zone is known.
+    /// Whether values of this family denote times once the time zone is known.
     pub(crate) fn is_time(self) -> bool {
         matches!(self, Family::Timestamp | Family::Date | Family::Local)
     }
 }
 
 impl<'a> ValueRef<'a> {
-    /// How two values of one type are ordered: `None` for values of two types, for booleans and for
-    /// networks.
+    /// The order of two values of one type; `None` for values of different types, for booleans and for networks.
     pub fn order(self, other: ValueRef<'_>) -> Option<Ordering> {
         let family = self.family();
         let ordered = family == other.family() && !matches!(family, Family::Boolean | Family::Network);
         ordered.then(|| self.canonical_order(other))
     }
 
-    /// A total order over all values by family, which agrees with [`ValueRef::order`] where that is
-    /// defined. Sets are kept in it.
+    /// A total order of all values by family, which agrees with [`ValueRef::order`] where that is defined. Sets are
+    /// sorted by it.
     pub fn canonical_order(self, other: ValueRef<'_>) -> Ordering {
         use ValueRef::{
             Address, Boolean, Date, Duration, Integer, Local, Network, String, Timestamp, Version,
@@ -157,7 +156,7 @@ impl<'a> ValueRef<'a> {
         }
     }
 
-    /// Which values it is ordered against.
+    /// The values against which it can be ordered.
     pub fn family(self) -> Family {
         match self {
             ValueRef::Boolean(_) => Family::Boolean,
@@ -231,7 +230,7 @@ impl Value {
         }
     }
 
-    /// Which values it is ordered against.
+    /// The values against which it can be ordered.
     pub fn family(&self) -> Family {
         self.as_ref().family()
     }

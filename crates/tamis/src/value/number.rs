@@ -1,4 +1,4 @@
-//! Which number does a text or a float stand for, and how do numbers compare?
+//! What number does a text or a float denote, and how do numbers compare?
 //!
 //! All numbers are one ordered kind, and every number has one form: an integer within 64 bits is an
 //! `Integer`; otherwise a number that is the shortest decimal of some 64-bit float is a [`Float`];
@@ -10,19 +10,19 @@ use std::fmt::{self, Write};
 
 use super::ValueRef;
 
-/// The most digits that a number keeps exactly.
+/// The maximum number of digits that are kept exactly.
 pub const DIGITS: u32 = 38;
 
-/// The largest power of ten, up or down, that the first digit of a decimal stands for.
+/// The largest power of ten, up or down, of a decimal's first digit.
 const MAGNITUDE: i32 = 9_999;
 
-/// 10^38, below which coefficients are.
+/// 10^38, which coefficients stay below.
 const LIMIT: u128 = 10u128.pow(DIGITS);
 
 /// Integral floats below this are exact, and no other decimal reads back as them.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A number that is no 64-bit integer, but the shortest decimal of this float; or an infinity.
+/// A number that is not a 64-bit integer but the shortest decimal of this float; or an infinity.
 #[derive(Debug, Clone, Copy)]
 pub struct Float(f64);
 
@@ -38,7 +38,7 @@ impl Float {
         self.0
     }
 
-    /// A float whose bits were kept from a canonical one; `None` for NaN.
+    /// A float from the stored bits of a canonical one; `None` for NaN.
     pub(crate) fn kept(number: f64) -> Option<Float> {
         (!number.is_nan()).then_some(Float(number))
     }
@@ -69,12 +69,12 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The coefficient, and the power of ten that it is multiplied with.
+    /// The coefficient, and the power of ten by which it is multiplied.
     pub fn parts(self) -> (i128, i32) {
         (self.coefficient, i32::from(self.exponent))
     }
 
-    /// A decimal whose parts were kept from a canonical one.
+    /// A decimal from the stored parts of a canonical one.
     pub(crate) fn kept(coefficient: i128, exponent: i16) -> Decimal {
         Decimal { coefficient, exponent }
     }
@@ -133,8 +133,8 @@ impl<'a> ValueRef<'a> {
         Some(integer.map_or(ValueRef::Float(Float(number)), ValueRef::Integer))
     }
 
-    /// The number `coefficient` times ten to the power of `exponent`; `None` if it has more than 38
-    /// digits, or is too large or too small to be kept.
+    /// The number `coefficient` times ten to the power of `exponent`; `None` if it has more than 38 digits, or is too
+    /// large or too small.
     pub fn decimal(coefficient: i128, exponent: i32) -> Option<ValueRef<'a>> {
         if coefficient == 0 {
             return Some(ValueRef::Integer(0));
@@ -156,8 +156,8 @@ impl<'a> ValueRef<'a> {
         Some(ValueRef::Decimal(Decimal { coefficient, exponent: exponent as i16 }))
     }
 
-    /// A number as a coefficient of at most 38 digits and a power of ten; `None` for an infinity and
-    /// for what is no number.
+    /// A number as a coefficient of at most 38 digits and a power of ten; `None` for infinities and for values that
+    /// are not numbers.
     pub fn decimal_parts(self) -> Option<(i128, i32)> {
         match self {
             ValueRef::Integer(integer) => Some((i128::from(integer), 0)),
@@ -168,7 +168,7 @@ impl<'a> ValueRef<'a> {
     }
 }
 
-/// How two numbers are ordered.
+/// The order of two numbers.
 pub(super) fn order(left: ValueRef<'_>, right: ValueRef<'_>) -> Ordering {
     use ValueRef::{Decimal as Exact, Float as Real, Integer};
     match (left, right) {
@@ -186,7 +186,7 @@ pub(super) fn order(left: ValueRef<'_>, right: ValueRef<'_>) -> Ordering {
     }
 }
 
-/// A [`Float`] beyond the integers is decided by its sign; any other lies between two integers.
+/// A [`Float`] outside the range of integers is decided by its sign; any other lies between two integers.
 fn integer_against_float(integer: i64, float: f64) -> Ordering {
     let floor = float.floor();
     if floor >= 9_223_372_036_854_775_808.0 {
@@ -205,7 +205,7 @@ fn decimal_against_float(decimal: Decimal, float: f64) -> Ordering {
         return if float > 0.0 { Ordering::Less } else { Ordering::Greater };
     }
     let (coefficient, exponent) = decimal.parts();
-    // Both steps round by less than 1e-14 of the number where they neither overflow nor underflow.
+    // Both steps round by less than 1e-14 of the number, unless they overflow or underflow.
     let near = coefficient as f64 * 10f64.powi(exponent);
     if (1e-250..1e250).contains(&near.abs()) && (near - float).abs() > near.abs() * 1e-12 {
         return near.total_cmp(&float);
@@ -219,7 +219,7 @@ fn decimals(a: (i128, i32), b: (i128, i32)) -> Ordering {
     if left != right || left == 0 {
         return left.cmp(&right);
     }
-    // Of one sign: where the first digits stand for one power of ten, both are brought to 38 digits.
+    // With equal signs and equal powers of the first digits, both are extended to 38 digits.
     let aligned = |(coefficient, exponent): (i128, i32)| {
         let coefficient = coefficient.unsigned_abs();
         let digits = coefficient.ilog10() + 1;
@@ -261,7 +261,7 @@ fn as_shortest(coefficient: i128, exponent: i32, magnitude: i32) -> Option<f64> 
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
         1e18, 1e19, 1e20, 1e21, 1e22,
     ];
-    // No two decimals of 15 digits are one float, and of exact numbers the quotient is the nearest.
+    // No two decimals of up to 15 digits share a float, and the quotient of exact numbers is the nearest float.
     if coefficient.unsigned_abs() < 1_000_000_000_000_000 {
         if (-22..0).contains(&exponent) {
             return Some(coefficient as f64 / POWERS[-exponent as usize]);
@@ -279,7 +279,7 @@ fn as_shortest(coefficient: i128, exponent: i32, magnitude: i32) -> Option<f64> 
     (float.is_finite() && float != 0.0 && shortest(float) == (coefficient, exponent)).then_some(float)
 }
 
-/// The shortest decimal that reads back as a finite float, without zeros at its end.
+/// The shortest decimal that reads back as a finite float, without trailing zeros.
 fn shortest(float: f64) -> (i128, i32) {
     let mut text = Text::default();
     // At most 17 digits, a point, two signs and three digits of exponent.
@@ -301,7 +301,7 @@ fn shortest(float: f64) -> (i128, i32) {
     without_zeros(i128::from(if negative { -coefficient } else { coefficient }), exponent)
 }
 
-/// A short text without memory of its own.
+/// A short text on the stack.
 #[derive(Default)]
 struct Text {
     bytes: [u8; 32],
@@ -323,8 +323,8 @@ impl Write for Text {
     }
 }
 
-/// The number that a text of digits, with a point and an exponent where it has them, says; or why it
-/// cannot be kept. Of numbers with a fraction and more than 38 digits, the nearest float is kept.
+/// The number that a text denotes: digits, optionally with a point and an exponent; or why it cannot be kept. If a
+/// number has a fraction and more than 38 digits, the nearest float is kept.
 pub fn read_number(text: &str) -> Result<ValueRef<'static>, String> {
     let refused = |reason: String| format!("the number {} {reason}", crate::error::shorten(text));
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -357,7 +357,7 @@ pub fn read_number(text: &str) -> Result<ValueRef<'static>, String> {
                 if rest.len() == sign || !rest.bytes().skip(sign).all(|byte| byte.is_ascii_digit()) {
                     return Err(refused("is no number".into()));
                 }
-                // An exponent beyond 32 bits is beyond every other bound as well.
+                // An exponent beyond 32 bits exceeds every other bound as well.
                 let extreme = if rest.starts_with('-') { i32::MIN } else { i32::MAX };
                 power = rest.parse().unwrap_or(extreme);
                 break;

@@ -1,14 +1,14 @@
-//! Which version does a text say, and which of two comes first?
+//! What version does a text denote, and which of two comes first?
 //!
-//! Semantic versions: up to three numbers, missing ones 0, then a pre-release. An optional `v` before
-//! and the build behind a `+` say nothing about the order, so the canonical text has neither.
+//! Semantic versions: up to three numbers, missing ones 0, then a pre-release. An optional leading `v` and the build
+//! after a `+` do not affect the order, so the canonical text has neither.
 
 use std::cmp::Ordering;
 
 /// The first of all versions.
 pub const FIRST: &str = "0.0.0-0";
 
-/// The canonical text of a version, such as `2.10.0-rc.1`; `None` if the text says none.
+/// The canonical text of a version, such as `2.10.0-rc.1`; `None` if the text is not a version.
 pub fn read_version(text: &str) -> Option<String> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let (text, build) = match text.split_once('+') {
@@ -60,7 +60,7 @@ fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// How two versions are ordered, given by their canonical texts.
+/// The order of two versions, given by their canonical texts.
 pub fn order(left: &str, right: &str) -> Ordering {
     let split = |text| match str::split_once(text, '-') {
         Some((numbers, release)) => (numbers, Some(release)),
@@ -75,7 +75,7 @@ pub fn order(left: &str, right: &str) -> Ordering {
     })
 }
 
-/// Word by word: numbers by value and before others, which are ordered as text; the shorter list first.
+/// Word by word: numbers by value and before other words, which are ordered as text; a prefix comes first.
 fn words(left: &str, right: &str) -> Ordering {
     left.split('.').map(|word| (!is_number(word), if is_number(word) { word.len() } else { 0 }, word)).cmp(
         right.split('.').map(|word| (!is_number(word), if is_number(word) { word.len() } else { 0 }, word)),

@@ -1,4 +1,4 @@
-//! Which moment is a time of day in some place?
+//! What moment is a local time in a time zone?
 //!
 //! The rules of all time zones are compiled in, so that an index means the same on every machine.
 
@@ -49,8 +49,8 @@ impl TimeZone {
         self.0.as_ref().map_or("UTC", |zone| &zone.name)
     }
 
-    /// The moment at which clocks here show this time: the earlier of two, and where they skip it, the
-    /// one by the offset before.
+    /// The moment of this local time: the earlier one if it occurs twice; if it is skipped, the one by the offset
+    /// before.
     pub fn moment(&self, local: LocalTime) -> Timestamp {
         let Some(zone) = &self.0 else { return local.at(0) };
         let offset = zone.rules.to_ambiguous_timestamp(civil(local)).offset();
@@ -60,10 +60,10 @@ impl TimeZone {
         local.at(i64::from(before.seconds()))
     }
 
-    /// What clocks here show at a moment; `None` outside the years 1 to 9999.
+    /// The local time at a moment; `None` outside the years 1 to 9999.
     pub fn local(&self, moment: Timestamp) -> Option<LocalTime> {
         let Some(zone) = &self.0 else { return moment.local(0) };
-        // Rules hold as far as the database counts, and beyond as at its ends.
+        // Outside the range of the database, the rules at its ends apply.
         let (first, last) = (jiff::Timestamp::MIN.as_second(), jiff::Timestamp::MAX.as_second());
         let known = jiff::Timestamp::from_second(moment.parts().0.clamp(first, last)).unwrap_or_default();
         moment.local(i64::from(zone.rules.to_offset(known).seconds()))
@@ -85,7 +85,7 @@ impl TimeZone {
         }
     }
 
-    /// The date or the timestamp that a text says; `None` if it says none.
+    /// The date or timestamp that a text denotes; `None` if it denotes none.
     pub fn read(&self, text: &str) -> Option<ValueRef<'static>> {
         Some(match Written::read(text)? {
             Written::Date(date) => ValueRef::Date(date),

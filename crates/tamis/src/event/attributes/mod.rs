@@ -43,20 +43,20 @@ pub type AttributeId = u32;
 pub struct Mention {
     /// The attribute of that name, where a subscription mentions it.
     pub attribute: Option<AttributeId>,
-    /// Whether a mentioned attribute lies below the name, as `user.age` lies below `user`.
+    /// Whether a mentioned attribute is below the name, as `user.age` is below `user`.
     pub prefix: bool,
 }
 
 /// The attributes that subscriptions mention, and the terms that events are to have.
 ///
-/// Numbers are shared by all copies; each has terms of its own, so that a snapshot of an index keeps
-/// computing what its subscriptions ask for, and holds the names that it was asked to number.
+/// Numbers are shared by all copies. Each copy has its own terms, so that a snapshot of an index keeps computing the
+/// terms of its subscriptions, and keeps the names that it has numbered.
 #[derive(Debug, Default)]
 pub struct Attributes {
     table: Arc<Table>,
-    /// None where there are no terms.
+    /// None if there are no terms.
     program: ArcSwapOption<Program>,
-    /// The terms that the program was made for, ascending.
+    /// The terms for which the program was made, ascending.
     roots: Box<[AttributeId]>,
     settings: Settings,
     held: Mutex<HashSet<AttributeId, ahash::RandomState>>,
@@ -94,13 +94,13 @@ impl Attributes {
         )
     }
 
-    /// No attributes yet, for an index of what is asked of the elements of a list.
+    /// No attributes yet, for an index of expressions about elements.
     pub(crate) fn of_elements(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
         let settings = Settings { missing, limits: limits.clone(), time_zone, elements: true };
         Attributes::over(Arc::default(), None, settings)
     }
 
-    /// Reads the text of an expression about these attributes, which was within the limits when it was added.
+    /// Parses the text of an expression over these attributes, which was within the limits when it was added.
     pub(crate) fn read(&self, text: &str) -> Result<Expression> {
         if self.settings.elements { read_inner(text) } else { parse(text, &Limits::none()) }
     }
@@ -110,7 +110,7 @@ impl Attributes {
         Attributes::over(Arc::default(), None, Settings { time_zone, ..Settings::default() })
     }
 
-    /// Where times without an offset are at home, in expressions and in events.
+    /// The time zone of times without an offset, in expressions and in events.
     pub fn time_zone(&self) -> &TimeZone {
         &self.settings.time_zone
     }
@@ -132,15 +132,15 @@ impl Attributes {
         attributes
     }
 
-    /// A copy that can learn new terms and names without being used to decode events. What it learns is held
-    /// for as long as it lives.
+    /// A copy that can learn new terms and names without being used to decode events. It keeps what it learns for as
+    /// long as it lives.
     pub(crate) fn fork(&self) -> Attributes {
         let mut fork = Attributes::over(Arc::clone(&self.table), self.program(), self.settings.clone());
         fork.roots = self.roots.clone();
         fork
     }
 
-    /// The terms that subscriptions ask for, ascending.
+    /// The terms that subscriptions use, ascending.
     pub(crate) fn roots(&self) -> &[AttributeId] {
         &self.roots
     }
@@ -154,12 +154,12 @@ impl Attributes {
             return program.ask(list, term, all);
         }
         let Some(computation) = self.table.computation(term) else { return };
-        // Terms nest only so deep.
+        // The nesting of terms is limited.
         computation.arguments().for_each(|argument| self.activate(argument, program));
         program.insert(term, computation);
     }
 
-    /// The terms that events have, if there are any.
+    /// The terms of events, if there are any.
     pub(super) fn program(&self) -> Option<Arc<Program>> {
         Guard::into_inner(self.program.load())
     }
@@ -169,40 +169,39 @@ impl Attributes {
         self.program.load().as_ref().map_or(0, |program| program.len())
     }
 
-    /// Whether events are decoded without computing anything: no terms, and nothing asked of the elements of lists.
+    /// Whether decoding an event computes nothing: there are no terms and no expressions about elements.
     pub fn is_plain(&self) -> bool {
         self.program.load().is_none()
     }
 
-    /// Whether a term is computed from what an attribute is like, whatever its values are.
+    /// Whether a term depends on the type of an attribute, whatever its values.
     pub fn asks_shape(&self, attribute: AttributeId) -> bool {
         self.program.load().as_ref().is_some_and(|program| program.asks_shape(attribute))
     }
 
-    /// Whether a term tells a null of an attribute from none.
+    /// Whether a term distinguishes a null from a missing attribute.
     #[cfg(feature = "arrow")]
     pub(super) fn asks_null(&self, attribute: AttributeId) -> bool {
         self.program.load().as_ref().is_some_and(|program| program.asks_null(attribute))
     }
 
-    /// The values of the whole event, where a subscription asks for them.
+    /// The values of the whole event, if a subscription uses them.
     pub fn asks_values(&self) -> Option<AttributeId> {
         self.program.load().as_ref().and_then(|program| program.values())
     }
 
-    /// The element of a list, where it is asked about itself.
+    /// The element of a list itself, if expressions test it.
     pub fn it(&self) -> Option<AttributeId> {
         self.table.find(&IT.into())
     }
 
-    /// What is asked of the elements of a list at this moment, where they are asked about one by one.
+    /// The expressions about the elements of a list at this moment, if there are any.
     pub(super) fn elements_of(&self, list: AttributeId) -> Option<Arc<dyn ElementSnapshot>> {
         let asked = self.asks_elements(list);
         asked.then(|| self.table.elements_of(list))?.map(|index| index.snapshot())
     }
 
-    /// Begins the elements of a list in an event, where they are asked about one by one; returns whether
-    /// they are.
+    /// Begins the elements of a list in an event, if expressions test them; returns whether they do.
     pub fn begin_elements(&self, list: AttributeId, event: &mut Event) -> bool {
         let snapshot = self.elements_of(list);
         let asked = snapshot.is_some();
@@ -210,23 +209,23 @@ impl Attributes {
         asked
     }
 
-    /// Waits until nothing is left to merge of what is asked of elements.
+    /// Waits until nothing is left to merge in the indexes of elements.
     pub(crate) fn settle_elements(&self) {
         self.table.all_elements().iter().for_each(|index| index.settle());
     }
 
-    /// As [`Attributes::settle_elements`], but not much longer than this; whether nothing is left.
+    /// Like [`Attributes::settle_elements`], but not much longer than this; returns whether nothing is left.
     pub(crate) fn settle_elements_within(&self, patience: Duration) -> bool {
         self.table.all_elements().iter().all(|index| index.settle_within(patience))
     }
 
-    /// Whether the elements of a list are asked about one by one.
+    /// Whether expressions test the elements of a list.
     pub fn asks_elements(&self, list: AttributeId) -> bool {
         self.program.load().as_ref().is_some_and(|program| program.asked().contains_key(&list))
     }
 
-    /// Counts what an expression asks of elements of lists, which `make` makes indexes for. Fails where
-    /// that is beyond a limit, and counts nothing.
+    /// Counts the expressions about elements that an expression contains; `make` makes their indexes. Fails if a
+    /// limit is exceeded, and then counts nothing.
     pub(crate) fn retain_elements<'a>(
         &self,
         expressions: impl Iterator<Item = &'a Expression>,
@@ -246,7 +245,7 @@ impl Attributes {
         Ok(())
     }
 
-    /// Takes back what expressions ask of elements of lists.
+    /// Undoes [`Attributes::retain_elements`].
     pub(crate) fn release_elements<'a>(&self, expressions: impl Iterator<Item = &'a Expression>) {
         for (list, texts) in asked_of_lists(expressions) {
             let list = self.find(&list.into());
@@ -260,8 +259,8 @@ impl Attributes {
         &self.settings
     }
 
-    /// The number of an attribute, given to it now if it has none, and held for as long as this lives. Events that
-    /// are decoded from now on have it, if it is a term.
+    /// The number of an attribute, assigned now if it has none, and kept for as long as this lives. If it is a term,
+    /// it is computed for events that are decoded from now on.
     pub fn intern(&self, name: &Arc<str>) -> AttributeId {
         let attribute = {
             let mut held = lock(&self.held);
@@ -276,7 +275,7 @@ impl Attributes {
         attribute
     }
 
-    /// Has events computed with a term from now on.
+    /// Computes a term for events from now on.
     fn demand(&self, term: AttributeId) {
         let known = |program: &Arc<Program>| {
             program.contains(term)
@@ -299,30 +298,29 @@ impl Attributes {
         self.table.find(name)
     }
 
-    /// The attribute whose values are the XPath expressions that a document satisfies, where a
-    /// subscription asks for one.
+    /// The attribute whose values are the XPath expressions that a document satisfies, if a subscription uses one.
     pub fn satisfied(&self) -> Option<AttributeId> {
         self.table.satisfied()
     }
 
-    /// What is known of a name in an event. Whoever looks up several names of one event pins the table meanwhile, and
-    /// asks [`Pin::mention`], which need not pin it again.
+    /// What is known about a name in an event. To look up several names of an event, pin the table once and use
+    /// [`Pin::mention`].
     pub fn mention(&self, name: &str) -> Option<Mention> {
         self.table.mention(name)
     }
 
-    /// Keeps the numbers of names that are looked up meanwhile from being given to others.
+    /// Keeps the numbers of names that are looked up from being reused meanwhile.
     pub fn pin(&self) -> Pin<'_> {
         self.table.pin()
     }
 
-    /// Keeps the number of a name, if it has one, from being given to another.
+    /// Keeps the number of a name, if it has one, from being reused.
     #[cfg(feature = "arrow")]
     pub(super) fn reserve(&self, name: &str) -> Option<Reserved> {
         self.table.reserve(name)
     }
 
-    /// Gives an attribute a hierarchy, or takes it away; events that are decoded from now on have it.
+    /// Sets or removes the hierarchy of an attribute, for events that are decoded from now on.
     pub fn set_hierarchy(&self, name: &Arc<str>, hierarchy: Option<Hierarchy>) {
         self.table.set_hierarchy(name, hierarchy);
     }
@@ -337,7 +335,7 @@ impl Attributes {
         self.table.hierarchies()
     }
 
-    /// The attribute's name, unless it was forgotten meanwhile.
+    /// The attribute's name, unless it has been released meanwhile.
     pub fn name(&self, attribute: AttributeId) -> Option<Arc<str>> {
         self.table.name(attribute)
     }
@@ -347,23 +345,23 @@ impl Attributes {
         self.table.visible_names()
     }
 
-    /// How many attributes are mentioned that events can name.
+    /// The number of mentioned attributes that events can name.
     pub fn visible(&self) -> usize {
         self.table.visible()
     }
 
-    /// How many attributes are mentioned, those included that no event can name.
+    /// The number of mentioned attributes, including those that no event can name.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether none is.
+    /// Whether no attribute is mentioned.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The texts of what expressions ask of elements, by list.
+/// The texts of expressions about elements, by list.
 fn asked_of_lists<'a>(
     expressions: impl Iterator<Item = &'a Expression>,
 ) -> HashMap<&'a str, Vec<&'a str>, ahash::RandomState> {
@@ -457,10 +455,10 @@ mod tests {
             let terms: Vec<AttributeId> =
                 parsed.predicates().map(|predicate| fork.intern(predicate.attribute())).collect();
             let argument = attributes.find(&name("some.name")).unwrap();
-            // What a term is computed from comes before it.
+            // The arguments of a term come before it.
             assert!(terms.iter().all(|term| *term > argument));
             assert_eq!((attributes.len(), attributes.visible()), (3, 1));
-            // A number below the argument's is free, and not taken by a term.
+            // A number below the argument's is free, but not used for a term.
             drop(fork);
             assert!(attributes.is_empty());
             let (low, high) = (attributes.fork(), attributes.fork());

@@ -11,13 +11,13 @@ use crate::value::Value;
 #[derive(Debug, Clone, Default)]
 pub(in crate::event) struct Program {
     terms: HashMap<AttributeId, Arc<Computation>, ahash::RandomState>,
-    /// The terms that are computed from an attribute, where it is what they need to begin with.
+    /// The terms that are computed from an attribute, if it is the first thing they need.
     dependents: HashMap<AttributeId, Vec<AttributeId>, ahash::RandomState>,
     /// Terms that every event has.
     always: Vec<AttributeId>,
-    /// The values of the whole event, where they are asked for; whoever decodes it reads them.
+    /// The values of the whole event, if they are used; the decoder reads them.
     values: Option<AttributeId>,
-    /// What is asked of the elements of lists.
+    /// The expressions about elements of lists.
     asked: HashMap<AttributeId, Asked, ahash::RandomState>,
 }
 
@@ -58,7 +58,7 @@ impl Program {
         &self.always
     }
 
-    /// The terms that may have a value where an attribute has one.
+    /// The terms that may have a value if an attribute has one.
     pub fn dependents(&self, attribute: AttributeId) -> Option<&Vec<AttributeId>> {
         self.dependents.get(&attribute)
     }
@@ -68,17 +68,17 @@ impl Program {
         self.terms.get(&term)
     }
 
-    /// The values of the whole event, where they are asked for.
+    /// The values of the whole event, if they are used.
     pub fn values(&self) -> Option<AttributeId> {
         self.values
     }
 
-    /// What is asked of the elements of lists.
+    /// The expressions about elements of lists.
     pub fn asked(&self) -> &HashMap<AttributeId, Asked, ahash::RandomState> {
         &self.asked
     }
 
-    /// Adds an attribute whose values are what elements of a list satisfy.
+    /// Adds an attribute whose values are the expressions that elements of a list satisfy.
     pub fn ask(&mut self, list: AttributeId, attribute: AttributeId, all: bool) {
         let asked = self.asked.entry(list).or_default();
         *(if all { &mut asked.all } else { &mut asked.any }) = Some(attribute);
@@ -89,12 +89,12 @@ impl Program {
         self.len() == 0 && self.asked.is_empty()
     }
 
-    /// Whether what kind of thing an attribute is matters, whatever its values are.
+    /// Whether a term depends on the type of an attribute, whatever its values.
     pub fn asks_shape(&self, attribute: AttributeId) -> bool {
         self.dependents.contains_key(&attribute)
     }
 
-    /// Whether a term tells a null of an attribute from none: the type of a null is `null`.
+    /// Whether a term distinguishes a null from a missing attribute: the type of a null is `null`.
     #[cfg(feature = "arrow")]
     pub fn asks_null(&self, attribute: AttributeId) -> bool {
         let is_type = |term: &AttributeId| {
@@ -110,7 +110,7 @@ impl Program {
             return;
         }
         let any = matches!(computation.function, Function::Coalesce);
-        // What needs all of its arguments waits for the first.
+        // A term that needs all of its arguments waits for the first.
         let needed = computation.arguments().take(if any { usize::MAX } else { 1 });
         let mut waits = false;
         for argument in needed {
@@ -120,7 +120,7 @@ impl Program {
             }
             waits = true;
         }
-        // A constant is a value whatever the event has.
+        // A constant has a value whatever the event.
         let constant =
             || computation.arguments.iter().any(|argument| matches!(argument, Argument::Constant(_)));
         if !waits || computation.function == Function::IsUnknown || any && constant() {
@@ -130,7 +130,7 @@ impl Program {
     }
 }
 
-/// The attributes whose values are what the elements of a list satisfy: some of them, and all of them.
+/// The attributes whose values are the expressions that some element, and all elements, of a list satisfy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::event) struct Asked {
     pub any: Option<AttributeId>,

@@ -1,4 +1,4 @@
-//! Which names are numbered, and what lies above them?
+//! Which names have numbers, and which prefixes do they have?
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -11,36 +11,35 @@ use super::{Argument, AttributeId, Computation, ElementIndex, Hierarchies, Menti
 use crate::event::hierarchy::Hierarchy;
 use crate::expression::{Term, is_hidden, is_satisfied, list_of};
 
-/// Numbers that somebody holds.
+/// Numbers that someone holds.
 type Held = HashSet<AttributeId, ahash::RandomState>;
 
-/// The names that are held. Whatever changes is changed under the lock of `names`, and read without.
+/// The names that are held. Changes are made under the lock of `names`; reads need no lock.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Names and what lies above them.
+    /// Names and their prefixes.
     mentions: Mentions,
     names: Mutex<Names>,
-    /// Numbers whose names are gone, and which no decoder has in its hands.
+    /// Numbers whose names are gone and that no decoder is using.
     free: Arc<Mutex<Vec<AttributeId>>>,
-    /// What a document satisfies, which is an attribute that no event can name.
+    /// The attribute for what a document satisfies, which no event can name.
     satisfied: OnceLock<AttributeId>,
     /// Attributes that no event can name.
     hidden: papaya::HashMap<Arc<str>, AttributeId, ahash::RandomState>,
-    /// The lists whose elements are asked about, by the attributes whose values are what they satisfy, and
-    /// whether it is all of them.
+    /// The list of each attribute whose values are what elements satisfy, and whether it is about all elements.
     lists: papaya::HashMap<AttributeId, (AttributeId, bool), ahash::RandomState>,
-    /// What is asked of the elements of lists, which are held by it.
+    /// The indexes of expressions about elements, by the list, which they hold.
     elements: papaya::HashMap<AttributeId, Arc<dyn ElementIndex>, ahash::RandomState>,
     /// How terms are computed.
     computations: papaya::HashMap<AttributeId, Arc<Computation>, ahash::RandomState>,
-    /// None where no attribute has one.
+    /// None if no attribute has one.
     hierarchies: ArcSwapOption<Hierarchies>,
 }
 
 type Mentions = papaya::HashMap<Prefix, Entry, ahash::RandomState>;
 
-/// A name, or the beginning of one up to a dot: prefixes share the text, so that a name takes memory
-/// linear in its length however many dots it has.
+/// A name, or a prefix of one up to a dot. Prefixes share the text, so a name takes memory linear in its length
+/// however many dots it has.
 #[derive(Debug, Clone)]
 struct Prefix {
     name: Arc<str>,
@@ -69,16 +68,16 @@ impl PartialEq for Prefix {
 
 impl Eq for Prefix {}
 
-/// What the table knows of a name or prefix.
+/// What the table knows about a name or prefix.
 #[derive(Debug, Clone, Default)]
 struct Entry {
     lease: Option<Arc<Lease>>,
-    /// How many mentioned names lie below.
+    /// How many mentioned names are below it.
     below: u32,
 }
 
-/// A number that is in use. The table drops entries when no pin is left that was there when they were
-/// removed; then the number is free.
+/// A number in use. The table drops removed entries once no pin is left that existed when they were removed; then the
+/// number is free.
 #[derive(Debug)]
 struct Lease {
     attribute: AttributeId,
@@ -95,7 +94,7 @@ impl Drop for Lease {
 #[derive(Debug, Default)]
 struct Names {
     list: Vec<Named>,
-    /// How many numbers have a name.
+    /// How many numbers have names.
     live: usize,
 }
 
@@ -105,14 +104,14 @@ struct Named {
     holds: u32,
 }
 
-/// Keeps the numbers of names that are looked up meanwhile from being given to others.
+/// Keeps the numbers of names that are looked up from being reused meanwhile.
 #[derive(Debug)]
 pub struct Pin<'a> {
     mentions: papaya::HashMapRef<'a, Prefix, Entry, ahash::RandomState, papaya::LocalGuard<'a>>,
 }
 
 impl Pin<'_> {
-    /// What is known of a name in an event.
+    /// What is known about a name in an event.
     pub fn mention(&self, name: &str) -> Option<Mention> {
         let entry = self.mentions.get(name)?;
         let attribute = entry.lease.as_ref().map(|lease| lease.attribute);
@@ -120,7 +119,7 @@ impl Pin<'_> {
     }
 }
 
-/// Keeps one number from being given to another name, for whoever keeps it longer than a pin.
+/// Keeps one number from being reused for longer than a pin.
 #[cfg(feature = "arrow")]
 #[derive(Debug)]
 pub(in crate::event) struct Reserved {
@@ -128,7 +127,7 @@ pub(in crate::event) struct Reserved {
 }
 
 impl Table {
-    /// Numbers a name and notes it as held, if it is not held already.
+    /// Numbers a name and holds it, if it is not held already.
     pub fn hold(&self, name: &Arc<str>, held: &mut Held) -> AttributeId {
         let mut names = lock(&self.names);
         let attribute = self.intern(&mut names, name);
@@ -138,7 +137,7 @@ impl Table {
         attribute
     }
 
-    /// Takes back holds.
+    /// Releases names.
     pub fn release_all(&self, held: Held) {
         let mut names = lock(&self.names);
         held.into_iter().for_each(|attribute| self.release(&mut names, attribute));
@@ -167,10 +166,10 @@ impl Table {
         attribute
     }
 
-    /// Numbers a term, which holds what it is computed from.
+    /// Numbers a term, which holds its arguments.
     fn intern_term(&self, names: &mut Names, name: &Arc<str>) -> AttributeId {
         let list = list_of(name).map(|(all, list)| (self.hold_one(names, &list.into()), all));
-        // The names of terms were written by terms; one that cannot be read is never computed.
+        // Names of terms are written by terms; one that cannot be parsed is never computed.
         let computation = match Term::from_name(name) {
             _ if list.is_some() => None,
             Ok(Term::Call(function, arguments)) => {
@@ -194,7 +193,7 @@ impl Table {
         term
     }
 
-    /// A number for a name, above another: terms are computed in the order of their numbers.
+    /// A number for a name, greater than another: terms are computed in the order of their numbers.
     fn number(&self, names: &mut Names, name: &Arc<str>, above: Option<AttributeId>) -> AttributeId {
         let mut free = lock(&self.free);
         let fitting = free.iter().rposition(|&number| Some(number) > above);
@@ -207,7 +206,7 @@ impl Table {
         attribute
     }
 
-    /// Takes back one hold of a name; after the last it is forgotten.
+    /// Releases a name; after the last release it is removed.
     fn release(&self, names: &mut Names, attribute: AttributeId) {
         let named = &mut names.list[attribute as usize];
         named.holds -= 1;
@@ -218,14 +217,14 @@ impl Table {
         names.live -= 1;
         if is_hidden(&name) {
             self.hidden.pin().remove(&name);
-            // Terms nest only so deep.
+            // The nesting of terms is limited.
             if let Some(computation) = self.computations.pin().remove(&attribute) {
                 computation.arguments().for_each(|argument| self.release(names, argument));
             }
             if let Some((list, _)) = self.lists.pin().remove(&attribute) {
                 self.release(names, *list);
             }
-            // Decoders know it by the terms of their snapshot, which hold it.
+            // Decoders know it through the terms of their snapshot, which hold it.
             lock(&self.free).push(attribute);
             return;
         }
@@ -240,7 +239,7 @@ impl Table {
         }
     }
 
-    /// Changes the entry of the first bytes of a name; one that says nothing is removed.
+    /// Changes the entry of a prefix; an entry without content is removed.
     fn change(&self, name: &Arc<str>, end: usize, change: impl FnOnce(&mut Entry)) {
         let mentions = self.mentions.pin();
         let mut entry = mentions.get(&name[..end]).cloned().unwrap_or_default();
@@ -257,17 +256,18 @@ impl Table {
         self.lists.pin().get(&term).copied()
     }
 
-    /// What is asked of the elements of all lists.
+    /// The indexes of expressions about elements, of all lists.
     pub fn all_elements(&self) -> Vec<Arc<dyn ElementIndex>> {
         self.elements.pin().values().cloned().collect()
     }
 
-    /// What is asked of the elements of a list.
+    /// The index of expressions about the elements of a list.
     pub fn elements_of(&self, list: AttributeId) -> Option<Arc<dyn ElementIndex>> {
         self.elements.pin().get(&list).cloned()
     }
 
-    /// What is asked of the elements of a list, made if there is nothing yet. It holds the list from then on.
+    /// The index of expressions about the elements of a list, created if there is none. It holds the list from then
+    /// on.
     pub fn make_elements(
         &self,
         list: &Arc<str>,
@@ -317,7 +317,7 @@ impl Table {
         Some(Reserved { _lease: lease })
     }
 
-    /// An attribute with a hierarchy is held by it.
+    /// A hierarchy holds its attribute.
     pub fn set_hierarchy(&self, name: &Arc<str>, hierarchy: Option<Hierarchy>) {
         let mut names = lock(&self.names);
         let attribute = self.hold_one(&mut names, name);
@@ -369,7 +369,7 @@ impl Table {
     }
 }
 
-/// What these locks guard is sound whatever their last holder did.
+/// The data behind these locks is consistent even if the last holder panicked.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

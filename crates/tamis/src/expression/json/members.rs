@@ -1,4 +1,4 @@
-//! Which predicate do the members of an object say?
+//! Which predicate do the members of an object describe?
 
 use std::sync::Arc;
 

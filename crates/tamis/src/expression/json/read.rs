@@ -41,7 +41,7 @@ struct Reader<'a> {
     limits: &'a Limits,
     assembler: Assembler,
     frames: Vec<Frame>,
-    /// How many lists' elements the expression being read is about.
+    /// How many lists enclose the expression being read.
     lists: usize,
 }
 
@@ -126,7 +126,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Ends a connective: its array is read, its operands are absorbed.
+    /// Ends a connective after its array has been read and its operands absorbed.
     fn close(&mut self, connective: Connective, operands: usize, count: u32) -> Result<()> {
         self.frames.pop();
         match (connective, operands, count) {
@@ -347,7 +347,7 @@ impl Reader<'_> {
         Ok(inner)
     }
 
-    /// Adds the place to an error about what something means.
+    /// Adds the position to an error about meaning.
     fn place_error(&self, error: Error) -> Error {
         match error {
             Error::Expression(message) => Error::Expression(format!("{message} (before {})", self.place())),

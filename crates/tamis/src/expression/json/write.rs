@@ -88,7 +88,7 @@ fn write_predicate(out: &mut String, predicate: &Predicate) {
             list => write_string(out, list),
         }
         out.push_str(r#","where":"#);
-        // What was written by an expression can be read.
+        // The text was written by an expression, so it can be parsed.
         out.push_str(&read_inner(text).map_or_else(|_| "null".to_owned(), |inner| to_json(&inner)));
         if let Some(weights) = predicate.weights() {
             let _ = write!(out, r#","weight":{:?}"#, weights[0]);
@@ -153,7 +153,7 @@ fn write_values<'v>(out: &mut String, values: impl Iterator<Item = &'v Value>) {
     out.push(']');
 }
 
-/// Writes what a predicate asks about.
+/// Writes the left side of a predicate.
 fn write_left(out: &mut String, term: &Term) {
     match term {
         Term::Attribute(name) if !is_hidden(name) => {
@@ -167,7 +167,7 @@ fn write_left(out: &mut String, term: &Term) {
     }
 }
 
-/// Writes a term, which nests only so deep.
+/// Writes a term, whose nesting is limited.
 fn write_term(out: &mut String, term: &Term) {
     match term {
         Term::Attribute(name) if **name == *IT => out.push_str(r#"{"it":true}"#),

@@ -1,6 +1,6 @@
-//! How is a question about the elements of a list made, and read again?
+//! How is a condition on the elements of a list built, and parsed again?
 //!
-//! The predicate holds the inner expression as text, so whoever asks for the expression parses it.
+//! The predicate holds the inner expression as text, which is parsed when the expression is needed.
 
 use super::{Parser, Reader};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::limits::{self, Limits};
 use crate::value::Value;
 
 impl Predicate {
-    /// Whether elements of a list satisfy an expression; `weights` is empty, or holds the weight of a match.
+    /// Whether elements of a list satisfy an expression; `weights` is empty or has the weight of a match.
     pub fn elements(
         quantifier: Quantifier,
         list: &str,
@@ -54,7 +54,7 @@ impl Predicate {
     }
 }
 
-/// Reads the text of an expression about elements, as a predicate holds it.
+/// Parses the text of an expression about elements, as a predicate holds it.
 pub(crate) fn read_inner(text: &str) -> Result<Expression> {
     let limits = Limits::none();
     let mut parser = Parser::new(Reader::begin(text, &limits)?.inside_list());
@@ -62,7 +62,7 @@ pub(crate) fn read_inner(text: &str) -> Result<Expression> {
     Ok(parser.assembler.finish())
 }
 
-/// How many lists in lists an expression asks about. What was made before is within [`DEEPEST`].
+/// How deep conditions on elements are nested. Existing expressions are within [`DEEPEST`].
 fn depth(expression: &Expression) -> usize {
     let inner = expression.predicates().filter_map(|predicate| predicate.inner());
     inner.map(|inner| inner.map_or(DEEPEST, |inner| 1 + depth(&inner))).max().unwrap_or(0)

@@ -1,8 +1,8 @@
 //! Which expression does a text describe?
 //!
-//! A hand-written operator-precedence parser over one explicit stack: linear in the text, and as
-//! deep as the limits allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. Here is
-//! how operands are connected; `predicate` reads one, `question` those that are written as functions.
+//! A hand-written operator-precedence parser with one explicit stack: linear in the text, and as deep as the limits
+//! allow. Precedence, tightest first: `not`, `and`, `xor`/`xnor`, `or`. This file connects operands; `predicate`
+//! parses one, and `question` those that are written as functions.
 
 mod elements;
 mod predicate;
@@ -23,7 +23,7 @@ use crate::limits::{self, Limits};
 use crate::truth::Truth;
 use crate::value::Value;
 
-/// Reads an expression from text.
+/// Parses an expression.
 ///
 /// ```
 /// let limits = tamis::Limits::default();
@@ -40,7 +40,7 @@ pub fn parse(text: &str, limits: &Limits) -> Result<Expression> {
     Ok(expression)
 }
 
-/// What is waiting for an operand.
+/// What waits for an operand.
 enum Frame {
     /// An open parenthesis.
     Group(Token),
@@ -56,7 +56,7 @@ struct Parser<'a> {
     reader: Reader<'a>,
     assembler: Assembler,
     frames: Vec<Frame>,
-    /// How many lists' elements the expression being read is about.
+    /// How many lists enclose the expression being parsed.
     lists: usize,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Reads an expression up to the end of the text, or up to the `)` that ends one about elements.
+    /// Parses an expression up to the end of the text, or up to the `)` that ends a condition on elements.
     fn expression(&mut self) -> Result<()> {
         loop {
             self.operand()?;
@@ -144,7 +144,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `not` and `(` as they come, then one predicate or constant.
+    /// Parses any `not` and `(`, then one predicate or constant.
     fn operand(&mut self) -> Result<()> {
         loop {
             match self.token.kind {
@@ -157,7 +157,7 @@ impl Parser<'_> {
         }
         let start = self.token;
         let mut bare = self.predicate()?;
-        // A term that is alone in parentheses may be an operand of a longer one: `(a + b) * 2 > 3`.
+        // A term alone in parentheses may be an operand of a larger one: `(a + b) * 2 > 3`.
         while let Some(term) = bare {
             let closes =
                 self.token.kind == Kind::Close && matches!(self.frames.last(), Some(Frame::Group(_)));
@@ -212,7 +212,7 @@ impl Parser<'_> {
         limits::check("nesting of an expression", "depth", self.frames.len(), self.limits.depth)
     }
 
-    /// Gives the operand just completed to `connective`, closing what binds tighter.
+    /// Gives the operand just completed to `connective`, closing what binds more tightly.
     fn chain(&mut self, connective: Connective) -> Result<()> {
         self.close_chains(precedence(connective) + 1);
         match (connective, self.frames.last_mut()) {
@@ -228,7 +228,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Completes the chains on top of the stack of at least the given precedence.
+    /// Completes the chains on top of the stack that have at least the given precedence.
     fn close_chains(&mut self, lowest: u8) {
         while let Some(&Frame::Chain(connective, count)) = self.frames.last() {
             if precedence(connective) < lowest {
@@ -262,7 +262,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `is [not] true`, `false` or `unknown` behind a complete operand.
+    /// Parses `is [not] true`, `false` or `unknown` after a complete operand.
     fn truth_test(&mut self) -> Result<()> {
         self.advance()?;
         let negated = self.take_word("not")?;

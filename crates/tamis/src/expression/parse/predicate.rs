@@ -22,7 +22,7 @@ enum Worded {
 }
 
 impl Parser<'_> {
-    /// Reads a predicate or a constant; returns a term that no operator follows.
+    /// Parses a predicate or a constant; returns a term without an operator.
     pub(super) fn predicate(&mut self) -> Result<Option<Term>> {
         limits::check("operators and predicates", "nodes", self.assembler.len() + 1, self.limits.nodes)?;
         let start = self.token;
@@ -83,7 +83,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the test of a term; returns the term if there is none.
+    /// Parses the test of a term; returns the term if there is none.
     pub(super) fn asked(&mut self, start: Token, term: Term) -> Result<Option<Term>> {
         if let Some((operator, negated)) = self.comparison() {
             self.advance()?;
@@ -194,7 +194,7 @@ impl Parser<'_> {
                 }
     }
 
-    /// Reads `<=>` or `is [not] distinct from`, and says whether it asks for a difference.
+    /// Parses `<=>` or `is [not] distinct from`; returns whether it is negated.
     pub(super) fn take_sameness(&mut self) -> Result<bool> {
         if self.token.kind == Kind::Same {
             self.advance()?;
@@ -209,7 +209,7 @@ impl Parser<'_> {
         Ok(!negated)
     }
 
-    /// Reads the right side of `<=>`, which is true of two nulls, and never unknown. `null` is no term.
+    /// Parses the right side of `<=>`, which is true for two nulls and never unknown. `null` is not a term.
     pub(super) fn same(&mut self, start: Token, left: Option<Term>, negated: bool) -> Result<()> {
         let right = if self.take_word("null")? { None } else { Some(self.term()?.settled()) };
         let (left, right) = match (left.map(Term::settled), right) {
@@ -250,7 +250,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads an operator that is spelled with words, if there is one here.
+    /// Parses an operator that is spelled with words, if there is one.
     fn take_operator(&mut self) -> Result<Option<Worded>> {
         let Some(&(_, second, spelling)) = OPERATOR_WORDS.iter().find(|(word, ..)| self.is_word(word)) else {
             return Ok(None);
@@ -326,7 +326,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads the character behind `escape`, and gives the pattern with backslashes in its place.
+    /// Parses the character after `escape`, and returns the pattern with backslashes instead of it.
     fn escape(&mut self, place: Token, pattern: &Value) -> Result<Value> {
         let token = self.token;
         let escape = self.string("one character in single quotes")?;
@@ -402,7 +402,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Emits a predicate whose operand a weight may follow.
+    /// Emits a predicate whose operand may have a weight.
     pub(super) fn weighed(
         &mut self,
         start: Token,

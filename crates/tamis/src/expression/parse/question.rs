@@ -1,4 +1,4 @@
-//! Which predicate is written as a function: `exists`, `any`, `xpath` and the like?
+//! Which predicates are written like functions, such as `exists`, `any` and `xpath`?
 
 use super::Parser;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use crate::expression::words::TWO_ARGUMENTS;
 use crate::limits;
 
 impl Parser<'_> {
-    /// Reads a predicate that is written as a function, if there is one here.
+    /// Parses a predicate that is written like a function, if there is one.
     pub(super) fn question(&mut self, start: Token) -> Result<bool> {
         let word = &self.text[start.range()];
         let is = |name: &str| word.eq_ignore_ascii_case(name);
@@ -61,7 +61,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// Reads the list and the condition on its elements.
+    /// Parses the list and the condition on its elements.
     fn elements(&mut self, start: Token, quantifier: Quantifier) -> Result<()> {
         self.advance()?;
         let place = self.token;
@@ -97,7 +97,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads the arguments of `xpath`: an expression, and the namespaces of its prefixes.
+    /// Parses the arguments of `xpath`: an expression, and the namespaces of its prefixes.
     fn xpath(&mut self, start: Token) -> Result<()> {
         self.advance()?;
         let literal = self.token;

@@ -16,14 +16,14 @@ use regex_automata::{Input, MatchKind};
 
 use super::trim::trim;
 
-/// Bytes of all compiled patterns.
+/// The maximum number of bytes of all compiled patterns.
 const MOST: usize = 512 << 20;
-/// How many threads search for one pattern at a time without allocating.
+/// How many threads can search for one pattern at a time without allocating.
 const SEARCHES: usize = 8;
 
 static CACHE: LazyLock<Cache> = LazyLock::new(|| Cache::new(MOST));
 
-/// The patterns that live, and what their compiled forms take.
+/// The live patterns, and the size of their compiled forms.
 #[derive(Debug)]
 struct Cache {
     cells: papaya::HashMap<Arc<str>, Weak<Cell>, ahash::RandomState>,
@@ -38,7 +38,7 @@ pub(super) struct Cell {
     text: Arc<str>,
     size: usize,
     compiled: ArcSwapOption<Compiled>,
-    /// Whether it was searched for since the last round.
+    /// Whether it has been used since the last round.
     used: AtomicBool,
 }
 
@@ -46,9 +46,9 @@ pub(super) struct Cell {
 struct Compiled {
     cache: &'static Cache,
     regex: meta::Regex,
-    /// The memory of searches, which grows as automata are made deterministic on the way.
+    /// The memory of searches, which grows as automata are made deterministic along the way.
     searches: [Mutex<Search>; SEARCHES],
-    /// What is counted of it.
+    /// The part of its memory that is counted.
     bytes: AtomicUsize,
 }
 
@@ -58,12 +58,12 @@ struct Search {
     bytes: usize,
 }
 
-/// The pattern of this text, if one lives.
+/// The live pattern with this text, if there is one.
 pub(super) fn find(text: &str) -> Option<Arc<Cell>> {
     CACHE.find(text)
 }
 
-/// The pattern of a text that is a regular expression of this size when compiled.
+/// The pattern with this text, which has this size when compiled.
 pub(super) fn intern(text: Arc<str>, size: usize) -> Arc<Cell> {
     let cache: &'static Cache = &CACHE;
     cache.intern(text, size)
@@ -86,12 +86,12 @@ impl Cache {
             compiled: ArcSwapOption::empty(),
             used: AtomicBool::new(false),
         });
-        // Of two threads that come at once one may keep a cell that is not listed, which costs memory and nothing else.
+        // If two threads come at once, one may keep an unlisted cell, which only costs memory.
         self.cells.pin().insert(text, Arc::downgrade(&cell));
         cell
     }
 
-    /// Drops compiled forms until a quarter of what is allowed is free, those used of late last.
+    /// Drops compiled forms until a quarter of the limit is free, the recently used ones last.
     fn evict(&self) {
         for _round in 0..2 {
             for cell in self.cells.pin().values().filter_map(Weak::upgrade) {
@@ -148,7 +148,7 @@ impl Compiled {
             .which_captures(WhichCaptures::Implicit)
             .nfa_size_limit(None)
             .onepass(false);
-        // The text is a regular expression, and its size, which the caller bounds, is the one thing left that could fail.
+        // The text is a valid regular expression, so only its size, which the caller limits, could make this fail.
         let hir = match regex_syntax::parse(text) {
             Ok(hir) => trim(hir),
             Err(error) => unreachable!("the pattern was validated: {error}"),
@@ -168,7 +168,7 @@ impl Compiled {
         for position in 0..SEARCHES {
             let mut search = match self.searches[(first + position) % SEARCHES].try_lock() {
                 Ok(search) => search,
-                // Whatever ended that search, its memory is renewed.
+                // Whatever ended that search, its memory is replaced.
                 Err(TryLockError::Poisoned(poisoned)) => {
                     let mut search = poisoned.into_inner();
                     search.cache = None;
@@ -196,7 +196,7 @@ impl Drop for Compiled {
     }
 }
 
-/// A number of the thread, so that threads begin with different searches.
+/// A number of the thread, so that threads start with different searches.
 fn this_thread() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static NUMBER: OnceLock<usize> = const { OnceLock::new() });
@@ -207,7 +207,7 @@ fn this_thread() -> usize {
 mod tests {
     use super::*;
 
-    /// A cache of so many bytes.
+    /// A cache with this many bytes.
     fn cache(most: usize) -> &'static Cache {
         Box::leak(Box::new(Cache::new(most)))
     }

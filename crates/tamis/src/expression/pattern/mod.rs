@@ -19,10 +19,10 @@ use crate::limits::{self, Limits};
 use crate::value::ValueRef;
 use cache::Cell;
 
-/// No pattern may need more than this when compiled, whatever the limits say.
+/// The maximum size of a compiled pattern, whatever the limits.
 const MOST: usize = 256 << 20;
 
-/// A regular expression, equal to another when its text is.
+/// A regular expression; two are equal if their texts are.
 #[derive(Debug, Clone)]
 pub struct Pattern(Arc<Cell>);
 
@@ -56,17 +56,17 @@ impl Pattern {
         self.0.size()
     }
 
-    /// Fails when its compiled form exceeds the limit.
+    /// Fails if its compiled form exceeds the limit.
     pub(super) fn check(&self, limits: &Limits) -> Result<()> {
         check_size(self.size(), limits)
     }
 
-    /// Whether the pattern is found anywhere in `text`, in time linear in it.
+    /// Whether the pattern is found anywhere in `text`; takes linear time.
     pub fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 
-    /// Whether both are one entry of the cache, as equal patterns are that live at the same time.
+    /// Identifies its cache entry, which equal live patterns share.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
@@ -76,7 +76,7 @@ fn check_size(bytes: usize, limits: &Limits) -> Result<()> {
     limits::check("bytes of a compiled regular expression", "pattern", bytes, limits.pattern.min(MOST))
 }
 
-/// The bytes of the distinct patterns among these. Repetitions are looked for only where the sum is above `most`.
+/// The bytes of the distinct patterns among these. Duplicates are only searched for if the sum exceeds `most`.
 pub(crate) fn total_size<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone, most: usize) -> usize {
     let sum = patterns.clone().map(Pattern::size).fold(0, usize::saturating_add);
     if sum <= most {
@@ -155,7 +155,7 @@ mod tests {
                 Err(Error::Limit { name: "pattern", found, allowed, .. }) => assert!(found > allowed),
                 other => panic!("{:?}", other.map(|pattern| pattern.size())),
             }
-            // Whoever sets no limits still cannot ask for more memory than there is.
+            // Without limits, a pattern still cannot ask for more memory than there is.
             let unlimited = Pattern::new(r"((a{1000}){1000}){1000}".into(), &Limits::none());
             assert!(matches!(unlimited, Err(Error::Limit { .. })));
         }

@@ -1,8 +1,8 @@
 //! How many bytes will a regular expression take once it is compiled?
 //!
-//! The estimate counts the states of the automaton that the expression is compiled to, from above, without
-//! building one: `a{1000}` is one node of the parsed expression and a thousand states. Parsing itself is bounded, too: a class such
-//! as `\w` has hundreds of ranges, so that classes are counted before they are resolved.
+//! The estimate is an upper bound on the states of the automaton, computed without building it: `a{1000}` is one node
+//! of the parsed expression and a thousand states. Parsing itself is bounded, too: a class such as `\w` has hundreds
+//! of ranges, so classes are counted before they are resolved.
 
 use std::convert::Infallible;
 
@@ -16,13 +16,13 @@ use super::trim::trim;
 /// Bytes of a state, and of a transition out of it.
 const STATE: usize = 32;
 const TRANSITION: usize = 8;
-/// What a class costs that is named or wide, before its ranges are known.
+/// The cost of a class that is named or wide, before its ranges are known.
 const NAMED_CLASS: usize = 4096;
-/// The most that parsing keeps per byte of text.
+/// An upper bound on the bytes that parsing keeps per byte of text.
 const PARSED: usize = 16;
 
-/// The bytes of the compiled form, from above. Whatever is above `most` may be told early, too low, and still is
-/// above `most`. Fails with the reason where the text is no regular expression.
+/// An upper bound on the bytes of the compiled form. If it exceeds `most`, counting may stop early, at a value that
+/// still exceeds `most`. Fails with the reason if the text is not a regular expression.
 pub(super) fn of_text(text: &str, most: usize) -> Result<usize, String> {
     let parsed = text.len().saturating_mul(PARSED);
     if parsed > most {
@@ -37,7 +37,7 @@ pub(super) fn of_text(text: &str, most: usize) -> Result<usize, String> {
     Ok(of_hir(&trim(hir)).saturating_add(text.len()).max(classes))
 }
 
-/// Counts what classes cost while they are resolved.
+/// Counts the cost of classes while they are resolved.
 struct Classes(usize);
 
 impl Classes {
@@ -71,7 +71,7 @@ impl ast::Visitor for Classes {
     }
 }
 
-/// The parser bounds nesting, so that recursion is bounded here.
+/// The parser limits nesting, so recursion is bounded here.
 fn of_hir(hir: &Hir) -> usize {
     let all = |parts: &[Hir]| parts.iter().map(of_hir).fold(0, usize::saturating_add);
     let below = match hir.kind() {

@@ -19,7 +19,7 @@ pub(super) fn trim(hir: Hir) -> Hir {
     trim_side(trim_side(hir, Side::End), Side::Start)
 }
 
-/// The parser bounds nesting, so that recursion is bounded here.
+/// The parser limits nesting, so recursion is bounded here.
 fn trim_side(hir: Hir, side: Side) -> Hir {
     match hir.into_kind() {
         HirKind::Repetition(Repetition { min: 0, .. }) => Hir::empty(),

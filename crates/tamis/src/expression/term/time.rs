@@ -16,7 +16,7 @@ impl Reading {
     }
 }
 
-/// A value as it is compared; `None` if it is none of that kind.
+/// A value as it is compared; `None` if it cannot be read that way.
 pub(super) fn read(value: ValueRef<'_>, reading: Reading, context: &Context<'_>) -> Option<Value> {
     match (reading, value) {
         (Reading::Time, value) => moment(value, context).map(Value::Timestamp),
@@ -35,10 +35,10 @@ fn moment(value: ValueRef<'_>, context: &Context<'_>) -> Option<Timestamp> {
     context.zone?.moment_of(value)
 }
 
-/// A part of a time, as clocks in the time zone show it.
+/// A part of a time in the time zone.
 pub(super) fn part(function: Function, value: ValueRef<'_>, context: &Context<'_>) -> Option<Value> {
     let zone = context.zone?;
-    // A date is a day anywhere.
+    // A date is the same day everywhere.
     let value = match value {
         ValueRef::String(text) => zone.read(text)?,
         other => other,

@@ -1,19 +1,19 @@
 //! Which triggers is an expression stored under?
 //!
-//! It is entered under the literals one of which must be true for it to be true: of a conjunction, those
-//! of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section 5.2.2, which the
-//! paper picks at random); of a disjunction, those of all operands.
+//! An expression is stored under literals at least one of which must be true for it to be true. For a conjunction,
+//! these are the literals of the operand least likely to be true (the access child of Ji & Jacobsen 2021, section
+//! 5.2.2, which the paper picks at random); for a disjunction, those of all operands.
 
 use super::entry_list::PendingEntry;
 use super::ir::{PartId, Tag};
 use super::lower::{Lowering, NO_NODE, Trigger};
 use crate::truth::Missing;
 
-/// Sets with more values than this are entered once, and found through each of their keys.
+/// A set with more values than this is entered once, as a trigger of its own that each of its keys leads to.
 const MOST_COPIES: usize = 16;
 
 impl Lowering {
-    /// The trigger under which an expression is found most often, as numbers in the order of the triggers.
+    /// The trigger under which an expression is found most often, as numbers that sort like the triggers.
     pub(super) fn likeliest_trigger(&self, mut id: PartId) -> (u32, u32, u32) {
         loop {
             let part = self.ir.get(id);
@@ -30,7 +30,7 @@ impl Lowering {
         }
     }
 
-    /// The operand of a conjunction that costs least to wait for.
+    /// The operand of a conjunction that is cheapest to use as its trigger.
     fn access(&self, operands: &[PartId]) -> PartId {
         let cost = |&&operand: &&PartId| self.costs[operand as usize];
         operands.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied().unwrap_or(0)
@@ -69,7 +69,7 @@ impl Lowering {
                 let mut others: Vec<PartId> =
                     operands.into_iter().filter(|&operand| operand != access).collect();
                 others.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-                // Where the access is a literal, the least likely of the others are tested in the entry.
+                // If the access operand is a literal, the entry itself tests the least likely of the other operands.
                 let literal =
                     self.nodes[access as usize] == NO_NODE && self.ir.get(access).operands().is_empty();
                 let mut tests = Vec::new();
@@ -84,8 +84,8 @@ impl Lowering {
                         position += 1;
                     }
                 }
-                // What a bit test decides costs least to check. Nodes come last: once one that is asked for may still
-                // become true, the rest has to wait.
+                // Bit tests are the cheapest checks, so they come first. Nodes come last: a check that needs a node whose
+                // level is not settled yet defers all that follow it.
                 others.sort_by_key(|&other| (self.asks_nodes[other as usize], !self.is_bit_test(other)));
                 let rest = self.residual(&others, rest);
                 let from = self.entries.len();
@@ -102,7 +102,7 @@ impl Lowering {
         let part = self.ir.get(id);
         let attribute = part.attribute();
         if !self.is_positive(part) {
-            // It holds for want of a trigger: it is looked at whenever it can be true.
+            // No literal can be its trigger, so it is examined whenever it can be true.
             let needs_value = match part.tag {
                 Tag::Presence => false,
                 _ => self.missing == Missing::Unknown,

@@ -1,9 +1,8 @@
-//! Which expressions do many events satisfy, looked at together?
+//! Which expressions do many events satisfy, if they are matched together?
 //!
-//! What waits for a trigger is read once for all events of a batch that make the trigger true, and
-//! every test is made for all of them at once: what it leaves is a set of events instead of a truth.
-//! Nodes come level by level once everything else was looked at, each with all of its events,
-//! because a node needs only nodes of lower levels.
+//! The entries of a trigger are read once for all events of a batch that make the trigger true, and every test is
+//! made for all these events at once, so its result is a set of events instead of a truth value. Nodes are evaluated
+//! last, level by level and each for all of its events, because a node depends only on nodes of lower levels.
 
 use super::batch_state::{BatchState, Sizes};
 use super::entry_list::{Candidate, EntryList};
@@ -17,22 +16,22 @@ use crate::event::{Event, Presence};
 use crate::matcher::Slot;
 use crate::truth::Missing;
 
-/// So many ranks tell how many ranges one usually lies in.
+/// How many ranks are sampled to estimate how many ranges a rank usually lies in.
 const SAMPLE: usize = 8;
 
-/// About how many nanoseconds it takes to reach an entry list, to look at an entry of it for one event, and
-/// for a batch of events, on what *conjunctive*, *dense*, *abe-gen* and *ads-like* were measured on.
+/// Roughly how many nanoseconds it takes to reach an entry list, and to examine one of its entries for one event and
+/// for a batch of events; measured on *conjunctive*, *dense*, *abe-gen* and *ads-like*.
 const ENTRY_LIST: f64 = 25.0;
 const ENTRY: f64 = 1.2;
 const ENTRY_TOGETHER: f64 = 20.0;
 
-/// Units of work that an entry takes for a batch of events.
+/// Units of work that examining an entry for a batch of events counts as.
 const ENTRY_UNITS: usize = 8;
 
 impl Compiled {
-    /// Appends the slots that each event matches, ascending, and where they end. There are at most as
-    /// many events as lanes; `deep` has what is true of the expressions too deep to compile. Where not
-    /// told to in any case, it does so only where that costs less than event by event, and tells.
+    /// Appends the slots that each event matches, ascending, and where they end. There are at most as many events as
+    /// lanes; `deep` has the results of the expressions too deep to compile. Unless forced, returns `false` when
+    /// matching one event at a time is estimated to be cheaper.
     pub(super) fn match_batch(
         &self,
         events: &[Event],
@@ -58,7 +57,7 @@ impl Compiled {
         matched
     }
 
-    /// How many entries wait for a trigger.
+    /// How many entries a trigger has.
     fn entries(&self, trigger: u32) -> u32 {
         let (start, end) = (self.starts[trigger as usize], self.starts[trigger as usize + 1]);
         if start == end {
@@ -84,7 +83,7 @@ impl Compiled {
     }
 }
 
-/// A compiled matcher at work on a batch of events.
+/// The matching of one batch of events.
 pub(super) struct BatchMatch<'a> {
     pub compiled: &'a Compiled,
     pub events: &'a [Event],
@@ -94,7 +93,7 @@ pub(super) struct BatchMatch<'a> {
 }
 
 impl BatchMatch<'_> {
-    /// Writes down what the events have.
+    /// Records the attributes and values of the events.
     fn load(&mut self) {
         let BatchMatch { compiled, events, state, .. } = self;
         let mut probes = std::mem::take(&mut state.probes);
@@ -131,8 +130,8 @@ impl BatchMatch<'_> {
         state.lay_out();
     }
 
-    /// Whether looking at what waits for keys and ranges once, for all events, costs less than looking
-    /// at it for every event: longer for each entry, but for fewer of them.
+    /// Whether reading the entries of keys and ranges once for all events is estimated to be cheaper than reading
+    /// them for every event: each entry takes longer, but fewer are read.
     fn costs_less(&mut self) -> bool {
         let compiled = self.compiled;
         let (mut one_by_one, mut together) = (0.0, 0.0);
@@ -155,7 +154,7 @@ impl BatchMatch<'_> {
         together < one_by_one
     }
 
-    /// About how many ranges the distinct ranks of an attribute lie in, one behind the other.
+    /// About how many ranges the distinct ranks of an attribute lie in, counted once per rank.
     fn answers(&mut self, attribute: u32) -> usize {
         let ranks = self.state.ranks(attribute).0;
         let step = ranks.len().div_ceil(SAMPLE).max(1);
@@ -166,7 +165,7 @@ impl BatchMatch<'_> {
         answers
     }
 
-    /// Looks at everything that waits for something that some event makes true.
+    /// Follows every trigger that some event makes true.
     fn follow_all(&mut self) {
         let compiled = self.compiled;
         let [sets, _, attributes, always, nodes] = compiled.triggers();
@@ -201,7 +200,7 @@ impl BatchMatch<'_> {
             self.check_deferred(level);
             self.settled = level + 1;
             let of_level = compiled.levels[level]..compiled.levels[level + 1];
-            self.state.reached.each_within(of_level, |node| reached.push(node));
+            self.state.reached.for_each(of_level, |node| reached.push(node));
             for node in reached.drain(..) {
                 let lanes = *self.state.nodes.item(node);
                 self.follow(nodes + node, lanes);
@@ -223,8 +222,8 @@ impl BatchMatch<'_> {
         self.state.deferred[level] = deferred;
     }
 
-    /// Looks at the ranges of an attribute: at all of them in turn, or at those that the ranks of the
-    /// events' values lie in, whichever are fewer.
+    /// Follows the ranges of an attribute: either all of them in turn, or those that contain the ranks of the events'
+    /// values, whichever are fewer.
     fn stab(&mut self, attribute: u32, first_trigger: u32) {
         let compiled = self.compiled;
         let (start, intervals) = compiled.stabbing.of(attribute);
@@ -268,7 +267,7 @@ impl BatchMatch<'_> {
         }
     }
 
-    /// Looks at what waits for a trigger that is true for some events.
+    /// Examines the entries of a trigger that is true for some events.
     pub fn follow(&mut self, trigger: u32, lanes: EventSet) {
         let starts = &self.compiled.starts;
         let (start, end) = (starts[trigger as usize], starts[trigger as usize + 1]);
@@ -309,7 +308,7 @@ impl BatchMatch<'_> {
             let (mut last, mut passed) = (0, EventSet::NONE);
             for (mask, entry) in masks.iter().zip(entries) {
                 let mask = mask.whole();
-                // Equal masks stand together.
+                // Entries with equal masks are adjacent.
                 if mask != last {
                     last = mask;
                     passed = match word {
@@ -336,7 +335,7 @@ impl BatchMatch<'_> {
         }
     }
 
-    /// Reaches the target of a candidate for the events for which its residual holds; false where the time is up.
+    /// Reaches the target of a candidate for the events for which its residual holds; false if the time is up.
     fn check(&mut self, Candidate { residual, target }: Candidate, mut lanes: EventSet) -> bool {
         if residual != NO_RESIDUAL {
             if self.state.timer.spend(ENTRY_UNITS) {

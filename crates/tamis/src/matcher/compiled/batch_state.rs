@@ -1,7 +1,7 @@
-//! What do many events have, looked at together?
+//! What do many events have, if they are matched together?
 //!
-//! Where one event has a bit, a batch of events has a lane for each of them: the lanes of a bit are
-//! the events that have it. Only what some event of the batch has takes memory.
+//! Where a single event has a bit, a batch has a lane per event: the lanes of a bit are the events that have it.
+//! Memory is used only for what some event of the batch has.
 
 use super::bits::Bits;
 use super::entry_list::Candidate;
@@ -10,10 +10,11 @@ use super::keys::Probe;
 use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
 use super::sparse::Sparse;
-use super::working::{Bitmap, Known};
+use super::working::Known;
 use crate::deadline::Timer;
 use crate::event::AttributeId;
 use crate::matcher::{Counters, Slot};
+use crate::reusable::OrderedSet;
 
 /// The end of a chain.
 const END: u32 = u32::MAX;
@@ -24,7 +25,7 @@ pub(crate) struct BatchState {
     /// All events of the batch.
     pub(super) all: EventSet,
     words: Sparse<Word>,
-    /// For every word the events that have any bit of it, and behind them those of each bit.
+    /// For every word, the events that have any of its bits, followed by those of each bit.
     bits: Vec<EventSet>,
     marks: Vec<Mark>,
     pub(super) fields: Sparse<BatchAttribute>,
@@ -32,7 +33,7 @@ pub(crate) struct BatchState {
     /// The keys that some event has, and where their lanes are.
     pub(super) keys: Vec<(u32, Mark)>,
     ranks: Vec<u32>,
-    /// For every rank of `ranks` the events below it, and behind those of an attribute all events.
+    /// For every rank in `ranks`, the events below it, and at the end of each attribute's ranks all its events.
     below: Vec<EventSet>,
     pub(super) sets: Sparse<EventSet>,
     pub(super) ranges: Sparse<EventSet>,
@@ -41,16 +42,16 @@ pub(crate) struct BatchState {
     /// The events for which each node is true.
     pub(super) nodes: Sparse<EventSet>,
     /// The nodes that are true for some event.
-    pub(super) reached: Bitmap,
+    pub(super) reached: OrderedSet,
     /// By the level of their targets: candidates whose residuals ask for a node that may still become true, and the
     /// events to check them for.
     pub(super) deferred: Vec<Vec<(Candidate, EventSet)>>,
     /// The slots of each event, in any order and perhaps repeated.
     pub(super) found: Vec<Vec<Slot>>,
-    pub(super) ascending: Bitmap,
+    pub(super) ascending: OrderedSet,
     pub(super) probes: Vec<Probe>,
     pub(in crate::matcher) counters: Counters,
-    /// Tells when to give up.
+    /// Decides when to give up.
     pub(in crate::matcher) timer: Timer,
 }
 
@@ -77,15 +78,15 @@ pub(super) struct Mark {
 pub(super) struct BatchAttribute {
     /// Its number in the events.
     pub global: AttributeId,
-    /// The events that have it, if only as a null.
+    /// The events that have the attribute, even if only as a null.
     pub present: EventSet,
     /// The events that have a value for it.
     pub valued: EventSet,
     /// The events that have more than one.
     several: EventSet,
-    /// The last of its values plus one, or 0.
+    /// The position of its last value plus one, or 0.
     last: u32,
-    /// Where its ranks and their lanes begin, and how many ranks there are, once they are sorted.
+    /// Where its ranks and their lanes begin, and how many ranks there are, once they have been sorted.
     sorted: Option<(u32, u32, u32)>,
 }
 
@@ -98,7 +99,7 @@ struct Seen {
     before: u32,
 }
 
-/// Events for which a pattern may be true, those for which that is known, and those for which it is.
+/// The events for which a pattern may be true, those for which its truth is known, and those for which it is true.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PatternTruths {
     pub candidates: EventSet,
@@ -106,7 +107,7 @@ pub(super) struct PatternTruths {
     pub truth: EventSet,
 }
 
-/// How much there is of everything that is numbered.
+/// The number of each kind of item.
 pub(super) struct Sizes {
     pub words: usize,
     pub attributes: usize,
@@ -120,7 +121,7 @@ pub(super) struct Sizes {
 }
 
 impl BatchState {
-    /// Makes room for the answers of so many events.
+    /// Makes room for the results of this many events.
     pub(super) fn begin(&mut self, events: usize, sizes: &Sizes) {
         self.all = EventSet::first(events);
         self.words.grow(sizes.words);
@@ -151,11 +152,11 @@ impl BatchState {
         self.keys.clear();
         self.ranks.clear();
         self.below.clear();
-        // What was found before the time was up is nobody's.
+        // What was found before the time was up belongs to no later batch.
         self.found.iter_mut().for_each(Vec::clear);
     }
 
-    /// Notes that an event has an attribute, if only as a null.
+    /// Records that an event has an attribute, even if only as a null.
     pub(super) fn see(&mut self, lane: usize, attribute: u32, global: AttributeId) -> usize {
         let position = self.fields.position_or_insert(attribute);
         let field = &mut self.fields.items[position];
@@ -164,7 +165,7 @@ impl BatchState {
         position
     }
 
-    /// Notes a value that an event has for the attribute whose field is at `position`.
+    /// Records a value that an event has for the attribute whose field is at `position`.
     pub(super) fn see_value(&mut self, lane: usize, position: usize, known: Known) {
         let field = &mut self.fields.items[position];
         if field.valued.contains(lane) {
@@ -175,7 +176,7 @@ impl BatchState {
         field.last = self.seen.len() as u32;
     }
 
-    /// Notes the bits of a key that an event has.
+    /// Records the bits of a key that an event has.
     pub(super) fn see_key(&mut self, lane: usize, attribute: u32, key: u32, bits: &Bits) {
         let mut own = true;
         bits.with_key(attribute, key, |word, bit| {
@@ -187,14 +188,14 @@ impl BatchState {
         });
     }
 
-    /// Notes the bit of a rank that an event has.
+    /// Records the bit of a rank that an event has.
     pub(super) fn see_rank(&mut self, lane: usize, attribute: u32, rank: u32, bits: &Bits) {
         bits.with_rank(attribute, rank, |word, bit| {
             self.mark(lane, word, bit);
         });
     }
 
-    /// Notes a bit, and tells whether it is the first of its kind.
+    /// Records a bit, and returns whether no event had it before.
     fn mark(&mut self, lane: usize, word: u32, bit: u64) -> (Mark, bool) {
         let position = self.words.position_or_insert(word);
         let word = &mut self.words.items[position];
@@ -205,7 +206,7 @@ impl BatchState {
         (mark, fresh)
     }
 
-    /// Lays the lanes out, once everything was seen.
+    /// Lays out the lanes, after all events have been recorded.
     pub(super) fn lay_out(&mut self) {
         let mut first = 0;
         for word in &mut self.words.items {
@@ -259,7 +260,7 @@ impl BatchState {
     #[inline]
     pub(super) fn test(&self, word: u32, mask: u64) -> EventSet {
         match self.words.get(word) {
-            // Everything passes the test of word 0, but for that of no bits.
+            // Every event passes a test of word 0, unless its mask is empty.
             None if word == 0 && mask != 0 => self.all,
             None => EventSet::NONE,
             Some(&word) => self.some(word, mask),
@@ -278,7 +279,7 @@ impl BatchState {
         }
     }
 
-    /// The events of `lanes` that have a value of an attribute of which `is` holds.
+    /// The events of `lanes` that have a value of an attribute for which `is` holds.
     pub(super) fn scan(&self, attribute: u32, lanes: EventSet, is: impl Fn(Known) -> bool) -> EventSet {
         let mut found = EventSet::NONE;
         self.each_value(attribute, lanes, |lane, known| {
@@ -289,8 +290,8 @@ impl BatchState {
         found
     }
 
-    /// The distinct ranks of an attribute's values, and for each the events below it; events with
-    /// several values are apart.
+    /// The distinct ranks of an attribute's values, and for each rank the events below it; events with several values
+    /// are kept separately.
     pub(super) fn ranks(&mut self, attribute: u32) -> (&[u32], &[EventSet]) {
         let Some(position) = self.fields.find(attribute) else { return (&[], &[EventSet::NONE]) };
         if self.fields.items[position].sorted.is_none() {
@@ -352,14 +353,14 @@ impl BatchState {
     pub(super) fn take(&mut self, events: usize, found: &mut Vec<Slot>, ends: &mut Vec<usize>) {
         for slots in &mut self.found[..events] {
             slots.drain(..).for_each(|slot| self.ascending.insert(slot));
-            self.ascending.drain(0, found);
+            self.ascending.drain(|slot| found.push(slot));
             ends.push(found.len());
         }
     }
 }
 
 impl Word {
-    /// Where the lanes of a bit are that some event has.
+    /// Where the lanes of a bit are, for a bit that some event has.
     #[inline]
     fn lanes_of(self, bit: u64) -> usize {
         (self.first + 1 + (self.present & (bit - 1)).count_ones()) as usize

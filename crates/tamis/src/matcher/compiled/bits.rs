@@ -1,9 +1,9 @@
-//! How does one word of an event tell whether an attribute has one of some values?
+//! How can a single word of an event show whether an attribute has one of a set of values?
 //!
-//! Every attribute has words of 64 bits: one bit for each of its pairs, those asked about most often
-//! in the first word; where the pairs need several words, one more into which all of them are folded;
-//! and one for the ranks of values among the ends of ranges. A test is a word and a mask, and passes
-//! where the two have a bit in common. Word 0 has all bits: the test that everything passes.
+//! Every attribute has words of 64 bits: one bit for each of its pairs, with the most frequently tested in the first
+//! word; if the pairs need several words, one more word into which all of them are folded; and one word for the ranks
+//! of values among the bounds of ranges. A test is a word and a mask, and passes if the two have a bit in common.
+//! Word 0 has all bits set, so every event passes a test of it.
 
 use crate::column::Column;
 use crate::error::Result;
@@ -16,12 +16,12 @@ const WIDTH: u32 = u64::BITS;
 pub(super) struct BitTest {
     pub word: u32,
     pub mask: u64,
-    /// Whether it passes for nothing but what it asks for.
+    /// Whether an event passes only if it has what the test asks for.
     pub exact: bool,
 }
 
 impl BitTest {
-    /// Passes always.
+    /// Every event passes this test.
     pub const NONE: BitTest = BitTest { word: 0, mask: u64::MAX, exact: true };
 }
 
@@ -70,7 +70,7 @@ impl Bits {
         let of = &self.layout[attribute as usize];
         let mask = keys.clone().fold(0, |mask, key| mask | of.key_bit(key));
         let mut words = keys.map(|key| of.key_word(key));
-        // Of no keys at all there is none in any word.
+        // A set without keys matches no bit of any word.
         let first = words.next().unwrap_or(0);
         let exact = words.all(|word| word == first);
         BitTest { word: if exact { first } else { of.folded() }, mask, exact }
@@ -86,7 +86,7 @@ impl Bits {
         BitTest { word: of.rank_word(), mask, exact: of.ranks <= WIDTH }
     }
 
-    /// The word and the bit that a key has for its own.
+    /// The word and the bit of its own that a key has.
     pub fn key(&self, attribute: u32, key: u32) -> (u32, u64) {
         let of = &self.layout[attribute as usize];
         (of.key_word(key), of.key_bit(key))
@@ -116,7 +116,7 @@ impl Bits {
         sections.push(&self.layout);
     }
 
-    /// Finds the words of so many keys in a file.
+    /// Reads the words of this many keys from a file.
     pub fn read(reader: &mut SectionReader, keys: usize) -> Result<Bits> {
         let layout: Column<AttributeWords> = reader.next()?;
         let (mut words, mut next_key) = (1u32, 0u32);
@@ -147,7 +147,7 @@ impl AttributeWords {
         1 << ((key - self.first_key) % WIDTH)
     }
 
-    /// The word into which all keys are folded: the only one, where they need one.
+    /// The word into which all keys are folded, which is their only word if one is enough.
     fn folded(self) -> u32 {
         self.first_word + if self.keys > WIDTH { self.keys.div_ceil(WIDTH) } else { 0 }
     }
@@ -156,7 +156,7 @@ impl AttributeWords {
         self.first_word + self.words() - 1
     }
 
-    /// The bit of a rank: its own, where there are enough.
+    /// The bit of a rank; a bit of its own if there are enough bits.
     fn bucket(self, rank: u32) -> u32 {
         match self.ranks {
             ..=WIDTH => rank,

@@ -1,8 +1,8 @@
 //! How do expressions become a compiled matcher?
 //!
-//! They are split into parts, and the chance that each part is true is estimated. Every expression is entered
-//! under some of its literals, and what else must hold becomes a residual. A conjunction or disjunction that
-//! several others use is a node of its own, evaluated at most once per event.
+//! Expressions are split into parts, and the probability that each part is true is estimated. Every expression is
+//! entered under some of its literals, and the rest of it becomes a residual. A conjunction or disjunction that
+//! several others use becomes a node, which is evaluated at most once per event.
 
 use super::Compiled;
 use super::bits::Bits;
@@ -23,7 +23,7 @@ use crate::value::TimeZone;
 
 /// Expressions with more levels than this are evaluated by a scan, which needs no recursion.
 pub(super) const MOST_LEVELS: u32 = 64;
-/// Expressions on their way into a compiled matcher; none is kept once it is taken apart.
+/// Collects expressions for a compiled matcher; an expression is not kept after it has been split.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledBuilder {
     ir: Ir,
@@ -38,7 +38,7 @@ impl CompiledBuilder {
         CompiledBuilder { time_zone, ..CompiledBuilder::default() }
     }
 
-    /// Takes an expression apart; its slot is the number of those before it.
+    /// Splits an expression into parts; its slot is the number of expressions before it.
     pub fn push(&mut self, expression: &Expression) {
         self.roots.push(self.normaliser.build(&resolve(expression, &self.time_zone), &mut self.ir));
     }
@@ -52,13 +52,13 @@ impl CompiledBuilder {
             edges: edges as usize,
             uses: uses as usize,
             predicates: predicates.map(|(name, count)| (name, count as usize)).collect(),
-            // The matchers of the papers have no such figures.
+            // The papers' matchers do not report these.
             unfiltered_patterns: 0,
             unselective: 0,
         }
     }
 
-    /// Compiles what was taken apart; `sample` tells what events are like, and `expression` gives the
+    /// Compiles the collected expressions. `sample` shows what events look like, and `expression` returns the
     /// expression of a slot again, for the few that are too deep to compile.
     pub fn finish(
         self,
@@ -100,7 +100,7 @@ impl CompiledBuilder {
     }
 }
 
-/// Compiles the parts; `deep` are the slots without a part, and `local` the attributes' numbers here.
+/// Compiles the parts; `deep` has the slots without a part, and `local` this matcher's numbers of the attributes.
 fn compile(
     ir: Ir,
     roots: &[PartId],

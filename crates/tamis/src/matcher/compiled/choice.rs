@@ -1,13 +1,13 @@
 //! Are the events of a batch matched one by one or in blocks?
 //!
-//! Both find the same slots. A matcher measures how long an event takes either way and goes the faster one. Before it
-//! knows any times, it estimates (`batch_match`). The other way is tried after a few blocks, and again after longer and
-//! longer waits while it stays the slower one, so that trials cost little and a change of the events is noticed.
+//! Both ways find the same slots. A matcher measures how long an event takes each way and uses the faster one. Until
+//! it has measured, it estimates (`batch_match`). It tries the other way after a few blocks, and again at growing
+//! intervals while that stays slower, so that trials cost little and a change in the events is noticed.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// After so many blocks the other way is tried, then after so many times as many, and at least that often.
+/// The other way is tried after this many blocks, then after this factor more each time, up to this maximum.
 const FIRST_WAIT: u32 = 4;
 const FACTOR: u32 = 4;
 const LONGEST_WAIT: u32 = 1024;
@@ -15,7 +15,7 @@ const LONGEST_WAIT: u32 = 1024;
 /// What to do with the next events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nothing was measured yet.
+    /// Nothing has been measured yet.
     Estimate,
     Events,
     Blocks,
@@ -31,7 +31,7 @@ pub struct BatchTimes {
 }
 
 impl BatchTimes {
-    /// Whether events are matched in blocks, except for trials; `None` if nothing was measured yet.
+    /// Whether events are matched in blocks, except for trials; `None` if nothing has been measured yet.
     pub fn prefers_blocks(self) -> Option<bool> {
         match (self.events, self.blocks) {
             (None, None) => None,
@@ -41,14 +41,14 @@ impl BatchTimes {
     }
 }
 
-/// The times measured so far, and when to try the other way. Threads that match at once may count a block twice, which
-/// changes when a trial is made and nothing else.
+/// The times measured so far, and when to try the other way next. Threads that match concurrently may count a block
+/// twice, which only shifts a trial.
 #[derive(Debug)]
 pub(super) struct Choice {
     /// Nanoseconds per event; 0 while they are unknown.
     events: AtomicU64,
     blocks: AtomicU64,
-    /// How many blocks to go until the other way is tried, and how many there were to go after the last trial.
+    /// How many blocks are left until the other way is tried, and the interval after the last trial.
     waits: AtomicU32,
     wait: AtomicU32,
 }
@@ -82,7 +82,7 @@ impl Choice {
         if blocks { Next::Blocks } else { Next::Events }
     }
 
-    /// Takes note of how long so many events took.
+    /// Records how long this many events took.
     pub fn record(&self, blocks: bool, events: usize, took: Duration) {
         let before = self.times().prefers_blocks();
         let new = u64::try_from(took.as_nanos() / events.max(1) as u128).unwrap_or(u64::MAX).max(1);
@@ -90,7 +90,7 @@ impl Choice {
         let smoothed = match time.load(Ordering::Relaxed) {
             0 => new,
             old if new < old => old.midpoint(new),
-            // Other work of the machine makes single blocks slow.
+            // Other work on the machine slows single blocks down.
             old => old + (new.min(old.saturating_mul(2)) - old).div_ceil(8),
         };
         time.store(smoothed, Ordering::Relaxed);

@@ -1,8 +1,7 @@
 //! How likely is a literal to be true?
 //!
-//! Estimated from a sample of events where there is one, and from the expressions themselves where
-//! there is none: a pair that many expressions ask about is taken to be frequent, which also keeps
-//! the entries of one pair few.
+//! Estimated from a sample of events if there is one, otherwise from the expressions themselves: a pair that many
+//! expressions test is assumed to be frequent, which also keeps the entry lists of pairs short.
 
 use super::ir::{Ir, Part, Tag};
 use super::patterns::{Patterns, TextScratch};
@@ -10,28 +9,29 @@ use super::ranges::{Bounds, NO_RANK};
 use crate::event::{Event, Presence};
 use crate::value::ValueRef;
 
-/// How much the expressions count beside the sampled events.
+/// The weight of the expressions relative to the sampled events.
 const PRIOR: f64 = 2.0;
-/// The chance of a range where nothing is known of the values.
+/// The probability of a range if nothing is known about the values.
 const RANGE: f64 = 0.4;
-/// Patterns are looked for in no more bytes of sampled text than this.
+/// Patterns are searched for in at most this many bytes of sampled text.
 const SAMPLED: usize = 1 << 18;
 
-/// Chances of pairs, patterns and attributes; those of patterns that are tried are the chances that
-/// they must be.
+/// The probabilities of pairs, patterns and attributes. For a pattern that has to be tried, it is the probability of
+/// having to try it.
 #[derive(Debug)]
 pub(super) struct Estimates {
     keys: Vec<f64>,
     patterns: Vec<f64>,
     attributes: Vec<f64>,
-    /// The ranks of the sampled values of every attribute that has ranges, ascending, and how many events were sampled.
+    /// The ranks of the sampled values of every attribute that has ranges, ascending, and the number of sampled
+    /// events.
     ranks: Vec<Vec<u32>>,
     events: usize,
 }
 
 impl Estimates {
-    /// Estimates for the keys and attributes as numbered in `ir`. `uses` says how many
-    /// operators and expressions use each part; `local` the attributes' numbers here.
+    /// Estimates for the keys and attributes as `ir` numbers them. `uses` has how many operators and expressions use
+    /// each part; `local` has this matcher's numbers of the attributes.
     pub fn new(
         ir: &Ir,
         uses: &[u32],
@@ -104,7 +104,7 @@ impl Estimates {
         attributes.iter_mut().for_each(|attribute| *attribute /= total);
     }
 
-    /// As [`Estimates::count`], for patterns.
+    /// Like [`Estimates::count`], for patterns.
     fn count_patterns(known: &Patterns, sample: &[Event], local: &[u32], patterns: &mut [f64]) {
         if known.len() == 0 {
             return;
@@ -135,7 +135,7 @@ impl Estimates {
         patterns.iter_mut().for_each(|pattern| *pattern /= events + PRIOR);
     }
 
-    /// The chance that some value of an attribute has a rank between two.
+    /// The probability that some value of an attribute has a rank in this range.
     fn range(&self, attribute: u32, (first, last): (u32, u32)) -> f64 {
         let ranks = &self.ranks[attribute as usize];
         let below = |rank: u32| ranks.partition_point(|&sampled| sampled < rank);
@@ -143,7 +143,7 @@ impl Estimates {
         (PRIOR * RANGE * self.attributes[attribute as usize] + within as f64) / (PRIOR + self.events as f64)
     }
 
-    /// The chance that a literal is true; `ranks` are those of a range.
+    /// The probability that a literal is true; `ranks` are those of a range.
     pub fn literal(&self, part: Part<'_>, ranks: (u32, u32)) -> f64 {
         let present = self.attributes[part.attribute() as usize].min(1.0);
         let positive = match part.tag {
@@ -159,7 +159,7 @@ impl Estimates {
     }
 }
 
-/// The ranks of sampled values by attribute, ascending; `attributes` counts the numbers of attributes here.
+/// The ranks of sampled values by attribute, ascending; `attributes` is the number of attributes in this matcher.
 fn sample_ranks(bounds: &Bounds, sample: &[Event], local: &[u32], attributes: usize) -> Vec<Vec<u32>> {
     let mut ranks = vec![Vec::new(); attributes];
     for (global, presence) in sample.iter().flat_map(Event::iter) {

@@ -4,17 +4,17 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign};
 
 const WORDS: usize = 8;
 
-/// How many events are looked at together: a bit for each of them fills a line of the cache.
+/// How many events are matched together: one bit for each fills a cache line.
 pub(super) const LANES: usize = WORDS * 64;
 
-/// A set of events, each known by its lane.
+/// A set of events, identified by their lanes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct EventSet([u64; WORDS]);
 
 impl EventSet {
     pub const NONE: EventSet = EventSet([0; WORDS]);
 
-    /// The first so many.
+    /// The first `count` events.
     pub fn first(count: usize) -> EventSet {
         let mut lanes = EventSet::NONE;
         (0..count).for_each(|lane| lanes.insert(lane));
@@ -29,7 +29,7 @@ impl EventSet {
         self.0[lane / 64] >> (lane % 64) & 1 == 1
     }
 
-    /// How many there are.
+    /// The number of events.
     pub fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }

@@ -1,8 +1,8 @@
-//! Which parts do a set of expressions consist of, each part once?
+//! Which distinct parts does a set of expressions consist of?
 //!
-//! Literals, conjunctions and disjunctions are interned as short slices of words in one arena. Equal
-//! parts of different expressions are one part, and no part has an allocation of its own. Identity is
-//! the slice itself; the hash only speeds the lookup.
+//! Literals, conjunctions and disjunctions are interned as short slices of words in one arena. Equal parts of
+//! different expressions are stored once, and no part has an allocation of its own. Identity is the slice itself; the
+//! hash only speeds up the lookup.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::value::{Value, ValueRef};
 /// The number of a part; the operands of a part have smaller numbers.
 pub(super) type PartId = u32;
 
-/// What the first word of a part says.
+/// The kind of a part, in its first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// `[tag, constant]`
@@ -58,7 +58,7 @@ impl<'a> Part<'a> {
         self.words[1]
     }
 
-    /// What follows the attribute of a literal.
+    /// The words after the attribute of a literal.
     pub fn payload(self) -> &'a [u32] {
         &self.words[2..]
     }
@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Whether it asks about an attribute.
+    /// Whether it tests an attribute.
     pub fn is_literal(self) -> bool {
         !matches!(self.tag, Tag::Constant | Tag::And | Tag::Or)
     }
@@ -89,17 +89,17 @@ pub(super) struct Ir {
     ends: Vec<u32>,
     table: HashTable<PartId>,
     hasher: ahash::RandomState,
-    /// Attributes by their number here, which begins at 1.
+    /// Attributes by their number in this matcher, which starts at 1.
     names: Vec<Arc<str>>,
     name_numbers: HashMap<Arc<str>, u32, ahash::RandomState>,
-    /// Pairs that equality asks about.
+    /// Pairs tested for equality.
     pub keys: Values,
-    /// Ends of ranges.
+    /// Bounds of ranges.
     pub bounds: Values,
-    /// Tests that are neither.
+    /// All other tests.
     pub patterns: Vec<(u32, Test)>,
     pattern_numbers: HashMap<(u32, Test), u32, ahash::RandomState>,
-    /// The words of the part being built; kept for its memory.
+    /// The words of the part being built; reused to save allocations.
     scratch: Vec<u32>,
 }
 
@@ -142,7 +142,7 @@ impl Values {
 }
 
 impl Ir {
-    /// The names of the attributes, by their number here less one.
+    /// The names of the attributes, by their number in this matcher minus one.
     pub fn names(&self) -> &[Arc<str>] {
         &self.names
     }
@@ -247,7 +247,7 @@ impl Parts for Ir {
         self.intern(&[Tag::Constant as u32, u32::from(value)])
     }
 
-    /// Literals that differ in their weights alone are one part.
+    /// Literals that differ only in their weights are one part.
     fn literal(&mut self, predicate: &Predicate, negated: bool) -> u32 {
         let attribute = self.intern_attribute(predicate.attribute());
         self.intern_literal(attribute, &simplest(predicate.test()), negated)

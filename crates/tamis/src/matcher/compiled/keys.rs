@@ -1,38 +1,38 @@
-//! Which pair that some expression asks about is this value of this attribute?
+//! Which of the pairs that expressions test is this value of this attribute?
 //!
-//! A flat hash table over the pairs, numbered attribute by attribute. It is read in place, so it can
-//! live in a file: its hash has a seed that follows from the pairs (see `probing`), and the pair itself
-//! decides. A pair stands in its slot, so that finding it costs one read of far memory.
+//! A flat hash table of the pairs, numbered attribute by attribute. It is read in place, so it can live in a file:
+//! the seed of its hash is derived from the pairs (see `probing`), and the pairs themselves are compared. A pair is
+//! stored in its slot, so that finding it takes one cache miss.
 
 use std::ops::Range;
 
 use super::values::{Buffer, Record, text_of};
 use crate::column::Column;
-use crate::csr::is_ascending;
+use crate::csr::{self, is_ascending};
 use crate::error::Result;
 use crate::probing::place;
 use crate::sections::{SectionReader, Sections};
 use crate::value::{Value, ValueRef};
 
-/// No pair: no expression asks about this value.
+/// No pair: no expression tests this value.
 pub(super) const NO_KEY: u32 = u32::MAX;
 
-/// Texts are read ahead for so many values.
+/// Texts are prefetched from this many values on.
 const LEAST_TOUCHED: usize = 8;
 
-/// A value on its way to its key.
+/// A value whose key is being looked up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
     pair: Record,
     slot: u32,
-    /// The note of what stands in the slot.
+    /// The note in the slot.
     note: u32,
 }
 
-/// The pairs that equality asks about.
+/// The pairs tested for equality.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Open addressing with linear probing; the note is the key plus one, 0 where a slot is free.
+    /// Open addressing with linear probing; the note is the key plus one, or 0 if the slot is free.
     slots: Column<Record>,
     texts: Column<u8>,
     /// The first key of each attribute.
@@ -42,13 +42,13 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Numbers the pairs attribute by attribute, those of most `uses` first; returns the number of
-    /// each in the given order.
+    /// Numbers the pairs attribute by attribute, the most used first; returns the number of each pair in the given
+    /// order.
     pub fn new(pairs: &[(u32, Value)], uses: &[u32], attributes: usize) -> (Keys, Vec<u32>) {
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
         order.sort_by_key(|&pair| (pairs[pair as usize].0, std::cmp::Reverse(uses[pair as usize])));
         let mut numbers = vec![0; pairs.len()];
-        let mut firsts = vec![0; attributes + 2];
+        let firsts = csr::starts(attributes + 1, pairs.iter().map(|(attribute, _)| *attribute));
         // At least a fifth of the slots is free.
         let capacity = if pairs.is_empty() { 0 } else { (pairs.len() * 5 / 4 + 1).next_power_of_two() };
         let mut records: Vec<Record> = Vec::with_capacity(pairs.len());
@@ -56,7 +56,6 @@ impl Keys {
         for (next_key, &number) in (1..).zip(&order) {
             let (attribute, value) = &pairs[number as usize];
             numbers[number as usize] = next_key - 1;
-            firsts[*attribute as usize + 1] += 1;
             let mut pair = Record::new(*attribute, value.as_ref(), texts.len());
             pair.note = next_key;
             pair.write_text(text_of(value.as_ref(), &mut Buffer::default()), &mut texts);
@@ -70,9 +69,6 @@ impl Keys {
             0 => <Record as bytemuck::Zeroable>::zeroed(),
             key => records[key as usize - 1],
         });
-        for attribute in 1..firsts.len() {
-            firsts[attribute] += firsts[attribute - 1];
-        }
         let keys = Keys {
             slots: slots.collect(),
             texts: texts.into(),
@@ -82,8 +78,8 @@ impl Keys {
         (keys, numbers)
     }
 
-    /// The first step towards the key of a value of an attribute. Steps of several values are taken
-    /// together, so that their reads do not wait for each other.
+    /// The first step of looking up a value's key. It is done for several values before the next step, so that their
+    /// cache misses overlap.
     pub fn probe(&self, attribute: u32, value: ValueRef<'_>) -> Probe {
         let pair = Record::new(attribute, value, 0);
         if self.of(attribute).is_empty() || self.slots.is_empty() {
@@ -95,7 +91,7 @@ impl Keys {
         Probe { pair, slot: slot as u32, note: self.slots[slot].note }
     }
 
-    /// The second step, where there are enough values for it to pay: reads the texts that they may be.
+    /// The second step, if there are enough values for it to pay off: reads the texts that they are compared with.
     pub fn prefetch(&self, probes: &[Probe]) {
         if probes.len() >= LEAST_TOUCHED {
             let taken = probes.iter().filter(|probe| probe.note != 0);
@@ -112,7 +108,7 @@ impl Keys {
         }
         let mut buffer = Buffer::default();
         let text = pair.text_of(value, &mut buffer);
-        // Some slots are free; the bound is for a damaged file.
+        // Some slots are free; the bound protects against a damaged file.
         for _ in 0..self.slots.len() {
             if note == 0 {
                 return NO_KEY;
@@ -126,7 +122,7 @@ impl Keys {
         NO_KEY
     }
 
-    /// Whether every pair has a key of its attribute; attributes are numbered up to `attributes`.
+    /// Whether every pair has a key of its attribute; the largest attribute number is `attributes`.
     pub fn is_whole(&self, attributes: usize) -> bool {
         let of_attribute = |pair: &Record| {
             let attribute = pair.attribute();

@@ -1,4 +1,4 @@
-//! What do parts become, before they are laid out?
+//! What do parts become before they are laid out?
 //!
 //! Entries under the triggers that can make an expression true, and the program of what remains to be checked.
 
@@ -14,12 +14,12 @@ use super::program::MOST_KEYS;
 use super::ranges::{Bounds, Intervals};
 use crate::truth::Missing;
 
-/// Trying a pattern costs about so much more than looking at an entry.
+/// Trying a pattern costs about this many times as much as examining an entry.
 const TRIED: f64 = 8.0;
 /// A part that is not a node.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
-/// What an entry waits for; the kinds are numbered one behind the other once all are known.
+/// What leads to an entry; the kinds are numbered consecutively once all are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trigger {
     Key(u32),
@@ -32,18 +32,18 @@ pub(super) enum Trigger {
     Node(u32),
 }
 
-/// The sets that are checked or entered.
+/// The sets that residuals check or that entries are stored under.
 #[derive(Debug, Default)]
 pub(super) struct Sets {
     /// The part of each set, and its keys, ascending.
     pub keys: Vec<Vec<u32>>,
     numbers: HashMap<PartId, u32, ahash::RandomState>,
-    /// Sets that are entered, and so must be found through their keys.
+    /// Sets that entries are stored under, which therefore must be found through their keys.
     pub entered: Vec<bool>,
 }
 
-/// Parts on their way to entries and programs; `access` chooses what each is entered under, `residual` writes what
-/// remains to be checked.
+/// Turns parts into entries and programs: `access` chooses the triggers of each part, `residual` writes what remains
+/// to be checked.
 pub(super) struct Lowering {
     pub missing: Missing,
     pub ir: Ir,
@@ -54,16 +54,16 @@ pub(super) struct Lowering {
     pub bits: Bits,
     /// Nodes, edges and uses; and the predicates of each attribute.
     pub stats: ([u64; 3], Vec<u32>),
-    /// The chance that a part is true.
+    /// The probability that a part is true.
     pub chances: Vec<f64>,
-    /// How often per event a part's entries are looked at.
+    /// How often per event a part's entries are examined.
     pub costs: Vec<f64>,
-    /// The node that a part is, and the part of each node.
+    /// The node of a part, and the part of each node.
     pub nodes: Vec<u32>,
     pub node_parts: Vec<PartId>,
     /// Where each level of nodes begins, and where the last ends.
     pub levels: Vec<u32>,
-    /// Whether checking a part asks for the truth of a node.
+    /// Whether checking a part needs the truth of a node.
     pub asks_nodes: Vec<bool>,
     pub entries: Vec<(Trigger, PendingEntry)>,
     pub program: Vec<u32>,
@@ -105,10 +105,10 @@ impl Lowering {
         }
     }
 
-    /// What it costs per event to wait for a pattern that is true, or a candidate, with a certain chance.
+    /// The cost per event of using a pattern as a trigger, if it is true, or a candidate, with this probability.
     fn pattern_cost(&self, pattern: u32, chance: f64) -> f64 {
         if self.patterns.is_unfiltered(pattern) {
-            // It is tried on every event, which is worse than to look at an entry on every event.
+            // It is tried on every event, which costs more than examining an entry on every event.
             2.0 + chance
         } else if self.patterns.is_tried(pattern) {
             TRIED * chance
@@ -117,7 +117,7 @@ impl Lowering {
         }
     }
 
-    /// How many expressions and nodes are looked at on every event, or on every event with an attribute.
+    /// How many expressions and nodes are examined on every event, or on every event with a certain attribute.
     pub(super) fn count_unselective(&self) -> u64 {
         let is_unselective = |trigger: &Trigger| match *trigger {
             Trigger::Always | Trigger::Attribute(_) => true,
@@ -131,17 +131,17 @@ impl Lowering {
         targets.len() as u64
     }
 
-    /// Whether a literal can be true only where a trigger of its own says so.
+    /// Whether a literal can be true only if one of its own triggers is.
     pub(super) fn is_positive(&self, part: Part<'_>) -> bool {
         match part.tag {
-            // `exists` needs the attribute; `missing` and `is null` hold for want of it.
+            // `exists` needs the attribute; `missing` and `is null` are true without it.
             Tag::Presence => part.payload()[0] == u32::from(part.negated),
             _ => !part.negated,
         }
     }
 
-    /// Numbers the nodes, level by level: a node asks only for nodes of lower levels. Those of a level that are found
-    /// under one trigger come one behind the other, so that their entry lists and their bits share cache lines.
+    /// Numbers the nodes, level by level: a node depends only on nodes of lower levels. Nodes of a level with the same
+    /// trigger are adjacent, so that their entry lists and bits share cache lines.
     pub fn number_nodes(&mut self, uses: &[u32]) {
         let mut nodes = Vec::new();
         let mut levels: Vec<u32> = Vec::with_capacity(uses.len());
@@ -168,12 +168,12 @@ impl Lowering {
         self.node_parts = nodes;
     }
 
-    /// Whether a bit test decides a part.
+    /// Whether a bit test decides a part completely.
     pub(super) fn is_bit_test(&self, part: PartId) -> bool {
         !self.ir.get(part).negated && self.bit_test(part).is_some_and(|test| test.exact)
     }
 
-    /// The bit test that a part, or what it negates, passes wherever it is true, if one is worth making.
+    /// The bit test that an event passes if a part, or what it negates, is true; `None` if no test is worth making.
     pub(super) fn bit_test(&self, part: PartId) -> Option<BitTest> {
         let literal = self.ir.get(part);
         match literal.tag {
@@ -197,7 +197,7 @@ impl Lowering {
     }
 
     pub(super) fn set(&mut self, part: PartId) -> u32 {
-        // The same keys under either sign are two sets, which costs memory and nothing else.
+        // The same keys with both signs become two sets, which only costs memory.
         let next = self.sets.keys.len() as u32;
         let set = *self.sets.numbers.entry(part).or_insert(next);
         if set == next {

@@ -525,7 +525,7 @@ impl Compiled {
             self.check_deferred(event, level, working);
             let (nodes, first) = (self.levels[level]..self.levels[level + 1], self.triggers()[4]);
             let Working { reached, triggers, .. } = &mut *working;
-            reached.each_within(nodes, |node| triggers.push(first + node));
+            reached.for_each(nodes, |node| triggers.push(first + node));
             working.counters.nodes += working.triggers.len() as u64;
             self.follow(event, level + 1, working);
         }
@@ -661,7 +661,11 @@ impl Matcher for Compiled {
         for position in deep {
             working.reached.insert(first_slot + self.deep[position as usize]);
         }
-        working.reached.drain(first_slot, found);
+        working.reached.drain(|target| {
+            if target >= first_slot {
+                found.push(target - first_slot);
+            }
+        });
         working.end();
     }
 

@@ -1,18 +1,17 @@
-//! Which attributes' nulls do expressions tell from nothing?
+//! For which attributes do expressions distinguish a null from a missing attribute?
 //!
-//! Those that an `exists` asks about. A residual checks it whatever the access of the expression is, so all of them
-//! stand in the program.
+//! Those tested by `exists`. It is always checked by a residual, whatever the triggers of the expression, so the
+//! program contains all of them.
 
 use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
 use super::{Compiled, Matcher};
 use crate::event::AttributeId;
 
-/// More than alternatives of anything that is compiled nest.
+/// More levels than alternatives of a compiled expression can have.
 const MOST_DEPTH: u8 = 250;
 
 impl Compiled {
-    /// The attributes that `exists` asks about; `None` where the program is damaged, which whoever matches
-    /// finds out.
+    /// The attributes tested by `exists`; `None` if the program is damaged, which matching reports.
     pub(super) fn nulls(&self) -> Option<Vec<AttributeId>> {
         let mut asked = vec![false; self.names.len() + 1];
         let mut start = 0;
@@ -25,7 +24,7 @@ impl Compiled {
         Some(nulls)
     }
 
-    /// Notes the attributes that the residual at a position asks `exists` of; returns where it ends.
+    /// Adds the attributes that the residual at a position tests with `exists`; returns where it ends.
     fn presence_checks(&self, mut at: usize, level: u8, asked: &mut [bool]) -> Option<usize> {
         if level > MOST_DEPTH {
             return None;
@@ -38,7 +37,7 @@ impl Compiled {
                 RANGE => 2,
                 BITS => 3,
                 PRESENCE => {
-                    // Any other count asks for `is null`, which is the same of a null and of nothing.
+                    // Any other count is `is null`, which treats nulls and missing attributes alike.
                     if key_count(head) == 0 {
                         *asked.get_mut((head >> 10) as usize)? = true;
                     }
@@ -46,7 +45,7 @@ impl Compiled {
                 }
                 ANY => {
                     let (count, mut end) = (*self.program.get(at + 1)?, at + 3);
-                    // Each behind its length.
+                    // Each is preceded by its length.
                     for _ in 0..count {
                         end = self.presence_checks(end + 1, level + 1, asked)?;
                     }

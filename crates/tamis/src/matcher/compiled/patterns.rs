@@ -1,13 +1,11 @@
 //! Which patterns does a text satisfy, without trying all of them?
 //!
-//! A pattern is a `starts with`, `ends with`, `contains`, `like` or `matches` on an attribute. Each has
-//! literals one of which a text must hold ([`required`]). One pass per attribute finds the literals that
-//! a text holds ([`Literals`]), and with them the patterns: those that their literals *decide* are true,
-//! the others are *candidates*, which are tried on the text. Patterns without a literal are *unfiltered*:
-//! every text is a candidate for them.
+//! A pattern is a `starts with`, `ends with`, `contains`, `like` or `matches` on an attribute. Each has literals one
+//! of which a text must contain ([`required`]). One pass per attribute finds the literals in a text ([`Literals`]),
+//! and through them the patterns: those that their literals *decide* are true; the others are *candidates*, which are
+//! tried on the text. Patterns without a literal are *unfiltered*: every text is a candidate for them.
 //!
-//! Patterns are kept as text. Those that are tried are compiled when they are first needed, so opening
-//! a file compiles nothing.
+//! Patterns are stored as text. Those that are tried are compiled on first use, so opening a file compiles nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,10 +21,10 @@ use crate::sections::{SectionReader, Sections};
 use crate::strings::Strings;
 use crate::value::Value;
 
-/// The operators of patterns, by the number that stands for them in a file.
+/// The operators of patterns, by their number in files.
 const OPERATORS: [Operator; 5] =
     [Operator::Like, Operator::StartsWith, Operator::EndsWith, Operator::Contains, Operator::Matches];
-/// Not the position of any check.
+/// Not a position in `checks`.
 const NO_CHECK: u32 = u32::MAX;
 
 /// The patterns of a set of expressions, by their number.
@@ -34,28 +32,29 @@ const NO_CHECK: u32 = u32::MAX;
 pub(super) struct Patterns {
     attributes: Column<u32>,
     operators: Column<u8>,
-    /// What stands right of the operators.
+    /// The operands.
     texts: Strings,
     literals: Literals,
-    /// For every literal the patterns that need it: a pattern's number doubled, plus one for a candidate.
+    /// For every literal, the patterns that need it: the number of the pattern times two, plus one if it is only a
+    /// candidate.
     users: Lists<u32>,
-    /// By attribute the patterns that need no literal.
+    /// By attribute: the patterns without a literal.
     unfiltered: Lists<u32>,
-    /// For every pattern that is tried the position of its check in `checks`.
+    /// For every pattern that is tried, the position of its check in `checks`.
     tried: Column<u32>,
     checks: Vec<OnceLock<Check>>,
-    /// Whether one was met that cannot be read as it was written.
+    /// Whether a stored pattern could not be parsed.
     damaged: AtomicBool,
 }
 
 /// Working memory of a search for patterns, and what the last search found.
 #[derive(Debug, Default)]
 pub(super) struct TextScratch {
-    /// For every literal the number of the text it was last found in.
+    /// For every literal, the number of the text in which it was last found.
     literals: Vec<u32>,
     text: u32,
     found: Vec<LiteralId>,
-    /// The patterns that are true of the text, those with several literals perhaps repeated.
+    /// The patterns that are true for the text; those with several literals may be repeated.
     pub decided: Vec<u32>,
     /// The patterns that must be tried on the text, ascending.
     pub candidates: Vec<u32>,
@@ -106,23 +105,23 @@ impl Patterns {
         self.attributes.len()
     }
 
-    /// How many need no literal, and so have every text as a candidate.
+    /// How many patterns have no literal, so that every text is a candidate.
     pub fn unfiltered(&self) -> usize {
         self.unfiltered.items.len()
     }
 
-    /// The patterns of an attribute that need no literal.
+    /// The patterns of an attribute without a literal.
     pub fn unfiltered_of(&self, attribute: u32) -> &[u32] {
         self.unfiltered.find(attribute)
     }
 
-    /// Whether a pattern needs no literal.
+    /// Whether a pattern has no literal.
     pub fn is_unfiltered(&self, pattern: u32) -> bool {
         !self.unfiltered.items.is_empty()
             && self.unfiltered_of(self.attributes[pattern as usize]).binary_search(&pattern).is_ok()
     }
 
-    /// Whether literals do not decide a pattern.
+    /// Whether literals alone do not decide a pattern.
     pub fn is_tried(&self, pattern: u32) -> bool {
         self.tried[pattern as usize] != NO_CHECK
     }
@@ -131,12 +130,12 @@ impl Patterns {
         self.attributes[pattern as usize]
     }
 
-    /// The length of a pattern's text, which tells how rare it may be.
+    /// The length of a pattern's text, which hints at how rare it is.
     pub fn text_length(&self, pattern: u32) -> usize {
         self.texts.bytes_of(pattern as usize).map_or(0, <[u8]>::len)
     }
 
-    /// Whether a text of an attribute may satisfy some pattern for what it holds.
+    /// Whether patterns of an attribute are found through literals.
     pub fn has_literals(&self, attribute: u32) -> bool {
         self.literals.has(attribute)
     }
@@ -177,8 +176,8 @@ impl Patterns {
         candidates.dedup();
     }
 
-    /// The attribute of a pattern, and the check that tries it. A pattern that is damaged is noted, and
-    /// true of no text.
+    /// The attribute of a pattern, and the check that tries it. A damaged pattern is recorded as such and matches no
+    /// text.
     pub fn get(&self, pattern: u32) -> (u32, &Check) {
         let check = self.checks[self.tried[pattern as usize] as usize].get_or_init(|| {
             self.test(pattern).map_or_else(
@@ -209,7 +208,7 @@ impl Patterns {
             + size_of::<OnceLock<Check>>() * self.checks.len()
     }
 
-    /// Fails where there are more literals than a file can hold.
+    /// Fails if there are more literals than a file can hold.
     pub fn check(&self) -> Result<()> {
         if self.literals.bytes() / 4 > MOST_WORDS || self.len() > i32::MAX as usize {
             let message = "there are too many patterns at once; add them in several calls";
@@ -228,12 +227,12 @@ impl Patterns {
         self.unfiltered.write(sections);
     }
 
-    /// Whether a pattern was met that cannot be read as it was written.
+    /// Whether a stored pattern could not be parsed.
     pub fn are_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// Whether every number in a file is one of something; attributes are numbered up to `attributes`.
+    /// Whether every number in a file is in range; the largest attribute number is `attributes`.
     pub fn are_whole(&self, attributes: usize) -> bool {
         let is_tried =
             |pattern: u32| self.tried.get(pattern as usize).is_some_and(|&check| check != NO_CHECK);
@@ -241,7 +240,7 @@ impl Patterns {
         self.attributes.iter().all(|&attribute| attribute as usize <= attributes)
             && self.users.are_lists(|&user| is_user(user))
             && self.unfiltered.are_lists(|&pattern| is_tried(pattern))
-            // Each under its attribute, and once.
+            // Each is listed once, under its attribute.
             && (0..self.unfiltered.starts.len() as u32).all(|attribute| {
                 let listed = self.unfiltered_of(attribute);
                 listed.is_sorted_by(|a, b| a < b)
@@ -249,7 +248,7 @@ impl Patterns {
             })
     }
 
-    /// Finds patterns in a file.
+    /// Reads patterns from a file.
     pub fn read(reader: &mut SectionReader) -> Result<Patterns> {
         let attributes: Column<u32> = reader.next()?;
         let operators: Column<u8> = reader.next()?;

@@ -1,8 +1,8 @@
-//! What remains to be checked once an access predicate is true, and how is it checked?
+//! What remains to be checked once a trigger is true, and how is it checked?
 //!
-//! A residual is a conjunction of checks, each a head word and what it needs, laid out one behind the
-//! other. The head says what is checked, whether its failure is asked for, whether the residual ends
-//! here, a small count and the attribute.
+//! A residual is a conjunction of checks, stored contiguously. A check is a head word followed by its operands. The
+//! head contains the kind of check, whether it is negated, whether it is the last of its residual, a small count and
+//! the attribute.
 
 use super::working::{EventAttribute, Working};
 use crate::truth::Missing;
@@ -22,9 +22,9 @@ pub(super) const KIND: u32 = 15;
 pub(super) const NEGATED: u32 = 1 << 4;
 pub(super) const LAST: u32 = 1 << 5;
 const NEGATED_BITS: u32 = BITS | NEGATED;
-/// The most keys a check has room to count; more make a set.
+/// The maximum number of keys in a check; more become a set.
 pub(super) const MOST_KEYS: usize = 15;
-/// The most attributes that fit a head.
+/// The largest attribute number that fits into a head.
 pub(super) const MOST_ATTRIBUTES: usize = (1 << 22) - 1;
 
 /// The head of a check.
@@ -37,12 +37,12 @@ pub(super) fn key_count(head: u32) -> usize {
     (head >> 6 & 15) as usize
 }
 
-/// Marks the check whose head stands at `position` as the last of its residual.
+/// Marks the check with its head at `position` as the last of its residual.
 pub(super) fn end_residual(program: &mut [u32], position: usize) {
     program[position] |= LAST;
 }
 
-/// What is known of a residual.
+/// The result of evaluating a residual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     False,
@@ -51,20 +51,20 @@ pub(super) enum Outcome {
     Open(u32),
 }
 
-/// What a residual's checks ask of the matcher besides the event.
+/// What checks need from the matcher besides the event.
 pub(super) trait Context {
     /// The keys of a set, ascending.
     fn set(&self, set: u32) -> &[u32];
-    /// Whether some value follows a pattern.
+    /// Whether some value matches a pattern.
     fn pattern(&self, pattern: u32, working: &mut Working) -> bool;
-    /// What a predicate is on an attribute without a value.
+    /// The truth of predicates on an attribute without a value.
     fn missing(&self) -> Missing;
-    /// Whether some value of an attribute is the one of a key.
+    /// Whether some value of an attribute has this key.
     fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
 }
 
-/// Evaluates the residual at `position`. What decides most residuals is decided here, without the call: bit tests,
-/// nodes, and keys of attributes with one value.
+/// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes, and keys of
+/// single-valued attributes.
 #[inline]
 pub(super) fn evaluate<C: Context>(
     context: &C,
@@ -104,7 +104,7 @@ pub(super) fn evaluate<C: Context>(
 }
 
 /// Evaluates the residual at `position`, whatever it checks. The recursion through alternatives is as deep as the
-/// expressions, which is bounded when they are compiled, and when a file is validated.
+/// expressions, whose depth is limited when they are compiled and when a file is validated.
 fn evaluate_any<C: Context>(
     context: &C,
     program: &[u32],
@@ -118,7 +118,7 @@ fn evaluate_any<C: Context>(
         let (found, next) = match word & KIND {
             BITS => {
                 let found = working.has_bits(program, position);
-                // Whether there is a value at all matters only to the negation of what was not found.
+                // Whether there is a value at all matters only if the check is negated and nothing was found.
                 let known = found || !negated || working.fields[attribute].values > 0;
                 (known.then_some(found), position + 4)
             }
@@ -134,7 +134,7 @@ fn evaluate_any<C: Context>(
             SET => {
                 let keys = context.set(program[position + 1]);
                 let field = working.fields[attribute];
-                // Long lists are looked at with every set: until the time is up.
+                // Every set may have to go through a long list, so this counts as work.
                 if working.timer.spend(keys.len().min(field.values as usize)) {
                     return Outcome::False;
                 }
@@ -188,7 +188,7 @@ fn evaluate_any<C: Context>(
         };
         let holds = match found {
             Some(found) => found != negated,
-            // Without a value the predicate is unknown, and so is its negation; or it is false.
+            // Without a value, the predicate and its negation are unknown; or the predicate is false.
             None => negated && context.missing() == Missing::False,
         };
         if !holds {

@@ -45,19 +45,12 @@ impl Bounds {
         sorted.extend(typed.into_iter().flat_map(firsts));
         sorted.sort_unstable();
         sorted.dedup();
-        let mut starts = vec![0u32; attributes + 2];
-        for (attribute, _) in &sorted {
-            starts[*attribute as usize + 1] += 1;
-        }
-        for attribute in 1..starts.len() {
-            starts[attribute] += starts[attribute - 1];
-        }
+        let starts = csr::starts(attributes + 1, sorted.iter().map(|(attribute, _)| *attribute));
         Bounds { starts: starts.into(), values: sorted.iter().collect() }
     }
 
     fn of(&self, attribute: u32) -> Range<usize> {
-        let attribute = attribute as usize;
-        self.starts[attribute] as usize..self.starts[attribute + 1] as usize
+        csr::range(&self.starts, attribute)
     }
 
     /// How many ranks the values of an attribute have: none where no range asks about it.

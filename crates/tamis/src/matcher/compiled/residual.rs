@@ -1,6 +1,6 @@
-//! What remains to be checked of an expression once what it waits for is true?
+//! What remains to be checked of an expression once its trigger is true?
 //!
-//! A residual: checks, the least likely first, as `program` runs it.
+//! A residual: checks, the least likely first, as `program` executes them.
 
 use super::NO_RESIDUAL;
 use super::bits::BitTest;
@@ -9,7 +9,7 @@ use super::lower::{Lowering, NO_NODE};
 use super::program::{self, MOST_KEYS, end_residual, head};
 
 impl Lowering {
-    /// A residual that checks these parts and goes on with the residual at `rest`.
+    /// A residual that checks these parts and continues with the residual at `rest`.
     pub(super) fn residual(&mut self, ids: &[PartId], rest: u32) -> u32 {
         if ids.is_empty() {
             return rest;
@@ -70,7 +70,7 @@ impl Lowering {
         }
     }
 
-    /// Appends the check that some operand of a disjunction is true, the likeliest first.
+    /// Appends the check that some operand of a disjunction is true, the most likely first.
     fn alternatives(&mut self, id: PartId, words: &mut Vec<u32>) {
         let mut operands = self.ir.get(id).operands().to_vec();
         operands.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));

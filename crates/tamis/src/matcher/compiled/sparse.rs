@@ -1,11 +1,11 @@
-//! How are a few of many numbered things kept?
+//! How is data about a few of many numbers stored?
 
-/// What is known of a few of many numbers, and forgotten in time proportional to how few they are.
+/// Data about a few of many numbers, cleared in time proportional to these few.
 #[derive(Debug)]
 pub(super) struct Sparse<T> {
     /// For every number the position of its item plus one, or 0.
     positions: Vec<u32>,
-    /// The numbers that have an item, as they came.
+    /// The numbers that have an item, in order of insertion.
     numbers: Vec<u32>,
     pub items: Vec<T>,
 }
@@ -35,7 +35,7 @@ impl<T: Default> Sparse<T> {
         self.find(number).map(|position| &self.items[position])
     }
 
-    /// The position of a number's item, which is made where there is none.
+    /// The position of a number's item, which is created if there is none.
     #[inline]
     pub fn position_or_insert(&mut self, number: u32) -> usize {
         let position = &mut self.positions[number as usize];

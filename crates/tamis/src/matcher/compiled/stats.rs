@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use super::ir::{Ir, PartId};
 
-/// What a set of expressions consists of once equal parts are one.
+/// The distinct parts of a set of expressions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExpressionStats {
     /// Predicates, conjunctions and disjunctions.
     pub nodes: usize,
     /// From conjunctions and disjunctions to their operands.
     pub edges: usize,
-    /// How often nodes are used: by expressions, and as operands.
+    /// How often nodes are used by expressions and as operands.
     pub uses: usize,
-    /// By attribute: its predicates, those in both signs twice.
+    /// By attribute: the number of its predicates; one that occurs with both signs counts twice.
     pub predicates: BTreeMap<Arc<str>, usize>,
-    /// Patterns without a literal that an automaton could look for: they are tried wherever they are asked for.
+    /// Patterns without a literal that an automaton could find. They are tried wherever they are used.
     pub unfiltered_patterns: usize,
-    /// Expressions and shared parts of expressions that are checked on every event, or on every event with a
-    /// certain attribute, because all that they ask for is negated or an unfiltered pattern.
+    /// Expressions and shared subexpressions that are checked on every event, or on every event with a certain
+    /// attribute, because they consist only of negations and unfiltered patterns.
     pub unselective: usize,
 }
 
 impl ExpressionStats {
-    /// How often a node is used on average; 0 where there is none.
+    /// How often a node is used on average; 0 if there are no nodes.
     pub fn sharing(&self) -> f64 {
         if self.nodes == 0 { 0.0 } else { self.uses as f64 / self.nodes as f64 }
     }
 
-    /// Adds the figures of another set; what both have counts twice.
+    /// Adds the figures of another set; parts that both have count twice.
     pub(crate) fn add(&mut self, other: ExpressionStats) {
         self.nodes += other.nodes;
         self.edges += other.edges;
@@ -48,7 +48,8 @@ pub(super) fn count_uses(ir: &Ir, roots: &[PartId]) -> Vec<u32> {
     for &root in roots.iter().filter(|&&root| root != PartId::MAX) {
         uses[root as usize] += 1;
     }
-    // Operands have smaller numbers, so going down settles a part's uses before its operands'.
+    // Operands have smaller numbers, so in descending order the uses of a part are complete before those of its
+    // operands.
     for part in (0..ir.len()).rev() {
         if uses[part] > 0 {
             for &operand in ir.get(part as PartId).operands() {
@@ -59,7 +60,7 @@ pub(super) fn count_uses(ir: &Ir, roots: &[PartId]) -> Vec<u32> {
     uses
 }
 
-/// The figures that are kept: nodes, edges and uses; and by attribute, from 1 on, its predicates.
+/// The figures that are stored: nodes, edges and uses; and by attribute, from 1 on, its predicates.
 pub(super) fn count_nodes(ir: &Ir, uses: &[u32]) -> ([u64; 3], Vec<u32>) {
     let (mut nodes, mut edges) = (0, 0);
     let mut predicates = vec![0; ir.names().len()];

@@ -1,8 +1,8 @@
 //! Which patterns does an event, or each of a batch of events, satisfy?
 //!
-//! The texts of an event are searched before anything is triggered. What [`Patterns`] finds is noted
-//! pattern by pattern: those that literals decide are true; candidates that are triggers are tried at
-//! once; other candidates are tried when a residual check asks for them, which may be never.
+//! The texts of an event are searched before any trigger is followed. The result is recorded per pattern: a pattern
+//! decided by literals is true; a candidate that is a trigger is tried at once; any other candidate is tried when a
+//! residual checks it, if one ever does.
 //!
 //! [`Patterns`]: super::patterns::Patterns
 
@@ -14,10 +14,10 @@ use crate::event::{Event, Presence};
 use crate::truth::{Missing, Truth};
 use crate::value::ValueRef;
 
-/// Units of work that a pattern takes at least where it is tried.
+/// Units of work that trying a pattern counts as, at least.
 const TRIED: usize = 64;
 
-/// Bytes of a text that are searched in a unit of work.
+/// Bytes of text searched per unit of work.
 const SEARCHED: usize = 4;
 
 /// The texts among an event's values of an attribute.
@@ -39,7 +39,7 @@ impl Compiled {
         self.starts[trigger] < self.starts[trigger + 1]
     }
 
-    /// Finds the patterns of an attribute that the event satisfies, and triggers what waits for them.
+    /// Finds the patterns of an attribute that the event satisfies, and adds them to the true triggers.
     pub(super) fn find_patterns(&self, attribute: u32, global: u32, event: &Event, working: &mut Working) {
         let first = self.triggers()[1];
         if self.patterns.has_literals(attribute) {
@@ -87,7 +87,7 @@ impl Compiled {
         }
     }
 
-    /// The truth of a pattern on an event whose texts were searched.
+    /// The truth of a pattern on an event whose texts have been searched.
     pub(super) fn pattern_holds(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
         match working.guess(pattern) {
             Some(Guess::True) => true,
@@ -98,7 +98,7 @@ impl Compiled {
     }
 
     fn try_pattern(&self, pattern: u32, event: &Event, working: &mut Working) -> bool {
-        // One pattern may take long, on a long text or a list of many.
+        // A single pattern may take long, on a long text or a long list.
         if working.timer.look() {
             return false;
         }
@@ -112,7 +112,7 @@ impl Compiled {
 }
 
 impl BatchMatch<'_> {
-    /// Finds the patterns that events satisfy, and looks at what waits for them.
+    /// Finds the patterns that events satisfy, and follows them as triggers.
     pub(super) fn follow_patterns(&mut self) {
         let compiled = self.compiled;
         if compiled.patterns.len() == 0 {

@@ -1,24 +1,23 @@
-//! Is what a file says a matcher?
+//! Is the content of a file a valid matcher?
 //!
-//! A file may be damaged or forged. Everything that matching follows is looked at once, in time linear
-//! in the file: that positions lie inside of what they point into, that no program loops or nests deeper
-//! than the stack, that nothing is done more often than an event asks for. Matching relies on it.
+//! A file may be damaged or forged. Everything that matching follows is checked once, in time linear in the file:
+//! positions are in range, no program loops or nests too deeply for the stack, and nothing is done more often than an
+//! event requires. Matching relies on this.
 //!
-//! A forged file may still answer wrongly. It cannot make matching fail, loop or take memory without
-//! bound.
+//! A forged file may still give wrong results. It cannot make matching fail, loop or use memory without bound.
 
+use super::build::MOST_LEVELS;
 use super::entry_list::{Candidate, is_whole};
 use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
-use super::build::MOST_LEVELS;
 use super::{Compiled, NO_RESIDUAL, first_slot};
 use crate::csr::is_ascending;
 
-/// More than residuals of anything that is compiled nest, or go on elsewhere: twice for each of its levels,
-/// and once more for each conjunction.
+/// More levels of nesting and continuation than residuals of a compiled expression can have: two for each of its
+/// levels, and one more for each conjunction.
 const MOST_DEPTH: u8 = 250;
 
 impl Compiled {
-    /// Fails where the columns are not those of a matcher, and says which.
+    /// Fails if the columns are not those of a matcher, and says which.
     pub(crate) fn validate(&self) -> Result<(), &'static str> {
         self.check_counts()?;
         let (attributes, keys) = (self.names.len(), self.keys.len() as u32);
@@ -48,7 +47,7 @@ impl Compiled {
         self.check_runs(&residuals)
     }
 
-    /// The numbers of everything must be those of the columns.
+    /// All counts must agree with the columns.
     fn check_counts(&self) -> Result<(), &'static str> {
         let [slots, sets, patterns, attributes, always, nodes, ..] = *self.counts else {
             return Err("the counts are incomplete");
@@ -86,7 +85,7 @@ impl Compiled {
         let first_node = self.triggers()[4];
         for (bounds, trigger) in self.starts.windows(2).zip(0u32..) {
             let list = &self.entry_lists[bounds[0] as usize..bounds[1] as usize];
-            // What is entered under a node makes nodes of higher levels true.
+            // The entries of a node may only make nodes of higher levels true.
             let least = match trigger.checked_sub(first_node) {
                 Some(node) => self.levels[self.level_of(node) + 1],
                 None => 0,
@@ -103,16 +102,16 @@ impl Compiled {
     }
 }
 
-/// The residuals of a program, as they stand one behind the other.
+/// The residuals of a program, in the order in which they are stored.
 struct Residuals<'a> {
     compiled: &'a Compiled,
     program: &'a [u32],
-    /// For every word at which a residual begins, one more than the depth to which it nests; 0 elsewhere.
+    /// For every word at which a residual begins, its nesting depth plus one; 0 elsewhere.
     depths: Vec<u8>,
 }
 
 impl<'a> Residuals<'a> {
-    /// Goes over all residuals in turn. A residual goes on only at one before it, so that none leads back to itself.
+    /// Goes over all residuals in turn. A residual may continue only at an earlier one, so there are no loops.
     fn new(compiled: &'a Compiled) -> Result<Residuals<'a>, &'static str> {
         let program = &compiled.program[..];
         let mut residuals = Residuals { compiled, program, depths: vec![0; program.len()] };
@@ -129,8 +128,8 @@ impl<'a> Residuals<'a> {
         self.depths.get(residual as usize).is_some_and(|&depth| depth > 0)
     }
 
-    /// The depth of the residual at `start`, and where it ends; `None` where it is damaged. One inside of
-    /// another, at a level above 0, does not go on elsewhere.
+    /// The depth of the residual at `start`, and where it ends; `None` if it is damaged. A residual inside another
+    /// one, at a level above 0, does not continue elsewhere.
     fn residual(&self, start: usize, outer: bool, level: u8) -> Option<(u8, usize)> {
         let Compiled { names, patterns, keys, bits, sets, .. } = self.compiled;
         let (mut at, mut deepest) = (start, 0u8);
@@ -189,7 +188,7 @@ impl<'a> Residuals<'a> {
                     let target = *operands.first()? as usize;
                     let depth =
                         self.depths.get(target).copied().filter(|&depth| depth > 0 && target < start)?;
-                    // One more than its own depth is what it was noted as.
+                    // What was stored is its depth plus one.
                     return (deepest.max(depth) < MOST_DEPTH).then_some((deepest.max(depth), at + 2));
                 }
                 _ => return None,

@@ -15,7 +15,7 @@ const FALSE: u32 = 0;
 const TRUE: u32 = 1;
 const INTEGER: u32 = 2;
 const FLOAT: u32 = 3;
-/// A text that stands elsewhere, behind its length.
+/// A text stored elsewhere, preceded by its length.
 const LONG: u32 = 4;
 /// A text short enough for the record itself, plus its length, up to eight bytes.
 const SHORT: u32 = 5;
@@ -24,7 +24,7 @@ const LONGEST_SHORT: u32 = SHORT + 8;
 const TIMESTAMP: u32 = 14;
 const DURATION: u32 = 15;
 const DATE: u32 = 16;
-/// Kinds whose bytes stand elsewhere, as those of a long text do.
+/// Kinds whose bytes are stored elsewhere, like those of a long text.
 const FINE_TIMESTAMP: u32 = 17;
 const FINE_DURATION: u32 = 18;
 const DECIMAL: u32 = 19;
@@ -34,20 +34,20 @@ const VERSION: u32 = 21;
 /// The low bits of a record's label, which hold the kind.
 const KIND: u32 = 31;
 
-/// An attribute and its value, but for a long text.
+/// An attribute and its value, except for long texts.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Record {
-    /// The number's bits, the short text, or where the long text stands.
+    /// The number's bits, the short text, or where the long text is stored.
     payload: u64,
-    /// The attribute, and below it the kind.
+    /// The attribute, and in the lower bits the kind.
     label: u32,
-    /// Whatever the owner of the record notes about it.
+    /// For the owner of the record.
     pub note: u32,
 }
 
 impl Record {
-    /// The record of a value whose text, if it is long, stands at `start`.
+    /// The record of a value whose text, if it is long, is stored at `start`.
     pub fn new(attribute: u32, value: ValueRef<'_>, start: usize) -> Record {
         let (kind, payload) = match value {
             ValueRef::Boolean(value) => (u32::from(value), 0),
@@ -79,7 +79,7 @@ impl Record {
         self.label >> KIND.count_ones()
     }
 
-    /// Whether it is of a kind that is known, and its bytes, if they stand elsewhere, are those of a value.
+    /// Whether its kind is known and, if its bytes are stored elsewhere, whether they are those of a value.
     pub fn is_whole(self, texts: &[u8]) -> bool {
         match self.kind() {
             ..LONG | SHORT..=DATE => true,
@@ -96,44 +96,44 @@ impl Record {
         self.label & KIND
     }
 
-    /// Whether its bytes stand elsewhere.
+    /// Whether its bytes are stored elsewhere.
     #[inline]
     fn is_wide(self) -> bool {
         matches!(self.kind(), LONG | FINE_TIMESTAMP..)
     }
 
-    /// The bytes of the value that it was made from, where they stand elsewhere.
+    /// The bytes of its value, if they are stored elsewhere.
     #[inline]
     pub fn text_of<'a>(self, value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u8] {
         if self.is_wide() { text_of(value, buffer) } else { &[] }
     }
 
-    /// The first of the bytes that stand elsewhere.
+    /// The first of the bytes stored elsewhere.
     #[inline]
     pub fn first_byte(self, texts: &[u8]) -> Option<u8> {
         if self.is_wide() { texts.get(self.payload as usize).copied() } else { None }
     }
 
-    /// All of it, mixed into one number under a seed; of a long text, the text instead of its place.
+    /// A hash of all of it under a seed; of a long text, the text itself instead of its position.
     pub fn hash(self, text: &[u8], seed: u64) -> u64 {
         let label = mix(u64::from(self.label) ^ seed, 0xd6e8_feb8_6659_fd93);
         if self.is_wide() { xxh3_64_with_seed(text, label) } else { mix(self.payload ^ label, seed | 1) }
     }
 
-    /// Whether it is the record of the same value, whose text is as given.
+    /// Whether it is the record of the same value, with the given text.
     pub fn is(self, other: Record, texts: &[u8], text: &[u8]) -> bool {
         self.label == other.label
             && if self.is_wide() { self.text(texts) == text } else { self.payload == other.payload }
     }
 
-    /// The bytes of a record that has them elsewhere, among all texts.
+    /// The bytes of a record that are stored elsewhere.
     fn text(self, texts: &[u8]) -> &[u8] {
         let start = self.payload as usize + 4;
         let length = texts[start - 4..start].try_into().map_or(0, u32::from_le_bytes);
         &texts[start..start + length as usize]
     }
 
-    /// Appends the bytes, if they stand elsewhere, to all texts.
+    /// Appends the bytes, if they are stored elsewhere, to `texts`.
     pub fn write_text(self, text: &[u8], texts: &mut Vec<u8>) {
         if self.is_wide() {
             texts.extend((text.len() as u32).to_le_bytes());
@@ -142,8 +142,7 @@ impl Record {
     }
 }
 
-/// A text of at most eight bytes, as a number. Two reads that may overlap are faster than a copy of a
-/// length that is not known.
+/// A text of at most eight bytes, as a number. Two reads that may overlap are faster than a copy of unknown length.
 fn short(text: &[u8]) -> Option<u64> {
     let word = |start: usize| {
         let bytes = text[start..start + 4].try_into();
@@ -158,7 +157,7 @@ fn short(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// The text of a number made by [`short`] from so many bytes, and zeros.
+/// The text that [`short`] turned into a number, padded with zeros.
 fn spell(number: u64, length: usize) -> [u8; 8] {
     let bytes = number.to_le_bytes();
     if length < 4 {
@@ -170,7 +169,7 @@ fn spell(number: u64, length: usize) -> [u8; 8] {
     text
 }
 
-/// Seconds and nanoseconds as microseconds, where they are a whole number of 64 bits.
+/// Seconds and nanoseconds as microseconds, if they are a whole number that fits into 64 bits.
 fn microseconds((seconds, nanoseconds): (i64, u32)) -> Option<u64> {
     if nanoseconds % 1000 != 0 {
         return None;
@@ -179,14 +178,14 @@ fn microseconds((seconds, nanoseconds): (i64, u32)) -> Option<u64> {
     Some(whole as u64)
 }
 
-/// Seconds, and nanoseconds forward, of microseconds.
+/// The seconds and nanoseconds of microseconds.
 fn parts(microseconds: u64) -> (i64, i64) {
     let microseconds = microseconds as i64;
     (microseconds.div_euclid(1_000_000), microseconds.rem_euclid(1_000_000) * 1000)
 }
 
-/// The bytes of a value that do not fit its record: those of a text, or of a wide value, which are
-/// written to `buffer`.
+/// The bytes of a value that do not fit into its record: those of a text, or those of a wide value, which are written
+/// to `buffer`.
 pub(super) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u8] {
     let seconds = |(seconds, nanoseconds): (i64, u32), buffer: &'a mut Buffer| {
         buffer[..8].copy_from_slice(&seconds.to_le_bytes());
@@ -215,7 +214,7 @@ pub(super) fn text_of<'a>(value: ValueRef<'a>, buffer: &'a mut Buffer) -> &'a [u
 /// Room for the bytes of a wide value.
 pub(super) type Buffer = [u8; 18];
 
-/// The value that [`text_of`] made bytes from; `None` where a file is damaged.
+/// The value that [`text_of`] turned into bytes; `None` if a file is damaged.
 fn wide(kind: u32, bytes: &[u8]) -> Option<ValueRef<'_>> {
     let seconds = || {
         let (seconds, nanoseconds) = bytes.split_at_checked(8)?;
@@ -267,17 +266,17 @@ impl ValueColumns {
         self.records.len()
     }
 
-    /// Whether every value is one.
+    /// Whether every record is that of a value.
     pub fn are_whole(&self) -> bool {
         self.records.iter().all(|record| record.is_whole(&self.texts))
     }
 
-    /// Where a value stands among these, which ascend as by [`ValueRef::canonical_order`]: its position, or
-    /// that of the first one above it. What the value is, is looked at once, not at every step.
+    /// Searches values that ascend by [`ValueRef::canonical_order`]: the position of the value, or of the first one
+    /// above it. The kind of the value is examined once, not at every step.
     pub fn find(&self, range: Range<usize>, value: ValueRef<'_>) -> Result<usize, usize> {
         let general = |record: Record| self.order(record, value);
         let against = |record: Record, approximate: f64| {
-            // Rounding keeps the order of numbers, but for those that become equal by it.
+            // Rounding preserves the order of numbers, except that some become equal.
             let mine = match record.kind() {
                 INTEGER => record.payload as i64 as f64,
                 FLOAT => f64::from_bits(record.payload),
@@ -325,7 +324,7 @@ impl ValueColumns {
             ValueRef::String(text) => bytes.cmp(text.as_bytes()),
             _ => Family::String.cmp(&value.family()),
         };
-        // What a damaged file says is some value or other.
+        // In a damaged file, any value will do.
         let damaged = ValueRef::Integer(0);
         let mine = match record.kind() {
             INTEGER => ValueRef::Integer(record.payload as i64),
@@ -351,7 +350,7 @@ impl ValueColumns {
         mine.canonical_order(value)
     }
 
-    /// Whether the value at `position` is of a family behind the strings.
+    /// Whether the value at `position` belongs to a family that sorts after strings.
     pub fn is_typed(&self, position: usize) -> bool {
         self.records[position].kind() > LONGEST_SHORT
     }
@@ -447,7 +446,7 @@ mod tests {
         all.sort();
         all.dedup();
         for part in [0, 1, 2] {
-            // Every other, so that what is looked for is not there.
+            // Every other one, so that some values are not found.
             let kept: Vec<_> = all.iter().skip(part % 2).step_by(1 + part.min(1)).cloned().collect();
             let columns: ValueColumns = kept.iter().collect();
             for (_, value) in &all {

@@ -3,8 +3,6 @@
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
 //! no event costs work proportional to the number of expressions.
 
-use std::ops::Range;
-
 use super::entry_list::{Candidate, Stages};
 use super::keys::Probe;
 use super::patterns::TextScratch;
@@ -12,6 +10,7 @@ use super::ranges::NO_RANK;
 use crate::deadline::Timer;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
+use crate::reusable::OrderedSet;
 
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,7 +62,8 @@ pub(crate) struct Working {
     pub(super) triggers: Vec<u32>,
     pub(super) stages: Stages,
     pub(super) texts: TextScratch,
-    /// What is known of patterns: four times the stamp, plus a [`Guess`].
+    /// What is known of patterns: four times the stamp, plus a [`Guess`]. A `Stamped` table would take eight bytes per
+    /// pattern instead of four.
     patterns: Vec<u32>,
     /// The sets that were found: the stamp.
     sets: Vec<u32>,
@@ -72,7 +72,7 @@ pub(crate) struct Working {
     pub(in crate::matcher) timer: Timer,
     stamp: u32,
     /// The targets that were reached: nodes that are true, and slots that match.
-    pub(super) reached: Bitmap,
+    pub(super) reached: OrderedSet,
     /// By the level of their targets: candidates whose residuals ask for a node that may still become true.
     pub(super) deferred: Vec<Vec<Candidate>>,
 }
@@ -193,85 +193,4 @@ fn grow<T: Clone>(list: &mut Vec<T>, length: usize, value: T) {
     if list.len() < length {
         list.resize(length, value);
     }
-}
-
-/// A set of numbers that is read and emptied in ascending order, in time proportional to what it holds plus a
-/// four-thousandth of its size.
-#[derive(Debug, Default)]
-pub(super) struct Bitmap {
-    words: Vec<u64>,
-    /// One bit per word that is not empty.
-    summary: Vec<u64>,
-}
-
-impl Bitmap {
-    /// Makes room for numbers below `size`.
-    pub fn grow(&mut self, size: usize) {
-        grow(&mut self.words, size.div_ceil(64), 0);
-        grow(&mut self.summary, size.div_ceil(64 * 64), 0);
-    }
-
-    #[inline]
-    pub fn insert(&mut self, number: u32) {
-        let word = number as usize / 64;
-        self.words[word] |= 1 << (number % 64);
-        self.summary[word / 64] |= 1 << (word % 64);
-    }
-
-    #[inline]
-    pub fn contains(&self, number: u32) -> bool {
-        self.words[number as usize / 64] >> (number % 64) & 1 != 0
-    }
-
-    /// Calls `with` for each number in a range, ascending.
-    pub fn each_within(&self, range: Range<u32>, mut with: impl FnMut(u32)) {
-        let words = range.start / 64..range.end.div_ceil(64);
-        for position in words.start / 64..words.end.div_ceil(64) {
-            let mut filled = self.summary[position as usize] & within(position, &words);
-            while filled != 0 {
-                let word = 64 * position + filled.trailing_zeros();
-                filled &= filled - 1;
-                let mut bits = self.words[word as usize] & within(word, &range);
-                while bits != 0 {
-                    with(64 * word + bits.trailing_zeros());
-                    bits &= bits - 1;
-                }
-            }
-        }
-    }
-
-    pub fn clear(&mut self) {
-        for (position, summary) in self.summary.iter_mut().enumerate() {
-            let mut filled = std::mem::take(summary);
-            while filled != 0 {
-                self.words[position * 64 + filled.trailing_zeros() as usize] = 0;
-                filled &= filled - 1;
-            }
-        }
-    }
-
-    /// Takes everything out, and appends the numbers from `first` on, less `first`, which is a multiple of 64.
-    pub fn drain(&mut self, first: u32, found: &mut Vec<u32>) {
-        for (position, summary) in self.summary.iter_mut().enumerate() {
-            let mut filled = std::mem::take(summary);
-            while filled != 0 {
-                let word = position * 64 + filled.trailing_zeros() as usize;
-                filled &= filled - 1;
-                let mut bits = std::mem::take(&mut self.words[word]);
-                let Some(base) = (word as u32 * 64).checked_sub(first) else { continue };
-                while bits != 0 {
-                    found.push(base + bits.trailing_zeros());
-                    bits &= bits - 1;
-                }
-            }
-        }
-    }
-}
-
-/// The bits of a word for those of its 64 numbers that lie in a range.
-fn within(word: u32, range: &Range<u32>) -> u64 {
-    let (first, after) = (64 * u64::from(word), 64 * u64::from(word) + 64);
-    let below = u64::from(range.start).clamp(first, after) - first;
-    let above = after - u64::from(range.end).clamp(first, after);
-    u64::MAX.checked_shl(below as u32).unwrap_or(0) & u64::MAX.checked_shr(above as u32).unwrap_or(0)
 }

@@ -1,9 +1,8 @@
-//! Which day, moment or span of time does a text say?
+//! What day, moment or span of time does a text denote?
 //!
-//! The calendar is the proleptic Gregorian one, for years 1 to 9999; a day has 24 hours, a minute 60
-//! seconds. Texts are `YYYY-MM-DD`, then optionally `T` or a space and `HH:MM[:SS[.1 to 9 digits]]`,
-//! then optionally `Z` or an offset. What a text without an offset means is for a
-//! [`TimeZone`](super::TimeZone) to say.
+//! The calendar is the proleptic Gregorian one, for years 1 to 9999; a day has 24 hours, a minute 60 seconds. Texts
+//! are `YYYY-MM-DD`, then optionally `T` or a space and `HH:MM[:SS[.1 to 9 digits]]`, then optionally `Z` or an
+//! offset. A [`TimeZone`](super::TimeZone) decides what a text without an offset means.
 
 mod text;
 
@@ -20,7 +19,7 @@ const SECOND: u32 = 1_000_000_000;
 const FIRST_DAY: i32 = -719_162;
 const LAST_DAY: i32 = 2_932_896;
 
-/// Seconds and nanoseconds, the latter always forward.
+/// Seconds and nanoseconds; the latter are never negative.
 // Packed, so that an event's value takes 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(Rust, packed(4))]
@@ -29,7 +28,7 @@ struct Seconds {
     nanoseconds: u32,
 }
 
-/// Seconds and nanoseconds within each other's bounds; `None` beyond 64 bits of seconds.
+/// Seconds and nanoseconds, normalised; `None` beyond 64 bits of seconds.
 fn carried(seconds: i64, nanoseconds: i64) -> Option<Seconds> {
     let seconds = seconds.checked_add(nanoseconds.div_euclid(i64::from(SECOND)))?;
     Some(Seconds { seconds, nanoseconds: nanoseconds.rem_euclid(i64::from(SECOND)) as u32 })
@@ -75,7 +74,7 @@ pub struct Civil {
     pub day: u32,
 }
 
-/// What a text says about time.
+/// The meaning of a text about time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// A day.
@@ -90,7 +89,7 @@ impl Date {
     /// The first day.
     pub const FIRST: Date = Date(FIRST_DAY);
 
-    /// The day so many days after 1970-01-01; `None` outside the years 1 to 9999.
+    /// The day this many days after 1970-01-01; `None` outside the years 1 to 9999.
     pub fn from_days(days: i64) -> Option<Date> {
         let days = i32::try_from(days).ok()?;
         (FIRST_DAY..=LAST_DAY).contains(&days).then_some(Date(days))
@@ -108,7 +107,7 @@ impl Date {
         if !(1..=9999).contains(&year) || !(1..=length).contains(&day) {
             return None;
         }
-        // Years begin in March here, so that a leap day ends one.
+        // Years begin in March here, so that the leap day is the last day of a year.
         let year = if month <= 2 { year - 1 } else { year };
         let months = (month as i32 + 9) % 12;
         let days = (153 * months + 2) / 5 + day as i32 - 1;
@@ -147,15 +146,15 @@ impl Date {
 }
 
 impl LocalTime {
-    /// The time so many seconds and nanoseconds after the midnight that began 1970; `None` outside the
-    /// years 1 to 9999.
+    /// The time this many seconds and nanoseconds after the first midnight of 1970; `None` outside the years 1 to
+    /// 9999.
     pub fn new(seconds: i64, nanoseconds: i64) -> Option<LocalTime> {
         let carried = carried(seconds, nanoseconds)?;
         Date::from_days(carried.seconds.div_euclid(DAY))?;
         Some(LocalTime(carried))
     }
 
-    /// Seconds since the midnight that began 1970, and nanoseconds.
+    /// Seconds since the first midnight of 1970, and nanoseconds.
     pub fn parts(self) -> (i64, u32) {
         self.0.parts()
     }
@@ -171,7 +170,7 @@ impl LocalTime {
         (seconds / 3600, seconds / 60 % 60, seconds % 60)
     }
 
-    /// The moment at which clocks that are `offset` seconds ahead of UTC show this time.
+    /// The moment of this local time at an offset of `offset` seconds from UTC.
     pub fn at(self, offset: i64) -> Timestamp {
         let (seconds, nanoseconds) = self.parts();
         Timestamp(Seconds { seconds: seconds - offset, nanoseconds })
@@ -182,8 +181,8 @@ impl Timestamp {
     /// The first moment.
     pub const FIRST: Timestamp = Timestamp(Seconds { seconds: (FIRST_DAY as i64 - 1) * DAY, nanoseconds: 0 });
 
-    /// The moment so many seconds and nanoseconds after 1970 began in UTC; `None` outside the years 1 to
-    /// 9999, but for a day more at either end, which is still that year elsewhere on earth.
+    /// The moment this many seconds and nanoseconds after 1970 began in UTC; `None` outside the years 1 to 9999,
+    /// except for one more day at either end, which belongs to these years in other time zones.
     pub fn new(seconds: i64, nanoseconds: i64) -> Option<Timestamp> {
         let carried = carried(seconds, nanoseconds)?;
         let days = carried.seconds.div_euclid(DAY);
@@ -195,8 +194,7 @@ impl Timestamp {
         self.0.parts()
     }
 
-    /// The time that clocks show which are `offset` seconds ahead of UTC; `None` outside the years 1 to
-    /// 9999.
+    /// The local time at an offset of `offset` seconds from UTC; `None` outside the years 1 to 9999.
     pub fn local(self, offset: i64) -> Option<LocalTime> {
         let (seconds, nanoseconds) = self.parts();
         LocalTime::new(seconds + offset, i64::from(nanoseconds))
@@ -229,7 +227,7 @@ impl Duration {
         Seconds::from_total(nanoseconds).map(Duration)
     }
 
-    /// Seconds, and nanoseconds forward.
+    /// Seconds, and nanoseconds, which are never negative.
     pub fn parts(self) -> (i64, u32) {
         self.0.parts()
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Civil, DAY, Date, Duration, LocalTime, SECOND, Seconds, Timestamp, Written};
 
 impl Written {
-    /// Reads a text; `None` where it says no time.
+    /// Parses a text; `None` if it is not a time.
     pub fn read(text: &str) -> Option<Written> {
         let bytes = text.as_bytes();
         let number = |from: usize, to: usize| -> Option<u32> {
@@ -70,7 +70,7 @@ pub(in crate::value) fn read_offset(bytes: &[u8]) -> Option<i64> {
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// The span that a text such as `7 day`, `1.5 seconds` or `1 day 2 hours` says; or why it says none.
+/// The span that a text such as `7 day`, `1.5 seconds` or `1 day 2 hours` denotes; or why it denotes none.
 pub fn read_interval(text: &str) -> Result<Duration, String> {
     const EXAMPLE: &str = "an interval is a number and a unit, as in `interval '7' day`";
     let mut words = text.split_ascii_whitespace();
@@ -125,7 +125,7 @@ pub fn read_interval(text: &str) -> Result<Duration, String> {
     total.and_then(Duration::from_nanoseconds).ok_or_else(|| EXAMPLE.to_owned())
 }
 
-/// A fraction of a second without zeros at its end.
+/// A fraction of a second without trailing zeros.
 fn write_fraction(f: &mut fmt::Formatter<'_>, nanoseconds: u32) -> fmt::Result {
     match nanoseconds {
         0 => Ok(()),
@@ -148,7 +148,7 @@ impl fmt::Display for LocalTime {
     }
 }
 
-/// In UTC; a moment that is no year of ours there is written with the offset of a day.
+/// In UTC; a moment outside the supported years in UTC is written with an offset of a day.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (offset, written) in [(0, "Z"), (DAY - 60, "+23:59"), (60 - DAY, "-23:59")] {
@@ -160,7 +160,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// The largest unit of which it is a whole number, or seconds.
+/// In the largest unit of which it is a whole number, or in seconds.
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (number, unit) = self.in_unit();
@@ -169,7 +169,7 @@ impl fmt::Display for Duration {
 }
 
 impl Duration {
-    /// A number, and the largest unit of which that is a whole one, or else seconds.
+    /// A number and its unit: the largest of which it is a whole number, or seconds.
     pub(in crate::value) fn in_unit(self) -> (String, &'static str) {
         let (seconds, nanoseconds) = self.parts();
         if nanoseconds == 0 {
