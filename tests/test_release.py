@@ -17,7 +17,7 @@ BASE, TAG = "https://github.com/someone/tamis", "v1.2.3"
 
 def rewrite(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the script of a copy of the repository."""
-    command = [sys.executable, root / "scripts/absolute_links.py", *arguments]
+    command = [sys.executable, str(root / "scripts/absolute_links.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -111,7 +111,7 @@ impl Index {
             event::read_to_explain(event, now, deadline, snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
-        let explained = py.detach(|| self.index.explain(&subscription.expression, &decoded));
+        let explained = py.detach(|| self.index.explain_subscription(&subscription, &decoded));
         explained.map(Explanation).map_err(|error| error::raise(py, &error))
     }
 
