@@ -6,7 +6,7 @@ from typing import Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from tamis._tamis import __version__
-from tamis.cli import check, explain, match, ranked, serve, test
+from tamis.cli import check, compile, explain, match, ranked, serve, test
 from tamis.cli.lab import compare as lab_compare
 from tamis.cli.lab import draw as lab_draw
 from tamis.cli.lab import generate as lab_generate
@@ -46,6 +46,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
+app.command(compile.compile, usage=compile.USAGE, help_epilogue=compile.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
 app.command(ranked.top, usage=ranked.TOP_USAGE, help_epilogue=ranked.TOP_EXAMPLES)
 app.command(ranked.first, usage=ranked.FIRST_USAGE, help_epilogue=ranked.FIRST_EXAMPLES)

@@ -20,7 +20,7 @@ from tamis.batches import on_one_line
 from tamis.errors import EventError, StorageError, UnknownIdError
 from tamis.spark.asking import ask
 from tamis.spark.values import to_python
-from tamis.spark.worker import freeze
+from tamis.spark.worker import freeze, ignore_metadata_warnings
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import open_index
 from tamis.storage.folder import Folder
@@ -82,6 +82,7 @@ def call(
             f"it was given {len(arguments)} arguments"
             + (f" and {', '.join(named)}" if named else "")
         )
+    ignore_metadata_warnings()
     found = _evaluate(function, Pinned(*pinned), given.pop("event"), given.pop("id", None), given)
     freeze()
     return found

@@ -155,7 +155,7 @@ def _column(
     now: Moment | None,
 ) -> Column:
     index = _read(path if version is None else (path, version))
-    ids = _ids(index)
+    ids = _ids(index, where)
     pinned = Pinned({"": (index.folder.uri, index.key)}, ids, None)
     if event is None:
         event = sf.struct("*")
@@ -242,6 +242,6 @@ def _read(place: Path | tuple[Path, int]) -> Manifest:
     return index
 
 
-def _ids(index: Manifest) -> str:
-    _, kind = what_it_says(index)
+def _ids(index: Manifest, where: str | None = None) -> str:
+    _, kind = what_it_says(index, where)
     return "string" if isinstance(kind, StringType) else "bigint"

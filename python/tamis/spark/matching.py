@@ -262,7 +262,7 @@ def count(
     index = index_of(events, path, version)
     sharded = _is_sharded(index, placement)
     index.check_files()
-    mentioned, ids = what_it_says(index)
+    mentioned, ids = what_it_says(index, where)
     prepared = Events(
         events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
     )
@@ -347,7 +347,7 @@ def _answer(
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
     index.check_files()
-    mentioned, ids = what_it_says(index)
+    mentioned, ids = what_it_says(index, where)
     added = _added(ids, metadata, lists) if by is None else _ranked(ids, by)
     names = [field.name for field in added]
     versioned = [StructField("version", LongType())] if add_version else []
@@ -460,8 +460,14 @@ def _current(spark: SparkSession, index: Manifest) -> DataFrame:
     return spark.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
 
 
-def what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
-    """The attributes that an index mentions, if not all, and the type of its ids."""
+def what_it_says(index: Manifest, where: str | None = None) -> tuple[set[str] | None, DataType]:
+    """The attributes that an index mentions, if not all, and the type of its ids.
+
+    Args:
+        index: The index.
+        where: A condition on metadata; a `MetadataWarning` says which of its names no metadata has,
+            if the index is on a local disk.
+    """
     kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
     if index.folder.local is None:
         if kind is None:
@@ -476,6 +482,8 @@ def what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
 
         found = opened.match_batch(pa.table({}), threads=1).schema.field("subscription").type
         kind = StringType() if pa.types.is_string(found) else LongType()
+    if where is not None:
+        opened.match({}, where=where)
     return None if opened.asks_values else set(opened.attributes), kind
 
 

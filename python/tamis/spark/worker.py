@@ -12,6 +12,7 @@ import json
 import textwrap
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ import pyarrow.parquet
 from tamis._tamis import Builder, Index, Limits, Workload, read_manifest
 from tamis.batches import Refused, on_one_line
 from tamis.builder import any_of, attr, values
-from tamis.errors import StorageError, TamisError
+from tamis.errors import MetadataWarning, StorageError, TamisError
 from tamis.spark import asking, shapes
 from tamis.spark.health_tasks import (  # noqa: F401 - found by their names
     list_subscriptions,
@@ -59,12 +60,19 @@ def run(
         arguments: Its other arguments.
         counters: Counters of what the task reads, writes and costs.
     """
+    ignore_metadata_warnings()
     if counters is None:
         yield from globals()[function](batches, **arguments)
     else:
         watch = Watch(counters)
         yield from watch.write(globals()[function](watch.read(batches), **arguments))
     freeze()
+
+
+@functools.cache
+def ignore_metadata_warnings() -> None:
+    """Leave these to the driver: the names in a `where` need not occur in every shard."""
+    warnings.simplefilter("ignore", MetadataWarning)
 
 
 @functools.cache
