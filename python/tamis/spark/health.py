@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
+from tamis.spark import health_tasks
 from tamis.spark.columns import Events
 from tamis.spark.matching import Placement, count, what_it_says
 from tamis.spark.shipping import on_worker
@@ -44,7 +45,7 @@ def _subscriptions(spark: SparkSession, index: Manifest) -> DataFrame:
         StructField("metadata", StringType()),
         StructField("priority", LongType()),
     ]
-    task = on_worker("list_subscriptions", uri=index.folder.uri, manifest=index.key)
+    task = on_worker(health_tasks.list_subscriptions, uri=index.folder.uri, manifest=index.key)
     return _shards(spark, index).mapInArrow(task, StructType(fields))
 
 
@@ -126,7 +127,7 @@ def slowest(
         events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
     )
     task = on_worker(
-        "time_subscriptions",
+        health_tasks.time_subscriptions,
         uri=index.folder.uri,
         manifest=index.key,
         events=_as_bytes(prepared.frame.limit(sample)),

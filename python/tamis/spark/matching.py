@@ -11,7 +11,7 @@ Sharded: every event is sent to every shard, and a task maps one shard only.
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 from tamis._tamis import Index
 from tamis.batches import OnError
 from tamis.errors import StorageError
+from tamis.spark import worker
 from tamis.spark.columns import Events, Moment, column, moment
 from tamis.spark.shipping import on_worker
 from tamis.spark.tables import Rules, index_of
@@ -266,13 +267,13 @@ def count(
     prepared = Events(
         events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
     )
-    frame = prepared.frame.withColumn(NOW, moment(now))
+    frame = with_now(prepared.frame, now)
     if sharded:
         if on_error == "skip":
             frame = _check(frame, prepared, index, index.name)
         frame = _to_shards(frame, index, slices)
     task = on_worker(
-        "count_batches",
+        worker.count_batches,
         uri=index.folder.uri,
         names=frame.columns,
         manifest=index.key,
@@ -356,9 +357,8 @@ def _answer(
     taken = [*names, *(field.name for field in (*versioned, *errors))]
     # A later version may mention other attributes.
     prepared = Events(events, **columns, mentioned=mentioned, prune=not follows, taken=taken)
-    frame, keys = prepared.frame.withColumn(NOW, moment(now)), list[str]()
-    if follows:
-        frame = frame.crossJoin(sf.broadcast(_current(events.sparkSession, index)))
+    current = _current(events.sparkSession, index) if follows else None
+    frame, keys = with_now(prepared.frame, now, current), list[str]()
     if sharded:
         if lists or most is not None:
             if events.isStreaming:
@@ -371,7 +371,7 @@ def _answer(
         frame = _to_shards(frame, index, slices)
     outgoing = [*keys, *prepared.keep]
     task = on_worker(
-        "match_batches",
+        worker.match_batches,
         uri=index.folder.uri,
         names=frame.columns,
         manifest=None if follows else index.key,
@@ -438,10 +438,25 @@ def metrics_of(events: DataFrame, folder: str) -> str | None:
     return f"tamis-{name}" if events.isStreaming else None
 
 
+def with_now(frame: DataFrame, now: Moment | None, current: DataFrame | None = None) -> DataFrame:
+    """Events with the value of `now()`.
+
+    Args:
+        frame: The events.
+        now: The value, as in `match`.
+        current: One row with the manifest that is current, which the events get as well.
+    """
+    if current is None:
+        return frame.withColumn(NOW, moment(now))
+    if isinstance(now, Column):  # which may be one of the events
+        return frame.crossJoin(sf.broadcast(current)).withColumn(NOW, moment(now))
+    return frame.crossJoin(sf.broadcast(current.withColumn(NOW, moment(now))))
+
+
 def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | None) -> DataFrame:
     """Events, with the reason why one cannot be read by some shard of an index."""
     task = on_worker(
-        "check_batches",
+        worker.check_batches,
         uri=index.folder.uri,
         names=frame.columns,
         manifest=manifest,
@@ -456,7 +471,9 @@ def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | No
 
 def _current(spark: SparkSession, index: Manifest) -> DataFrame:
     """The manifest that is current when this is evaluated, in one row."""
-    task = on_worker("current_manifest", uri=index.folder.uri, shards=index.shards, ids=index.ids)
+    task = on_worker(
+        worker.current_manifest, uri=index.folder.uri, shards=index.shards, ids=index.ids
+    )
     return spark.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
 
 
