@@ -156,13 +156,15 @@ def _column(
     now: Moment | None,
 ) -> Column:
     index = _read(path if version is None else (path, version))
-    ids = _ids(index)
+    said = what_it_says(index)
+    ids = "string" if isinstance(said.ids, StringType) else "bigint"
     pinned = Pinned({"": (index.folder.uri, index.key)}, ids, None)
     if event is None:
         event = sf.struct("*")
     constants = {"index": "", "where": where} if function == "match" else {"index": ""}
     task = _task(function, pinned, **constants)
-    answered: Column = _function(task, _result(function, ids))(event, now=moment(now))
+    moments = {"now": moment(now)} if said.asks_now or where is not None else {}
+    answered: Column = _function(task, _result(function, ids))(event, **moments)
     return answered
 
 
@@ -226,5 +228,4 @@ def _read(place: Path | tuple[Path, int]) -> Manifest:
 
 
 def _ids(index: Manifest) -> str:
-    _, kind = what_it_says(index)
-    return "string" if isinstance(kind, StringType) else "bigint"
+    return "string" if isinstance(what_it_says(index).ids, StringType) else "bigint"

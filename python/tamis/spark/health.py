@@ -38,7 +38,7 @@ def subscriptions(
 
 def _subscriptions(spark: SparkSession, index: Manifest) -> DataFrame:
     index.check_files()
-    _, ids = what_it_says(index)
+    ids = what_it_says(index).ids
     fields = [
         StructField("subscription", ids),
         StructField("expression", StringType()),
@@ -122,9 +122,15 @@ def slowest(
         raise ValueError("n, sample and rules are at least 1")
     index = index_of(events, path, version)
     index.check_files()
-    mentioned, ids = what_it_says(index)
+    said = what_it_says(index)
     prepared = Events(
-        events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
+        events,
+        event=event,
+        document=document,
+        keep=(),
+        mentioned=said.attributes,
+        prune=True,
+        taken=(),
     )
     task = on_worker(
         health_tasks.time_subscriptions,
@@ -137,7 +143,7 @@ def slowest(
         n=n,
     )
     fields = [
-        StructField("subscription", ids),
+        StructField("subscription", said.ids),
         StructField("expression", StringType()),
         StructField("microseconds", DoubleType()),
     ]

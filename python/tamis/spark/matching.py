@@ -9,7 +9,7 @@ Sharded: every event is sent to every shard, and a task maps one shard only.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
@@ -263,11 +263,19 @@ def count(
     index = index_of(events, path, version)
     sharded = _is_sharded(index, placement)
     index.check_files()
-    mentioned, ids = what_it_says(index)
+    said = what_it_says(index)
     prepared = Events(
-        events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
+        events,
+        event=event,
+        document=document,
+        keep=(),
+        mentioned=said.attributes,
+        prune=True,
+        taken=(),
     )
-    frame = with_now(prepared.frame, now)
+    frame = prepared.frame
+    if said.asks_now or where is not None:
+        frame = with_now(frame, now)
     if sharded:
         if on_error == "skip":
             frame = _check(frame, prepared, index, index.name)
@@ -284,7 +292,7 @@ def count(
         skip=on_error == "skip",
     )
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
-    fields = [StructField("subscription", ids), StructField("count", LongType())]
+    fields = [StructField("subscription", said.ids), StructField("count", LongType())]
     counted = plain.mapInArrow(task, StructType(fields))
     return counted.groupBy("subscription").agg(sf.sum("count").alias("count"))
 
@@ -348,17 +356,20 @@ def _answer(
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
     index.check_files()
-    mentioned, ids = what_it_says(index)
-    added = _added(ids, metadata, lists) if by is None else _ranked(ids, by)
+    said = what_it_says(index)
+    added = _added(said.ids, metadata, lists) if by is None else _ranked(said.ids, by)
     names = [field.name for field in added]
     versioned = [StructField("version", LongType())] if add_version else []
     follows = version is None and events.isStreaming and index.shards is not None
     errors = [StructField(REFUSED, StringType())] if on_error != "raise" else []
     taken = [*names, *(field.name for field in (*versioned, *errors))]
     # A later version may mention other attributes.
-    prepared = Events(events, **columns, mentioned=mentioned, prune=not follows, taken=taken)
-    current = _current(events.sparkSession, index) if follows else None
-    frame, keys = with_now(prepared.frame, now, current), list[str]()
+    prepared = Events(events, **columns, mentioned=said.attributes, prune=not follows, taken=taken)
+    frame, keys = prepared.frame, list[str]()
+    if follows:
+        frame = with_now(frame, now, _current(events.sparkSession, index))
+    elif said.asks_now or where is not None:  # a condition on metadata may use it
+        frame = with_now(frame, now)
     if sharded:
         if lists or most is not None:
             if events.isStreaming:
@@ -477,8 +488,22 @@ def _current(spark: SparkSession, index: Manifest) -> DataFrame:
     return spark.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
 
 
-def what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
-    """The attributes that an index mentions, if not all, and the type of its ids."""
+class Said(NamedTuple):
+    """What an index says of itself.
+
+    Attributes:
+        attributes: The attributes that it mentions; None for all.
+        ids: The type of its ids.
+        asks_now: Whether matches may depend on `now()`.
+    """
+
+    attributes: set[str] | None
+    ids: DataType
+    asks_now: bool
+
+
+def what_it_says(index: Manifest) -> Said:
+    """What is known of an index before events are matched."""
     kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
     if index.folder.local is None:
         if kind is None:
@@ -486,14 +511,15 @@ def what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
                 f"{index.folder}: an index that Index.save wrote is opened from a local disk only"
             )
             raise StorageError(message, path=str(index.folder))
-        return index.attributes, kind
+        return Said(index.attributes, kind, index.asks_now)
     opened = Index.open(index.folder.local / index.name, verify=False)
     if kind is None:
         import pyarrow as pa
 
         found = opened.match_batch(pa.table({}), threads=1).schema.field("subscription").type
         kind = StringType() if pa.types.is_string(found) else LongType()
-    return None if opened.asks_values else set(opened.attributes), kind
+    attributes = None if opened.asks_values else set(opened.attributes)
+    return Said(attributes, kind, opened.asks_now)
 
 
 def _is_sharded(index: Manifest, placement: str) -> bool:

@@ -156,7 +156,7 @@ def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, An
         folder.take(file)
     for segment in manifest["segments"]:
         listed = None if len(attributes) >= _MANY or index.asks_values else sorted(attributes)
-        segment |= {"subscriptions": len(index), "attributes": listed}
+        segment |= {"subscriptions": len(index), "attributes": listed, "now": index.asks_now}
     return manifest
 
 
@@ -548,8 +548,8 @@ def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -
 
 
 def _now(events: pa.RecordBatch) -> Any:
-    """The value of `now()`, the same for all events of the query."""
-    if events.num_rows == 0:
+    """The value of `now()`, the same for all events of the query; None if no rule asks for it."""
+    if events.num_rows == 0 or NOW not in events.schema.names:
         return None
     text = events.column(NOW)[0].as_py()
     return None if text is None else moment_of(text)

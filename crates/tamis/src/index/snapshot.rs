@@ -115,6 +115,12 @@ impl Snapshot {
         &self.attributes
     }
 
+    /// Whether what matches may depend on `now()`: an expression may use it, or a subscription is not always valid.
+    pub fn asks_now(&self) -> bool {
+        let is_bounded = |segment: &Arc<Segment>| segment.validities().are_bounded();
+        self.attributes.asks_now() || self.segments.iter().any(is_bounded)
+    }
+
     /// New working memory. Of the events that are matched with it, no more are kept as examples than of those that
     /// any other thread goes on with, if there are enough to begin with.
     pub fn scratch(&self) -> MatchScratch {
