@@ -1109,6 +1109,12 @@ class Index(Generic[_I]):
     def asks_values(self) -> bool:
         """Whether an expression uses `values()`, so events are decoded completely."""
     @property
+    def asks_now(self) -> bool:
+        """Whether matches may depend on `now()`, also by validity periods.
+
+        Conditions on the elements of lists are assumed to use it.
+        """
+    @property
     def metadata_columns(self) -> list[str]:
         """The indexed members of metadata."""
     @property

@@ -26,12 +26,8 @@ from tamis.batches import Refused, on_one_line
 from tamis.builder import any_of, attr, values
 from tamis.errors import MetadataWarning, StorageError, TamisError
 from tamis.spark import asking, shapes
-from tamis.spark.health_tasks import (  # noqa: F401 - found by their names
-    list_subscriptions,
-    time_subscriptions,
-)
-from tamis.spark.metrics import Counters, Watch
 from tamis.spark.shapes import Batches
+from tamis.spark.values import moment_of
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import ids_of, load_index, open_graph, open_index
 from tamis.storage.folder import Folder
@@ -44,29 +40,6 @@ DIGEST_LENGTH = 40
 REFUSED = "event_error"  # why an event could not be read
 _SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
-
-
-def run(
-    function: str,
-    batches: Batches,
-    arguments: Mapping[str, Any],
-    counters: Counters | None = None,
-) -> Batches:
-    """Run a function of this module in a task.
-
-    Args:
-        function: Its name.
-        batches: The rows of the task's partition.
-        arguments: Its other arguments.
-        counters: Counters of what the task reads, writes and costs.
-    """
-    ignore_metadata_warnings()
-    if counters is None:
-        yield from globals()[function](batches, **arguments)
-    else:
-        watch = Watch(counters)
-        yield from watch.write(globals()[function](watch.read(batches), **arguments))
-    freeze()
 
 
 @functools.cache
@@ -190,7 +163,7 @@ def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, An
         folder.take(file)
     for segment in manifest["segments"]:
         listed = None if len(attributes) >= _MANY or index.asks_values else sorted(attributes)
-        segment |= {"subscriptions": len(index), "attributes": listed}
+        segment |= {"subscriptions": len(index), "attributes": listed, "now": index.asks_now}
     return manifest
 
 
@@ -582,10 +555,11 @@ def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -
 
 
 def _now(events: pa.RecordBatch) -> Any:
-    """The value of `now()`, the same for all events of the query."""
-    if events.num_rows == 0:
+    """The value of `now()`, the same for all events of the query; None if no rule asks for it."""
+    if events.num_rows == 0 or NOW not in events.schema.names:
         return None
-    return events.column(NOW).slice(0, 1).cast(pa.timestamp("us", "UTC"))[0].as_py()
+    text = events.column(NOW)[0].as_py()
+    return None if text is None else moment_of(text)
 
 
 def _parts(

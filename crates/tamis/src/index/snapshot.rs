@@ -117,6 +117,12 @@ impl Snapshot {
         &self.attributes
     }
 
+    /// Whether what matches may depend on `now()`: an expression may use it, or a subscription is not always valid.
+    pub fn asks_now(&self) -> bool {
+        let is_bounded = |segment: &Arc<Segment>| segment.validities().are_bounded();
+        self.attributes.asks_now() || self.segments.iter().any(is_bounded)
+    }
+
     /// New working memory. It keeps its own share of matched events as a sample, as every thread does, once there are
     /// enough to start with.
     pub fn scratch(&self) -> MatchScratch {
