@@ -8,8 +8,7 @@ import pytest
 
 from tamis.lab import experiments
 from tamis.lab.cells import KNOWN
-from tamis.lab.experiments import Experiment, check, measurable
-from tamis.lab.toml_table import ExperimentError
+from tamis.lab.experiments import Experiment, ExperimentError, check, measurable
 
 SHIPPED = sorted(experiments.shipped())
 GOOD = """

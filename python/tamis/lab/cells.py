@@ -3,10 +3,8 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
-
-from tamis.lab.toml_table import Table
 
 
 @dataclass(frozen=True)
@@ -109,29 +107,6 @@ KNOWN = {
     "matches": Metric("matches", "matches per event"),
     "probability": Metric("matches", "probability of a match", per="parameters.size"),
 }
-
-
-def read_metric(holder: Table, key: str, entry: object) -> Metric:
-    """A metric as a file has it: the name of one, or a table that begins with one."""
-    if isinstance(entry, str):
-        return _named(entry)
-    if not isinstance(entry, dict):
-        raise holder.error(key, f"is the name of a figure or a table, not {entry!r}")
-    table = Table(holder.file, entry, f"{holder.path}.{key}" if holder.path else key)
-    metric = _named(table.take("of", str))
-    metric = replace(
-        metric,
-        label=table.take("label", str, metric.label),
-        minus=table.words("minus"),
-        per=table.take("per", str, metric.per or "") or None,
-        times=table.take("times", float, metric.times),
-    )
-    table.done()
-    return metric
-
-
-def _named(name: str) -> Metric:
-    return KNOWN.get(name) or Metric(name, name.rpartition(".")[2].replace("_", " "))
 
 
 def _look(row: Row, name: str) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tamis import _tamis
 from tamis.errors import DocumentError, EventError, SubscriptionError
 from tamis.lab.timing import Answer, Data, Job, half_of_memory, run_alone
 from tamis.xml import Engine
@@ -104,7 +105,7 @@ def _times(one: Measurement, other: Measurement) -> float:
     return (one.best_us or 0.0) / (other.best_us or 1.0)
 
 
-MATCHERS = ("auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan")
+MATCHERS: tuple[str, ...] = _tamis.MATCHERS
 XML_MATCHERS: tuple[str, ...] = get_args(Engine)
 
 _SHARE = 0.25  # of the time limit for each of checking and timing; the rest is for building
