@@ -1,4 +1,4 @@
-//! What does a comparator write while it matches, and how much did it do?
+//! What is a comparator's working memory, and how much work did it do?
 
 use tamis::matcher::Scratch;
 use tamis::matcher::extend::ListedSet;

@@ -3,7 +3,7 @@
 use super::Fault;
 use crate::xml::characters::{is_name, is_name_start, is_ncname, is_space};
 
-/// What is wrong, and the offset of the place.
+/// What is wrong, and the offset of the error.
 pub type Failure = (usize, Fault);
 
 pub struct Cursor<'t> {
@@ -34,7 +34,7 @@ impl<'t> Cursor<'t> {
         if self.take(token) { Ok(()) } else { self.fail(&format!("`{token}` is expected here")) }
     }
 
-    /// [3] White space, which may be missing; whether it is there.
+    /// [3] Optional white space; returns whether there is any.
     pub fn space(&mut self) -> bool {
         let count = self.rest().bytes().take_while(|byte| is_space(*byte)).count();
         self.at += count;
@@ -109,7 +109,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// [75] ExternalID, if it is there. With `public`, [83] PublicID will do, which has no system literal.
+    /// [75] ExternalID, if there is one. With `public`, [83] PublicID is enough, which has no system literal.
     pub fn external_id(&mut self, public: bool) -> Result<bool, Failure> {
         if self.take("PUBLIC") {
             self.required_space()?;
@@ -144,7 +144,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// [15] Comment, behind its `<!--`.
+    /// [15] Comment, after its `<!--`.
     pub fn comment(&mut self) -> Result<(), Failure> {
         let start = self.at;
         let comment = self.until("-->")?;
@@ -154,7 +154,7 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
 
-    /// [16] PI, behind its `<?`. [17] Its target is a name other than `xml`.
+    /// [16] PI, after its `<?`. [17] Its target is a name other than `xml`.
     pub fn instruction(&mut self) -> Result<(), Failure> {
         let start = self.at;
         let target = self.name_without_colon()?;

@@ -5,7 +5,7 @@ use super::{DefaultValue, Dtd, Entity, append_value, character};
 use crate::xml::characters::is_ncname;
 
 impl Dtd {
-    /// [70] EntityDecl, behind its `<!ENTITY`.
+    /// [70] EntityDecl, after its `<!ENTITY`.
     pub(super) fn entity_declaration(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Failure> {
         cursor.required_space()?;
         let parameter = cursor.take("%");
@@ -37,7 +37,7 @@ impl Dtd {
         Ok(())
     }
 
-    /// [52] AttlistDecl, behind its `<!ATTLIST`.
+    /// [52] AttlistDecl, after its `<!ATTLIST`.
     pub(super) fn attribute_list(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Failure> {
         cursor.required_space()?;
         let element = cursor.qualified_name()?;
@@ -84,8 +84,8 @@ impl Dtd {
         if let Some(at) = value.find('<') {
             return Err((start + at, "`<` stands inside an attribute's value".into()));
         }
-        // What a default refers to must have been declared before it, and is checked though nobody may
-        // ever ask for it (WFC: Entity Declared, No < in Attribute Values, No External Entity References).
+        // References in a default must have been declared before it, and are checked even if the default is never
+        // used (WFC: Entity Declared, No < in Attribute Values, No External Entity References).
         let mut budget = self.budget;
         append_value(value, false, self, &mut budget, &mut String::new()).map_err(|fault| (start, fault))?;
         self.budget = budget;
@@ -105,7 +105,7 @@ pub enum AttributeType {
 }
 
 impl Cursor<'_> {
-    /// [45] elementdecl, behind its `<!ELEMENT`.
+    /// [45] elementdecl, after its `<!ELEMENT`.
     pub(super) fn element_declaration(&mut self) -> Result<(), Failure> {
         self.required_space()?;
         self.qualified_name()?;
@@ -122,7 +122,7 @@ impl Cursor<'_> {
         self.expect(">")
     }
 
-    /// [51] Mixed, behind its `#PCDATA`.
+    /// [51] Mixed, after its `#PCDATA`.
     fn mixed(&mut self) -> Result<(), Failure> {
         let mut named = false;
         loop {
@@ -139,9 +139,9 @@ impl Cursor<'_> {
         if named && !star { self.fail("`*` is expected behind mixed content") } else { Ok(()) }
     }
 
-    /// [47] children, behind its first `(`. A loop, so deep nesting cannot exhaust the stack.
+    /// [47] children, after its first `(`. A loop, so deep nesting cannot exhaust the stack.
     fn children(&mut self) -> Result<(), Failure> {
-        // Of every open group, what separates its parts, once that is known.
+        // For every open group, what separates its parts, once that is known.
         let mut open: Vec<Option<&str>> = vec![None];
         loop {
             // [48] cp
@@ -180,7 +180,7 @@ impl Cursor<'_> {
         let _ = self.take("?") || self.take("*") || self.take("+");
     }
 
-    /// [82] NotationDecl, behind its `<!NOTATION`.
+    /// [82] NotationDecl, after its `<!NOTATION`.
     pub(super) fn notation_declaration(&mut self) -> Result<(), Failure> {
         self.required_space()?;
         self.name_without_colon()?;
