@@ -114,7 +114,7 @@ def test_a_graph_is_written_whole(tmp_path: Path) -> None:
     assert sum(map(len, found)) > 100
     lines = text["sources"].read_text("utf-8").splitlines()
     assert lines == ["number,source", *(f"{at},{name}" for at, name in enumerate(sources))]
-    with pytest.raises(ValueError, match="dense is no graph, but exchange is"):
+    with pytest.raises(ValueError, match="dense is not a graph, but exchange is"):
         Workload("dense").nodes()
 
 
@@ -434,7 +434,11 @@ def test_what_the_command_refuses(tamis: Call) -> None:
     for words, code, message in (
         (("compare", "odd.jsonl", FILES[1]), 1, "odd.jsonl: item 0 (id 1.5): an id is"),
         (("compare", "bad.jsonl", FILES[1]), 1, "bad.jsonl:1: "),
-        (("compare", FILES[0], "worse.jsonl"), 1, "worse.jsonl:3: the event is no JSON: column 7"),
+        (
+            ("compare", FILES[0], "worse.jsonl"),
+            1,
+            "worse.jsonl:3: the event is invalid JSON: column 7",
+        ),
         (("compare", *FILES, "--matchers", "skan"), 2, "tamis: there is no matcher 'skan', but"),
         (("compare", *FILES, "--events", "0"), 2, "tamis: --events and"),
         (("compare", "none.parquet", FILES[1]), 2, "tamis: cannot read none.parquet: "),

@@ -106,7 +106,7 @@ class Table:
         for key in self._entries:
             near = get_close_matches(key, self._known, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"but {', '.join(self._known)}"
-            raise self.error(key, f"is no key here; {hint}")
+            raise self.error(key, f"is not a key here; {hint}")
 
     def error(self, key: str, text: str) -> ExperimentError:
         """What is wrong with a key."""
@@ -350,7 +350,7 @@ def _load(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ExperimentError(f"cannot read {path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ExperimentError(f"{path} is no TOML: {error}") from error
+        raise ExperimentError(f"{path} is not valid TOML: {error}") from error
 
 
 def _series(table: Table) -> tuple[Series, ...]:

@@ -9,7 +9,7 @@ from tamis.errors import ExpressionError, TamisError
 
 
 class RuleError(ExpressionError):
-    """A rule that cannot be said exactly in Tamis, or is not valid in its own language."""
+    """A rule that cannot be expressed exactly in Tamis, or is not valid in its own language."""
 
 
 class RuleSubscription(NamedTuple):

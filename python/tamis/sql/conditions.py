@@ -422,7 +422,7 @@ class Writer:
         if value.moment:
             return f"({value.sql} {operator} {count})"
         if not FIRST <= count <= LAST:
-            raise ExpressionError("the timestamp lies outside the years 1 to 9999")
+            raise ExpressionError("the timestamp is outside the years 1 to 9999")
         time = str(value.sql)
         if value.type.kind == "date":
             time = self.scope.dialect.as_timestamp(time)

@@ -147,7 +147,7 @@ class Terms:
     def moment(self, nanoseconds: int) -> str:
         text = values.timestamp_text(microseconds(nanoseconds))
         if text is None:
-            raise ExpressionError("the timestamp lies outside the years 1 to 9999")
+            raise ExpressionError("the timestamp is outside the years 1 to 9999")
         return self.dialect.timestamp(text)
 
     # Types

@@ -244,7 +244,7 @@ impl Predicate {
         check_name(&attribute, limits)?;
         if is_satisfied(&attribute) {
             return Err(Error::expression(format!(
-                "the attribute `{attribute}` cannot be named; what a document satisfies is asked as xpath('...')"
+                "the attribute `{attribute}` cannot be named; to query a document, write xpath('...')"
             )));
         }
         Predicate::unchecked(attribute, operator, negated, operand, weights, limits)
@@ -263,7 +263,7 @@ impl Predicate {
             Term::Attribute(name) if !is_hidden(name) => {
                 Predicate::new(name.clone(), operator, negated, operand, weights, limits)
             }
-            Term::Constant(_) => Err(Error::expression("a predicate asks about a term that is no constant")),
+            Term::Constant(_) => Err(Error::expression("a predicate tests a term that is not a constant")),
             other => Predicate::unchecked(other.name(), operator, negated, operand, weights, limits),
         }
     }

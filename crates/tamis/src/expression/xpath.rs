@@ -95,7 +95,7 @@ impl Predicate {
             let _ = write!(key, "{SEPARATOR}{prefix}{SEPARATOR}{namespace}");
         }
         if key.matches(SEPARATOR).count() != 2 * namespaces.len() {
-            return Err(Error::expression("an XPath expression holds no character U+0000"));
+            return Err(Error::expression("an XPath expression cannot contain the character U+0000"));
         }
         XPathKey(&key).check(limits)?;
         let operand = Operand::One(Value::String(key.into()));

@@ -144,7 +144,7 @@ impl Session<'_> {
                 let shown: String = written.chars().take(60).collect();
                 match check(written) {
                     Ok(()) => self.fail(offset, &format!("the prefix of `{shown}` is not declared")),
-                    Err(_) => self.fail(offset, &format!("`{shown}` is no name")),
+                    Err(_) => self.fail(offset, &format!("`{shown}` is not a name")),
                 }
             }
         }

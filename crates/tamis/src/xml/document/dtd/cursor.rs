@@ -57,7 +57,7 @@ impl<'t> Cursor<'t> {
     pub fn name_without_colon(&mut self) -> Result<&'t str, Failure> {
         let start = self.at;
         let name = self.name()?;
-        if name.contains(':') { Err((start, "a colon stands in this name".into())) } else { Ok(name) }
+        if name.contains(':') { Err((start, "this name contains a colon".into())) } else { Ok(name) }
     }
 
     /// The name of an element or attribute (Namespaces in XML 1.0, 5).
@@ -140,7 +140,7 @@ impl<'t> Cursor<'t> {
         };
         match literal.find(|c| !allowed(c)) {
             None => Ok(()),
-            Some(at) => Err((start + at, "a public identifier holds no such character".into())),
+            Some(at) => Err((start + at, "a public identifier cannot contain this character".into())),
         }
     }
 
@@ -149,7 +149,7 @@ impl<'t> Cursor<'t> {
         let start = self.at;
         let comment = self.until("-->")?;
         if comment.contains("--") || comment.ends_with('-') {
-            return Err((start, "`--` stands inside a comment".into()));
+            return Err((start, "`--` inside a comment".into()));
         }
         Ok(())
     }

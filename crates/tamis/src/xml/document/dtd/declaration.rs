@@ -82,7 +82,7 @@ impl Dtd {
         }
         let (start, value) = cursor.quoted()?;
         if let Some(at) = value.find('<') {
-            return Err((start + at, "`<` stands inside an attribute's value".into()));
+            return Err((start + at, "`<` inside an attribute's value".into()));
         }
         // References in a default must have been declared before it, and are checked even if the default is never
         // used (WFC: Entity Declared, No < in Attribute Values, No External Entity References).
@@ -136,7 +136,7 @@ impl Cursor<'_> {
             named = true;
         }
         let star = self.take("*");
-        if named && !star { self.fail("`*` is expected behind mixed content") } else { Ok(()) }
+        if named && !star { self.fail("`*` is expected after mixed content") } else { Ok(()) }
     }
 
     /// [47] children, after its first `(`. A loop, so deep nesting cannot exhaust the stack.
@@ -166,7 +166,7 @@ impl Cursor<'_> {
                 match open.last_mut() {
                     // [49] choice and [50] seq do not mix.
                     Some(known) if known.is_none_or(|known| known == separator) => *known = Some(separator),
-                    _ => return self.fail("`|` and `,` stand in one group of a content model"),
+                    _ => return self.fail("`|` and `,` in one group of a content model"),
                 }
                 if !self.take(separator) {
                     return self.fail("`|`, `,` or `)` is expected in a content model");
@@ -238,14 +238,14 @@ fn entity_value(literal: &str) -> Result<String, Failure> {
         let place = literal.len() - rest.len();
         if rest.starts_with('%') {
             // WFC: PEs in Internal Subset.
-            return Err((place, "`%` stands inside a declaration of the internal subset".into()));
+            return Err((place, "`%` inside a declaration of the internal subset".into()));
         }
         let end = rest.find(';').ok_or((place, "a reference without `;`".into()))?;
         let name = &rest[1..end];
         match name.strip_prefix('#') {
             Some(number) => value.push(character(number).map_err(|message| (place, message.into()))?),
             None if is_ncname(name) => value.push_str(&rest[..=end]),
-            None => return Err((place, "a reference that is no name".into())),
+            None => return Err((place, "a reference that is not a name".into())),
         }
         rest = &rest[end + 1..];
     }

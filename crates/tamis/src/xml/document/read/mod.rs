@@ -340,10 +340,10 @@ impl<'s> Session<'s> {
                     frames.pop();
                 }
                 Event::Decl(_) => {
-                    return self.fail(start, "an XML declaration stands only at the very beginning");
+                    return self.fail(start, "an XML declaration is allowed only at the very beginning");
                 }
                 Event::DocType(_) => {
-                    return self.fail(start, "a document type declaration stands before the root element");
+                    return self.fail(start, "a document type declaration must come before the root element");
                 }
             }
         }
@@ -363,7 +363,7 @@ impl<'s> Session<'s> {
 
     fn comment(&mut self, content: &str, start: usize) -> Result<()> {
         if content.ends_with('-') || memchr::memmem::find(content.as_bytes(), b"--").is_some() {
-            return self.fail(start, "`--` stands inside a comment");
+            return self.fail(start, "`--` inside a comment");
         }
         self.document.push_value(NodeKind::Comment, 0, content);
         Ok(())
