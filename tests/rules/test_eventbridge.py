@@ -196,7 +196,7 @@ CASES: list[tuple[dict[str, Any], bool]] = [
 REFUSED: list[tuple[Any, str]] = [
     ("[]", "JSON object"),
     ('"x"', "JSON object"),
-    ("{", "invalid JSON"),
+    ("{", "not valid JSON"),
     ('{"a": ["x"], "a": ["y"]}', "twice"),
     ('{"a": [NaN]}', "NaN"),
     ({}, "empty"),

@@ -252,7 +252,7 @@ CASES: list[tuple[dict[str, Any], bool]] = [
 
 REFUSED: list[tuple[Any, str]] = [
     ("[]", "an object"),
-    ("{", "invalid JSON"),
+    ("{", "not valid JSON"),
     ('{"a": 1, "a": 2}', "twice"),
     ({"a": {"b": 1}}, "compares with an object"),
     ({"a": [1, 2]}, "compares with an array"),
