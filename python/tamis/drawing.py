@@ -42,7 +42,7 @@ def _neighbourhood(
     source: _Id | None,
     most: int,
 ) -> tuple[list[_Node], list[_Edge]]:
-    """The nodes to draw, at most so many, and the edges between them."""
+    """The nodes to draw, up to a maximum, and the edges between them."""
     layers: dict[_Id, int] = {}
     if source is None:
         for node in graph:

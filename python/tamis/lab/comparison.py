@@ -25,8 +25,8 @@ class Measurement:
         reason: Why there are no figures.
         uses: The algorithm at work, which `"auto"` chose.
         build_seconds: Reading the expressions and compiling them.
-        bytes: What matching needs in memory, if the matcher tells.
-        peak_bytes: By how much the process grew at most, in building and matching; told on Linux.
+        bytes: The memory that matching needs, if the matcher reports it.
+        peak_bytes: The most by which the process grew, in building and matching; on Linux only.
         best_us: Microseconds per event, on average over the fastest repetition.
         median_us: Of the single events of that repetition.
         p99_us: Likewise, the 99th percentile.
@@ -72,7 +72,7 @@ class Comparison:
 
     @property
     def recommended(self) -> str | None:
-        """The fastest matcher, or `"auto"` where it is hardly slower; None if none was measured."""
+        """The fastest matcher, or `"auto"` if it is hardly slower; None if none was measured."""
         if not self.ranking:
             return None
         fastest = self.ranking[0]
@@ -132,7 +132,7 @@ def compare(
     Args:
         subscriptions: Ids and the texts of expressions, or XPath.
         events: JSON objects, or documents.
-        family: `xml` where they are XPath and documents.
+        family: `xml` if they are XPath and documents.
         matchers: What to compare, all by default: names that `Index`, or `xml.Filter`, knows, or
             `module:factory` for another: what `factory(missing=...)`, or for XML `factory()`,
             returns has `add_many(pairs)` and `match(event)`.

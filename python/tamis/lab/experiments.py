@@ -69,7 +69,7 @@ class Table:
         return value
 
     def words(self, key: str) -> tuple[str, ...]:
-        """A list of texts, empty where there is none."""
+        """A list of texts, empty if there is none."""
         values = self.take(key, list, [])
         for value in values:
             if type(value) is not str:
@@ -84,7 +84,7 @@ class Table:
         return value
 
     def table(self, key: str) -> "Table":
-        """A table within, empty where there is none."""
+        """A nested table, empty if there is none."""
         return Table(self.file, self.take(key, dict, {}), self._path(key))
 
     def tables(self, key: str) -> list["Table"]:
@@ -148,7 +148,7 @@ class Series:
         label: How the paper calls it.
         matcher: What is measured.
         options: Switches of the matcher.
-        parameters: Of the workload, where this one has its own.
+        parameters: Its own parameters of the workload, if it has any.
         judge: The matcher, and its options, that has the right answers.
     """
 
@@ -202,7 +202,7 @@ class Claim:
             same. `share`: the second figure is most of the first; `minor`: less than half of it.
             `absent`: each gives up.
         of: The names of the series.
-        by: Of an order, how many times as much the paper has, 0 where it does not say.
+        by: For an order, the paper's factor; 0 if it gives none.
         last: Of an order, whether only the last value counts.
         why: Why it is otherwise here; else what the experiment gives.
     """
@@ -223,8 +223,8 @@ class Experiment:
         name: Paper and figure, such as `whang/fig14`, or that of its file.
         call: What `tamis lab run` finds it by: its name, or the path of its file.
         title: What it shows.
-        source: Where it stands.
-        found: What the paper found, in a sentence; empty where there is no paper.
+        source: The section, figure or table.
+        found: What the paper found, in a sentence; empty if there is no paper.
         claims: What the paper says, each to be confirmed or not.
         order: The series as the paper has them, the least first.
         why: Why another order is found here, once it is known.
@@ -276,11 +276,11 @@ def find(*names: str) -> list[Experiment]:
     """The experiments of these names.
 
     Args:
-        names: `ji/fig12a`, or `fig12a` where it is clear which; a paper, such as `ji`, for all its
+        names: `ji/fig12a`, or `fig12a` if that is unambiguous; a paper, such as `ji`, for all its
             experiments; `all`; or the path of a TOML file.
 
     Raises:
-        ExperimentError: There is none of a name, several, or its file is wrong.
+        ExperimentError: A name is unknown or ambiguous, or its file is wrong.
     """
     known = shipped()
     found = dict[str, Path]()
@@ -477,7 +477,7 @@ def _check_table(table: Table, experiment: Experiment) -> None:
 
 
 def _order(path: Path) -> tuple[str, bool, int, str]:
-    """Papers by name; their figures by number, then what is no figure."""
+    """Papers by name; their figures by number, then other experiments."""
     number = "".join(each for each in path.stem if each.isdigit())
     return path.parent.name, not path.stem.startswith("fig"), int(number or 0), path.stem
 

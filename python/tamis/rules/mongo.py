@@ -62,7 +62,7 @@ def parse(
         groups: The values of saved groups by name, for `$inGroup` and `$notInGroup`.
 
     Raises:
-        RuleError: The condition is not valid, or cannot be said exactly.
+        RuleError: The condition is not valid, or cannot be expressed exactly.
     """
     if isinstance(condition, str | bytes):
         condition = json_input.load(condition)

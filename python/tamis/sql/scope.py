@@ -1,4 +1,4 @@
-"""Where does an attribute's value stand in a row, or in an element of a list?"""
+"""Where is an attribute's value in a row, or in an element of a list?"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tamis.sql.types import UNKNOWN, Type
 
 @dataclass(frozen=True)
 class Path:
-    """Values that stand in a list: the list, and the way from its elements to them."""
+    """Values in a list: the list, and the path from its elements to them."""
 
     items: str
     element: Type
@@ -24,7 +24,7 @@ class Scope:
 
     Attributes:
         dialect: The database.
-        fields: The types of the columns; None where they are not given.
+        fields: The types of the columns; None if they are not given.
         owner: The element's variable; None for a row.
         element: The element's type, for `it`.
         depth: How many lists are around.
@@ -37,12 +37,12 @@ class Scope:
     depth: int = 0
 
     def find(self, name: str | None) -> Value | Path:
-        """Where an attribute stands, the element itself for None; an object has no value."""
+        """Where an attribute is, the element itself for None; an object has no value."""
         found = self.locate(name)
         return NOTHING if isinstance(found, Value) and found.type.kind == "object" else found
 
     def locate(self, name: str | None) -> Value | Path:
-        """Where an attribute stands, which may be an object."""
+        """Where an attribute is, which may be an object."""
         if name is None:
             assert self.owner is not None
             return self.reach(self.owner, self.element, ())
@@ -103,7 +103,7 @@ class Scope:
         return Value(sql, kind)
 
     def inside(self, variable: str, element: Type) -> "Scope":
-        """The scope of an element that the variable stands for."""
+        """The scope of an element that a variable denotes."""
         return self.of(self.dialect.column(variable), element)
 
     def of(self, owner: str, element: Type) -> "Scope":

@@ -98,7 +98,7 @@ def condition_text(condition: str, dialect: str) -> str:
     """The expression of a WHERE clause.
 
     Raises:
-        RuleError: The condition is not valid, or cannot be said exactly.
+        RuleError: The condition is not valid, or cannot be expressed exactly.
     """
     if len(condition) > SIZE:
         raise RuleError(
