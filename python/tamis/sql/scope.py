@@ -1,6 +1,6 @@
 """Where is an attribute's value in a row, or in an element of a list?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tamis.errors import ExpressionError
@@ -49,12 +49,10 @@ class Scope:
         parts = tuple(name.split("."))
         if self.fields is None:
             return Value(self.plain(parts), UNKNOWN, free=True)
-        ways = list(_ways(self.fields, parts))
-        if len(ways) > 1:
-            raise ExpressionError(f"`{name}` may be several columns")
-        if not ways:
+        way = _only_way(self.fields, parts, "columns")
+        if way is None:
             return NOTHING
-        (column, kind, rest), *_ = ways
+        column, kind, rest = way
         return self.reach(self.member(self.owner, column), kind, rest)
 
     def member(self, owner: str | None, name: str) -> str:
@@ -82,13 +80,11 @@ class Scope:
             return self.column(sql, kind)
         if kind.kind != "object":
             return NOTHING
-        ways = list(_ways(kind.fields, rest))
-        if len(ways) > 1:
-            raise ExpressionError(f"`{'.'.join(rest)}` may be several fields")
-        if not ways:
+        way = _only_way(kind.fields, rest, "fields")
+        if way is None:
             return NOTHING
-        (name, inner, behind), *_ = ways
-        return self.reach(self.dialect.field(sql, name), inner, behind)
+        name, inner, remainder = way
+        return self.reach(self.dialect.field(sql, name), inner, remainder)
 
     def column(self, sql: str, kind: Type) -> Value:
         """A column as its values are compared."""
@@ -112,11 +108,15 @@ class Scope:
         return Scope(self.dialect, fields, owner, element, self.depth + 1)
 
 
-def _ways(
-    fields: Mapping[str, Type], parts: tuple[str, ...]
-) -> Iterator[tuple[str, Type, tuple[str, ...]]]:
-    """The fields whose names begin a dotted name, with what is left of it."""
-    for length in range(1, len(parts) + 1):
-        name = ".".join(parts[:length])
-        if name in fields:
-            yield name, fields[name], parts[length:]
+def _only_way(
+    fields: Mapping[str, Type], parts: tuple[str, ...], what: str
+) -> tuple[str, Type, tuple[str, ...]] | None:
+    """The field whose name begins a dotted name, with the rest of it; None if there is none."""
+    ways = [
+        (name, fields[name], parts[length:])
+        for length in range(1, len(parts) + 1)
+        if (name := ".".join(parts[:length])) in fields
+    ]
+    if len(ways) > 1:
+        raise ExpressionError(f"`{'.'.join(parts)}` may be several {what}")
+    return ways[0] if ways else None
