@@ -293,7 +293,7 @@ impl Model<'_> {
     /// A name or a group with its mark; nothing where it is text.
     fn particle(&mut self, depth: usize) -> Result<Option<Particle>, String> {
         if depth > DEPTH {
-            return Err(format!("groups lie in each other more than {DEPTH} deep"));
+            return Err(format!("groups are nested more than {DEPTH} deep"));
         }
         self.rest = self.rest.trim_start();
         let kind = if self.take('(') {
