@@ -207,11 +207,11 @@ def test_the_failing_event_of_a_batch_is_named(index: Any, position: int) -> Non
         index.match_batch(events)
     assert caught.value.item == position
     events[position] = '{"a": '
-    with refused(EventError, f"item {position}", "no JSON", index=index) as caught:
+    with refused(EventError, f"item {position}", "invalid JSON", index=index) as caught:
         index.match_batch(events)
     assert caught.value.item == position
     lines = "\n".join(['{"a": 1}'] * position + ['{"a": ']) + '\n{"a": 1}'
-    with refused(EventError, f"line {position + 1}", "no JSON", index=index) as caught:
+    with refused(EventError, f"line {position + 1}", "invalid JSON", index=index) as caught:
         index.match_batch(lines)
     assert caught.value.item == position
 

@@ -46,7 +46,7 @@ def test_json_events_of_every_kind(index: Any, kind: Any) -> None:
     assert index.explain("one", make('{"a": 1}')).matched
     assert index.match_batch(make('{"a": 1}\n \r\n{"a": 2}\r\n')) == [["one", 2], [2]]
     assert index.match_batch([make('{"a": 1}')]) == [["one", 2]]
-    with refused(EventError, "no JSON", "line 2, column 1", index=index):
+    with refused(EventError, "invalid JSON", "line 2, column 1", index=index):
         index.match(make('{"a":\n}'))
     with refused(EventError, "an event is a JSON object", index=index):
         index.match(make("[1]"))

@@ -198,7 +198,7 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "[unseen-attribute]"
     )
     [line] = [line for line in lines if line.endswith(" [event]")]
-    assert line.startswith("sample.jsonl:4: the event is no JSON: column 1")
+    assert line.startswith("sample.jsonl:4: the event is invalid JSON: column 1")
     assert lines[-1].startswith("9 findings: 1 unseen-attribute, ")
     assert err == ""
     assert main(["check", "age > 5", "--events", "good.jsonl"]) == 0

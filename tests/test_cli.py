@@ -283,7 +283,7 @@ class TestMatch:
         result = run("match", "subscriptions.jsonl", "-", stdin=events)
         assert (result.code, result.json) == (1, MATCHES[:1])
         message, hint = result.err.splitlines()
-        assert message == "<stdin>:2: the event is no JSON: column 9: expected value"
+        assert message == "<stdin>:2: the event is invalid JSON: column 9: expected value"
         assert "--on-error skip" in hint
 
     def test_skips_invalid_events(self, run: Run) -> None:
@@ -459,7 +459,7 @@ class TestExplain:
         Path("broken.jsonl").write_text('{"a": 1}\n{"a": }\n')
         result = run("explain", "subscriptions.jsonl", "7", "broken.jsonl", "--line", "2")
         assert result.code == 1
-        assert result.err.startswith("broken.jsonl:2: the event is no JSON: column 7: ")
+        assert result.err.startswith("broken.jsonl:2: the event is invalid JSON: column 7: ")
 
     def test_says_which_line_is_wrong(self, run: Run) -> None:
         lines = '{"id": 1, "expression": "a"}\n{"id": 2, "expression": "a <"}\n'

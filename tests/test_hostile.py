@@ -7,9 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tamis import Index, LimitError, Limits, attr
-
-MATCHERS = ["auto", "scan", "atree", "kindex", "cnf", "dewey", "interval"]
+from tamis import Index, LimitError, Limits, attr, lab
 
 
 def limit(caught: pytest.ExceptionInfo[LimitError]) -> tuple[str, int]:
@@ -18,7 +16,7 @@ def limit(caught: pytest.ExceptionInfo[LimitError]) -> tuple[str, int]:
     return caught.value.limit, caught.value.allowed
 
 
-@pytest.mark.parametrize("matcher", MATCHERS)
+@pytest.mark.parametrize("matcher", lab.MATCHERS)
 def test_a_list_counts_once_however_often_it_repeats_a_value(matcher: Any) -> None:
     index = Index(matcher=matcher)
     index.add_many([(number, f"price < {number}") for number in range(1000)])

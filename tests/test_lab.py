@@ -6,29 +6,21 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from oracle import Matcher
 from tamis import EventError, Graph, Index, lab, xml
 from tamis._tamis import Workload
 from tamis.cli import main
 from tamis.lab import Comparison, Measurement
+from tamis.lab.experiments import measurable
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-WORKLOADS = [
-    "conjunctive",
-    "dense",
-    "abe-gen",
-    "ads-like",
-    "whang",
-    "whang-cnf",
-    "fontoura",
-    "exchange",
-    "sigma-like",
-]
+WORKLOADS = [name for name, known in measurable()["workloads"].items() if known["family"] != "xml"]
 FIGURES = [
     name
     for name in Measurement.__dataclass_fields__
@@ -122,7 +114,7 @@ def test_a_graph_is_written_whole(tmp_path: Path) -> None:
     assert sum(map(len, found)) > 100
     lines = text["sources"].read_text("utf-8").splitlines()
     assert lines == ["number,source", *(f"{at},{name}" for at, name in enumerate(sources))]
-    with pytest.raises(ValueError, match="dense is no graph, but exchange is"):
+    with pytest.raises(ValueError, match="dense is not a graph, but exchange is"):
         Workload("dense").nodes()
 
 
@@ -222,6 +214,10 @@ def test_every_matcher_is_measured() -> None:
         assert each.bytes
     assert found.settings["checked"] == 10
     assert found.recommended in lab.MATCHERS
+
+
+def test_tests_know_every_matcher() -> None:
+    assert sorted(get_args(Matcher)) == sorted(lab.MATCHERS)
 
 
 @pytest.mark.parametrize(
@@ -438,7 +434,11 @@ def test_what_the_command_refuses(tamis: Call) -> None:
     for words, code, message in (
         (("compare", "odd.jsonl", FILES[1]), 1, "odd.jsonl: item 0 (id 1.5): an id is"),
         (("compare", "bad.jsonl", FILES[1]), 1, "bad.jsonl:1: "),
-        (("compare", FILES[0], "worse.jsonl"), 1, "worse.jsonl:3: the event is no JSON: column 7"),
+        (
+            ("compare", FILES[0], "worse.jsonl"),
+            1,
+            "worse.jsonl:3: the event is invalid JSON: column 7",
+        ),
         (("compare", *FILES, "--matchers", "skan"), 2, "tamis: there is no matcher 'skan', but"),
         (("compare", *FILES, "--events", "0"), 2, "tamis: --events and"),
         (("compare", "none.parquet", FILES[1]), 2, "tamis: cannot read none.parquet: "),

@@ -8,8 +8,7 @@ import pytest
 
 from tamis.lab import experiments
 from tamis.lab.cells import KNOWN
-from tamis.lab.experiments import Experiment, check, measurable
-from tamis.lab.toml_table import ExperimentError
+from tamis.lab.experiments import Experiment, ExperimentError, check, measurable
 
 SHIPPED = sorted(experiments.shipped())
 GOOD = """
@@ -99,11 +98,19 @@ def test_cells_of_another_file(tmp_path: Path) -> None:
     [
         ('title = "time by size"\n', "", "`title` is missing: a text"),
         ('title = "time by size"', "title = 3", "`title` is a text, not 3"),
-        ("found =", "fuond =", "`fuond` is no key here; did you mean `found`?"),
-        ("[small.effort]", "[small.efort]", "`small.efort` is no key here; did you mean `effort`?"),
+        ("found =", "fuond =", "`fuond` is not a key here; did you mean `found`?"),
+        (
+            "[small.effort]",
+            "[small.efort]",
+            "`small.efort` is not a key here; did you mean `effort`?",
+        ),
         ("events = 5", "events = 0", "`small.effort.events` is above 0, not 0"),
         ("events = 5", "events = 0.5", "`small.effort.events` is a whole number, not 0.5"),
-        ("events = 5", "event = 5", "`small.effort.event` is no key here; did you mean `events`?"),
+        (
+            "events = 5",
+            "event = 5",
+            "`small.effort.event` is not a key here; did you mean `events`?",
+        ),
         ("size = [50]", "size = []", "`small.varied.size` is a list of values, not []"),
         ("size = [50]", "depth = [50]", "`varied` has one parameter, not size, depth"),
         ('log = ["y"]', 'log = ["z"]', "`draw.log` has 'x' and 'y', not 'z'"),
@@ -112,7 +119,7 @@ def test_cells_of_another_file(tmp_path: Path) -> None:
         ('order = ["kindex"', 'order = ["kidnex"', "`order` has 'kidnex', but the series are kin"),
         ('matcher = "scan"', 'matcher = "kindex"', "`series[2].name` is 'kindex' a second time"),
         ('matcher = "scan"', "", "`series[2].matcher` is missing: a text"),
-        ("times = 1.0", "time = 1.0", "`draw.y.time` is no key here; did you mean `times`?"),
+        ("times = 1.0", "time = 1.0", "`draw.y.time` is not a key here; did you mean `times`?"),
         ('["time", {', "[3, {", "`draw.y` is the name of a figure or a table, not 3"),
     ],
 )
@@ -145,7 +152,7 @@ def test_what_there_is_not(tmp_path: Path, old: str, new: str, message: str) -> 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"cannot read .*none\.toml: No such file"):
         experiments.find(str(tmp_path / "none.toml"))
-    with pytest.raises(ExperimentError, match=r"mine\.toml is no TOML: Invalid value"):
+    with pytest.raises(ExperimentError, match=r"mine\.toml is not valid TOML: Invalid value"):
         read(tmp_path, "title = ")
 
 

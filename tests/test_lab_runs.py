@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tamis.cli import main
-from tamis.lab import charts, claims, experiments, records, report, rivals, runner
+from tamis.lab import charts, experiments, records, report, runner, verdicts
 from tamis.lab.experiments import Experiment
 from tamis.lab.records import FIGURES, Records
 
@@ -292,19 +292,19 @@ def test_rivals_are_what_is_faster_than_the_default() -> None:
         *(_row("kindex", 3, 2), _row("scan", 9, 2)),  # without the default
         *(_row("compiled", 10, 3), _row("atree", 8, 3), _row("dewey", 1, 3, status="differs")),
     ]
-    found = rivals.find(rows)
+    found = verdicts.rivals(rows)
     assert [(each.matcher, each.parameters, each.factor) for each in found.rivals] == [
         ("atree", {"size": 1}, 2.0),
         ("atree", {"size": 3}, 1.25),
     ]
     assert (found.compared, found.incomparable) == (2, 1)
-    assert [each.factor for each in rivals.find(rows, 1.5).rivals] == [2.0]
-    assert rivals.find(rows, runs=2).rivals == []
+    assert [each.factor for each in verdicts.rivals(rows, 1.5).rivals] == [2.0]
+    assert verdicts.rivals(rows, runs=2).rivals == []
     # In the second run the gain of one is gone.
     again = [_row("auto", 10, 1, "2"), _row("atree", 9.5, 1, "2")]
-    assert rivals.find([*rows, *again], runs=2).rivals == []
+    assert verdicts.rivals([*rows, *again], runs=2).rivals == []
     again = [_row("auto", 10, 1, "2"), _row("atree", 8, 1, "2")]
-    [rival] = rivals.find([*rows, *again], runs=2).rivals
+    [rival] = verdicts.rivals([*rows, *again], runs=2).rivals
     assert (rival.default_us, rival.rival_us, rival.factor) == ((10, 10), (8, 5), 1.25)
 
 
@@ -363,7 +363,7 @@ def test_claims_are_judged_by_the_records(folder: Path) -> None:
             (name, place): {**row, "best_us": times[name][place]}
             for (name, place), row in found.rows.items()
         }
-        every = claims.judge(replace(found, rows=rows))
+        every = verdicts.judge(replace(found, rows=rows))
         return {each.claim.says: (each.word, each.why) for each in every}
 
     assert told([1, 2], [300, 600]) == {

@@ -272,7 +272,7 @@ def test_bad_rows_of_a_csv_file() -> None:
         ("id,expr\na,b\n", "no column `expression`"),
         ("id,expression,colour\n", "a column `colour`"),
         ("id,expression,id\n", "a column `id`"),
-        ('id,expression\n"a"b,c\n', "line 2 is no CSV"),
+        ('id,expression\n"a"b,c\n', "line 2 is not valid CSV"),
     ],
 )
 def test_a_csv_file_that_is_none(text: str, message: str) -> None:

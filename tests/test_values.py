@@ -104,7 +104,7 @@ def test_operands_of_python() -> None:
         assert tamis.Expression.from_json(built.to_json()) == built
     with pytest.raises(ExpressionError, match="many addresses"):
         attr.a == network  # noqa: B015
-    with pytest.raises(EventError, match="network is no value"):
+    with pytest.raises(EventError, match="network is not a value"):
         matches("a = 1", {"a": network})
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsRead
 
 __all__ = [
+    "MATCHERS",
     "Builder",
     "Delivery",
     "Explanation",
@@ -69,6 +70,7 @@ _Item = tuple[_Id, _Expression] | tuple[_Id, _Expression, Any] | dict[str, Any]
 _Weights = Mapping[str, float | Mapping[Any, float]]
 _Hierarchy = Mapping[Any, Any] | Literal["dates"]
 
+MATCHERS: tuple[str, ...]
 __version__: str
 
 @final

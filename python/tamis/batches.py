@@ -8,7 +8,7 @@
 >>> matches
 [['adult'], [], ['adult']]
 >>> [(event.row, event.message) for event in refused]
-[(1, 'the event is no JSON: line 1, column 8: EOF while parsing a value')]
+[(1, 'the event is invalid JSON: line 1, column 8: EOF while parsing a value')]
 >>> index.match_batch(events, on_error="skip").skipped
 1
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from tamis import _tamis
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _Id: TypeAlias = str | int
 _State: TypeAlias = Literal["source", "reached", "refuses", "idle"]
@@ -36,13 +36,13 @@ class _Edge(NamedTuple):
     state: _State
 
 
-def _neighbourhood(
+def neighbourhood(
     graph: _tamis.Graph,
     event: Mapping[str, Any] | str | bytes | None,
     source: _Id | None,
     most: int,
 ) -> tuple[list[_Node], list[_Edge]]:
-    """The nodes to draw, at most so many, and the edges between them."""
+    """The nodes to draw, up to a maximum, and the edges between them."""
     layers: dict[_Id, int] = {}
     if source is None:
         for node in graph:
@@ -101,14 +101,8 @@ def _quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def draw_dot(
-    graph: _tamis.Graph,
-    event: Mapping[str, Any] | str | bytes | None,
-    source: _Id | None,
-    most: int,
-) -> str:
+def draw_dot(nodes: Sequence[_Node], edges: Sequence[_Edge]) -> str:
     """The drawing as Graphviz DOT; ids that are strings and integers are kept apart."""
-    nodes, edges = _neighbourhood(graph, event, source, most)
     lines = ["digraph {", "  rankdir=LR;", "  node [shape=box, style=filled];"]
     for number, node in enumerate(nodes):
         fill, line = _COLOURS[node.state]
@@ -129,14 +123,8 @@ def draw_dot(
 _WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 130, 28, 230, 48, 20
 
 
-def draw_svg(
-    graph: _tamis.Graph,
-    event: Mapping[str, Any] | str | bytes | None,
-    source: _Id | None,
-    most: int,
-) -> str:
+def draw_svg(nodes: Sequence[_Node], edges: Sequence[_Edge]) -> str:
     """The drawing as SVG, in layers by the distance from the source."""
-    nodes, edges = _neighbourhood(graph, event, source, most)
     filled: dict[int, int] = {}
     places: list[tuple[int, int]] = []
     for node in nodes:

@@ -47,7 +47,7 @@ class ExpressionError(TamisError, ValueError):
 
 
 class ExpressionSyntaxError(ExpressionError):
-    """Text that is no expression.
+    """Text that is not an expression.
 
     Attributes:
         line: The line of the offending text, from 1.

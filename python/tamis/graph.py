@@ -207,13 +207,13 @@ class Graph(_tamis.Graph):
         if event is not None and source is None:
             message = "an event is drawn from a source: give both, or neither"
             raise GraphError(message)
-        from tamis.drawing import draw_dot, draw_svg
+        from tamis.drawing import draw_dot, draw_svg, neighbourhood
 
         drawers = {"svg": draw_svg, "dot": draw_dot}
         if format not in drawers:
             message = f'format is "svg" or "dot", not {format!r}'
             raise ValueError(message)
-        return drawers[format](self, event, source, most)
+        return drawers[format](*neighbourhood(self, event, source, most))
 
     def __reduce__(self) -> tuple[Any, ...]:
         from tamis.pickling import reduce_graph

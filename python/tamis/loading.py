@@ -143,7 +143,7 @@ def _rows(
                 yield read
             number = reader.line_num + 1
     except csv.Error as error:
-        raise SubscriptionError(f"line {reader.line_num} is no CSV: {error}") from error
+        raise SubscriptionError(f"line {reader.line_num} is not valid CSV: {error}") from error
 
 
 def read_header(cells: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ _SECONDS = 0.1  # between two drawings
 
 
 def bar(stream: TextIO | None = None) -> Callable[[int, int], None] | None:
-    """A function that draws a bar, or None if nobody would see it.
+    """A function that draws a progress bar, or None if it would not be seen.
 
     Args:
         stream: Where to draw; standard error by default.

@@ -151,7 +151,7 @@ def test_everything(owned: Running, driver: Any) -> None:
     page.type("#editor [name=id]", "new one")
     page.type("#metadata", "{")
     page.click("#save")
-    assert "no JSON" in page.wait("#failure", bool)
+    assert "invalid JSON" in page.wait("#failure", bool)
     page.type("#metadata", '{"owner": "ada"}')
     page.click("#save")
     page.wait("#saved", lambda text: text == "Saved, version 2")
@@ -188,7 +188,7 @@ def test_everything(owned: Running, driver: Any) -> None:
     first, bad, last = (one.text for one in page.all("#answers article"))
     assert "Matches" in first
     assert "young-west: matches" in first
-    assert "no JSON" in bad
+    assert "invalid JSON" in bad
     assert "young-west: does not match" in last
     truths = {one.get_attribute("class") for one in page.all("#answers .tree span")}
     assert {"true", "false", "unknown"} <= truths

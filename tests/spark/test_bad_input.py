@@ -101,7 +101,7 @@ def test_a_bad_event_fails_the_job_and_is_named(spark: SparkSession, path: Path)
     events = spark.createDataFrame([('{"a": 1}',), ('{"a": }',)], "e string").coalesce(1)
     with pytest.raises(
         Exception,
-        match=r"item 1 \(event with e='{\"a\": }'\): the event is no JSON: line 1, column 7",
+        match=r"item 1 \(event with e='{\"a\": }'\): the event is invalid JSON: line 1, column 7",
     ):
         ts.match(events, path, event="e").collect()
 

@@ -53,7 +53,7 @@ query = (
 (row,) = spark.sql(query).collect()
 assert sorted(row["hits"]) == list(range(1, 50, 5)), row
 assert row["best"] in row["hits"]
-assert "no JSON" in row["error"]
+assert "invalid JSON" in row["error"]
 (row,) = events.where("a = 1").select(ts.match_column(path).alias("hits")).collect()
 assert sorted(row["hits"]) == list(range(1, 50, 5)), row
 listed = spark.sql("select * from tamis_matches(table(events), 'rules')")

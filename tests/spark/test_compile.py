@@ -142,7 +142,7 @@ def test_weights_that_cannot_be_used_are_refused(spark: SparkSession, tmp_path: 
         "other": "there is a weight for `b`, but no predicate on `b` that can take one",
         "less": "the weight of `a` is -2; it must be a finite number of at least 0",
         "text": "the weight of `a` must be a number, or an object with a number for each value",
-        "list": "the weights are no JSON object: `[2]`",
+        "list": "the weights are not a JSON object: `[2]`",
     }
     assert str(tamis.open(tmp_path)["good"].expression) == "a = 1^2"
 

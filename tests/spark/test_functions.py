@@ -110,7 +110,7 @@ def test_refused_events_are_null(spark: SparkSession, events: DataFrame) -> None
     more = ["tamis_top(e, 'rules', 1) as top", "tamis_explain(e, 'rules', 's1') as explain"]
     rows = {row["n"]: row for row in lines.selectExpr("n", *asked, *more).collect()}
     refused = rows[2].asDict()
-    assert refused.pop("error").startswith("the event is no JSON: column 8: ")
+    assert refused.pop("error").startswith("the event is invalid JSON: column 8: ")
     assert refused == {"n": 2, "match": None, "first": None, "top": None, "explain": None}
     assert (rows[3]["match"], rows[3]["error"]) == (None, "the event is null")
     assert rows[1]["error"] is None
@@ -311,7 +311,7 @@ def test_errors_are_a_column(spark: SparkSession, path: Path) -> None:
     assert good[0] is not None
     assert good[1] is None
     assert bad[0] is None
-    assert "the event is no JSON" in bad[1]
+    assert "the event is invalid JSON" in bad[1]
 
 
 def test_rules_themselves_are_refused(spark: SparkSession) -> None:

@@ -64,7 +64,7 @@ def test_pairs(lines: DataFrame, path: Path, placement: Any) -> None:
     assert {row[0] for row in refused} == BAD
     assert len(refused) == len(BAD)  # once, however many shards there are
     reasons = [row[2] for row in refused if row[0] % (2 * EVERY) == 7]
-    assert all(reason.startswith("the event is no JSON: column 6: ") for reason in reasons)
+    assert all(reason.startswith("the event is invalid JSON: column 6: ") for reason in reasons)
     assert all(row[1] is None for row in refused)
     matches = sorted(row[:2] for row in rows if row[2] is None)
     assert matches == sorted((n, id) for n in GOOD for id in (n % 10, 10))

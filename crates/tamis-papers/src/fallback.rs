@@ -1,4 +1,4 @@
-//! What becomes of expressions that a matcher cannot take, such as those whose normal form would explode?
+//! What happens to expressions that a matcher cannot handle, such as those whose normal form would explode?
 
 use tamis::event::{Attributes, Event};
 use tamis::matcher::extend::Visit;

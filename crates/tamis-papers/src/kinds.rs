@@ -25,7 +25,7 @@ pub const INTERVAL: Algorithm = Algorithm::Other(&Kind::Interval);
 pub const ALGORITHMS: [Algorithm; 8] =
     [Algorithm::Auto, Algorithm::Compiled, ATREE, KINDEX, CNF, DEWEY, INTERVAL, Algorithm::Scan];
 
-/// What the strategies of a graph skip through: a K-index whose conjunctions stand in the order of the nodes.
+/// What the strategies of a graph skip through: a K-index whose conjunctions are in the order of the nodes.
 pub const SKIPPING: &dyn MatcherKind = &Kind::Skipping;
 
 /// The algorithm of a name.

@@ -9,7 +9,7 @@ use crate::conjunction::ConjunctionScratch;
 use crate::dewey::DeweyScratch;
 use crate::interval::IntervalScratch;
 
-/// What these matchers keep in a [`Scratch`].
+/// The working memory of these matchers in a [`Scratch`].
 #[derive(Debug, Default)]
 pub(crate) struct Working {
     pub atree: ATreeScratch,
@@ -20,7 +20,7 @@ pub(crate) struct Working {
 }
 
 impl Working {
-    /// What a scratch keeps, told how it is to be used.
+    /// The working memory in a scratch, with its settings applied.
     pub fn of(scratch: &mut Scratch) -> &mut Working {
         let skipping = scratch.skipping();
         let working = scratch.extension::<Working>();

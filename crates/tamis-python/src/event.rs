@@ -20,7 +20,7 @@ use crate::whole;
 pub fn json<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<std::borrow::Cow<'a, [u8]>>> {
     if let Ok(text) = object.cast::<PyString>() {
         let text = text.to_str().map_err(|_| {
-            error::event(object.py(), "the event's text holds a lone surrogate, which is not Unicode text")
+            error::event(object.py(), "the event's text contains a lone surrogate, which is not Unicode text")
         })?;
         Ok(Some(text.as_bytes().into()))
     } else if let Ok(bytes) = object.cast::<PyBytes>() {
@@ -291,7 +291,7 @@ impl<'py> Decoder<'_, 'py> {
             ));
         };
         let name = name.to_str().map_err(|_| {
-            error::event(py, "an attribute's name holds a lone surrogate, which is not Unicode text")
+            error::event(py, "an attribute's name contains a lone surrogate, which is not Unicode text")
         })?;
         path.truncate(base);
         if depth > 1 {
@@ -402,7 +402,8 @@ impl<'py> Decoder<'_, 'py> {
         match pushed {
             Ok(Some(Ok(true))) => Ok(true),
             Ok(Some(Ok(false))) => {
-                let message = format!("the attribute `{}`: a network is no value of an event", shorten(path));
+                let message =
+                    format!("the attribute `{}`: a network is not a value of an event", shorten(path));
                 Err(error::event(value.py(), &message))
             }
             Ok(None) => Ok(false),

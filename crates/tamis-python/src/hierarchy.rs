@@ -49,10 +49,7 @@ pub fn read(object: &Bound<'_, PyAny>) -> PyResult<Hierarchy> {
                 waiting.push((Some(value), parts, depth + 1));
             }
         } else if below.is_instance_of::<PyString>() || below.is_instance_of::<PyBytes>() {
-            return Err(error::expression(
-                py,
-                "what lies below a value is a mapping or a list of values, not text",
-            ));
+            return Err(error::expression(py, "below a value comes a mapping or a list of values, not text"));
         } else {
             let items = below.try_iter().map_err(|_| {
                 let found = type_name(&below);

@@ -170,7 +170,7 @@ fn check_sizes(data: &ArrayData) -> Result<(), String> {
         }
         DataType::Map(field, _) => match field.data_type() {
             DataType::Struct(fields) if fields.len() == 2 => 0,
-            _ => return wrong("has entries that are no pairs"),
+            _ => return wrong("has entries that are not pairs"),
         },
         _ => 0,
     };

@@ -167,7 +167,7 @@ impl Workload {
 
 impl Workload {
     fn graph(&self) -> PyResult<&workload::Exchange> {
-        let refuse = || PyValueError::new_err(format!("{} is no graph, but exchange is", self.0.name()));
+        let refuse = || PyValueError::new_err(format!("{} is not a graph, but exchange is", self.0.name()));
         self.0.as_graph().ok_or_else(refuse)
     }
 

@@ -69,4 +69,13 @@ mod _tamis {
     use crate::term::Term;
     #[pymodule_export]
     use crate::xml::{Filter, FilterSubscription, XmlExplanation, XmlLimits, XmlMatch, XmlNode, XmlStream};
+
+    use pyo3::prelude::*;
+
+    /// The names of the matchers that an index can use.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let names = tamis_papers::ALGORITHMS.map(tamis::index::Algorithm::name);
+        module.add("MATCHERS", pyo3::types::PyTuple::new(module.py(), names)?)
+    }
 }

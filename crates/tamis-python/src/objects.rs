@@ -118,7 +118,7 @@ fn read_datetime(time: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     let moment = tamis::value::Timestamp::new(at - seconds, i64::from(of_second) - nanoseconds);
     match moment {
         Some(moment) => Ok(Object::Value(Value::Timestamp(moment))),
-        None => refused("the time lies outside the years 1 to 9999"),
+        None => refused("the time is outside the years 1 to 9999"),
     }
 }
 
@@ -181,7 +181,7 @@ fn read_numpy_time(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
         "s" => 1,
         "ms" | "us" | "ns" => 0,
         _ => {
-            let message = format!("a time of NumPy in units of {unit} has no meaning here; convert it");
+            let message = format!("a time of NumPy in units of {unit} is not supported; convert it");
             return refused(message);
         }
     };
@@ -200,7 +200,7 @@ fn read_numpy_time(object: &Bound<'_, PyAny>) -> Result<Object, Refusal> {
     }
     let (seconds, nanoseconds) = span.parts();
     let Some(local) = LocalTime::new(seconds, i64::from(nanoseconds)) else {
-        return refused("the time lies outside the years 1 to 9999");
+        return refused("the time is outside the years 1 to 9999");
     };
     let is_day = matches!(unit.as_str(), "D" | "W");
     Ok(Object::Value(if is_day { Value::Date(local.date()) } else { Value::Local(local) }))

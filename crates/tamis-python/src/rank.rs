@@ -57,7 +57,7 @@ fn each(
             )));
         };
         let name = name.to_str().map_err(|_| {
-            wrong("the name of an attribute holds a lone surrogate, which is not Unicode text".to_owned())
+            wrong("the name of an attribute contains a lone surrogate, which is not Unicode text".to_owned())
         })?;
         if let Some(weight) = number(&given)? {
             take(name, None, weight)?;

@@ -27,7 +27,7 @@ pub fn with_value<T>(
     if let Ok(text) = object.cast::<PyString>() {
         return match text.to_str() {
             Ok(text) => Ok(Some(take(ValueRef::String(text), false))),
-            Err(_) => refuse("the string holds a lone surrogate, which is not Unicode text"),
+            Err(_) => refuse("the string contains a lone surrogate, which is not Unicode text"),
         };
     }
     if let Ok(boolean) = object.cast::<PyBool>() {
@@ -67,10 +67,10 @@ fn is_integer(object: &Bound<'_, PyAny>) -> bool {
 pub fn read(object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
     match with_value(object, |value, _| value.to_value())? {
         Some(Value::Float(float)) if float.get().is_infinite() => {
-            Err(Refusal::Reason(format!("{} is no value", float.get())))
+            Err(Refusal::Reason(format!("{} is not a value", float.get())))
         }
         Some(value) => Ok(value),
-        None => Err(Refusal::Reason(format!("{} is no value", error::shown(object)))),
+        None => Err(Refusal::Reason(format!("{} is not a value", error::shown(object)))),
     }
 }
 

@@ -184,7 +184,7 @@ impl SectionReader {
             Column::mapped(&self.origin.map, place(at)?, place(at + 8)?)
         });
         self.next += 1;
-        column.flatten().ok_or_else(|| self.damaged("a section is missing or lies outside of the file"))
+        column.flatten().ok_or_else(|| self.damaged("a section is missing or outside the file"))
     }
 
     /// An error that names the file.

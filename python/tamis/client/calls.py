@@ -226,7 +226,7 @@ def batches(events: Iterable[T]) -> Iterator[list[T]]:
 
 
 def happening(line: str) -> dict[str, Any] | None:
-    """What a line of the stream tells; None where it tells nothing."""
+    """What a line of the stream says; None if it says nothing."""
     if not line.startswith("data: {"):
         return None
     told: dict[str, Any] = json.loads(line.removeprefix("data: "))

@@ -10,7 +10,8 @@ measures each in its own process.
 
 Figures of papers are measured again in steps: `experiments` reads what to measure from TOML files,
 `runner` measures it cell by cell (`cells`), `records` keeps the results, `charts` draws them,
-`claims` says which claims of the papers they confirm, and `report` puts all of it on a page.
+`verdicts` says which claims of the papers they confirm and where the default matcher was not
+fastest, and `report` puts all of it on a page.
 """
 
 from tamis.lab.comparison import MATCHERS, XML_MATCHERS, Comparison, Measurement, compare

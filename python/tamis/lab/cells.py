@@ -1,12 +1,10 @@
-"""What is one measurement? A matcher on a workload, and the figures that are drawn of it."""
+"""What is one measurement? A matcher on a workload, and the figures that are drawn from it."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
-
-from tamis.lab.toml_table import Table
 
 
 @dataclass(frozen=True)
@@ -14,10 +12,10 @@ class Effort:
     """How much is measured, and how long it may take.
 
     Attributes:
-        events: How many are matched.
-        sample: On how many of them answers are compared.
-        repetitions: How often they are matched at most; the fastest counts.
-        seconds: After which no further repetition begins.
+        events: How many events are matched.
+        sample: On how many of them the matches are compared.
+        repetitions: The maximum number of repetitions; the fastest counts.
+        seconds: No repetition starts after this time.
         time_limit: Seconds for everything, building included.
         memory_limit: MiB for everything.
     """
@@ -32,12 +30,12 @@ class Effort:
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement that is to be made, in a process of its own.
+    """One measurement to be made, in its own process.
 
     Attributes:
         workload: Its name.
         parameters: Of the workload, the seed among them.
-        matcher: Its name, or `module:factory` for one from elsewhere.
+        matcher: Its name, or `module:factory` for an external one.
         options: Its switches.
         effort: How much is measured.
     """
@@ -63,7 +61,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Cells of one key measure the same, whichever figures they are drawn in."""
+        """Cells with the same key measure the same, whichever figures use them."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
@@ -77,7 +75,7 @@ class Metric:
 
     Attributes:
         of: A column, or a name within one: `best_us`, `counters.entries`, `statistics.sharing`.
-        label: What stands at the axis.
+        label: The label of the axis.
         minus: What is taken off it.
         per: What it is divided by.
         times: A factor, for the unit.
@@ -90,7 +88,7 @@ class Metric:
     times: float = 1.0
 
     def __call__(self, row: Row) -> float | None:
-        """Its value in a row; None where it was not measured."""
+        """Its value in a row; None if it was not measured."""
         parts = [_look(row, name) for name in (self.of, *self.minus)]
         per = 1.0 if self.per is None else _look(row, self.per)
         if None in parts or not per:
@@ -109,29 +107,6 @@ KNOWN = {
     "matches": Metric("matches", "matches per event"),
     "probability": Metric("matches", "probability of a match", per="parameters.size"),
 }
-
-
-def read_metric(holder: Table, key: str, entry: object) -> Metric:
-    """A metric as a file has it: the name of one, or a table that begins with one."""
-    if isinstance(entry, str):
-        return _named(entry)
-    if not isinstance(entry, dict):
-        raise holder.error(key, f"is the name of a figure or a table, not {entry!r}")
-    table = Table(holder.file, entry, f"{holder.path}.{key}" if holder.path else key)
-    metric = _named(table.take("of", str))
-    metric = replace(
-        metric,
-        label=table.take("label", str, metric.label),
-        minus=table.words("minus"),
-        per=table.take("per", str, metric.per or "") or None,
-        times=table.take("times", float, metric.times),
-    )
-    table.done()
-    return metric
-
-
-def _named(name: str) -> Metric:
-    return KNOWN.get(name) or Metric(name, name.rpartition(".")[2].replace("_", " "))
 
 
 def _look(row: Row, name: str) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tamis import _tamis
 from tamis.errors import DocumentError, EventError, SubscriptionError
 from tamis.lab.timing import Answer, Data, Job, half_of_memory, run_alone
 from tamis.xml import Engine
@@ -24,8 +25,8 @@ class Measurement:
         reason: Why there are no figures.
         uses: The algorithm at work, which `"auto"` chose.
         build_seconds: Reading the expressions and compiling them.
-        bytes: What matching needs in memory, if the matcher tells.
-        peak_bytes: By how much the process grew at most, in building and matching; told on Linux.
+        bytes: The memory that matching needs, if the matcher reports it.
+        peak_bytes: The most by which the process grew, in building and matching; on Linux only.
         best_us: Microseconds per event, on average over the fastest repetition.
         median_us: Of the single events of that repetition.
         p99_us: Likewise, the 99th percentile.
@@ -71,7 +72,7 @@ class Comparison:
 
     @property
     def recommended(self) -> str | None:
-        """The fastest matcher, or `"auto"` where it is hardly slower; None if none was measured."""
+        """The fastest matcher, or `"auto"` if it is hardly slower; None if none was measured."""
         if not self.ranking:
             return None
         fastest = self.ranking[0]
@@ -104,7 +105,7 @@ def _times(one: Measurement, other: Measurement) -> float:
     return (one.best_us or 0.0) / (other.best_us or 1.0)
 
 
-MATCHERS = ("auto", "compiled", "atree", "kindex", "cnf", "dewey", "interval", "scan")
+MATCHERS: tuple[str, ...] = _tamis.MATCHERS
 XML_MATCHERS: tuple[str, ...] = get_args(Engine)
 
 _SHARE = 0.25  # of the time limit for each of checking and timing; the rest is for building
@@ -131,7 +132,7 @@ def compare(
     Args:
         subscriptions: Ids and the texts of expressions, or XPath.
         events: JSON objects, or documents.
-        family: `xml` where they are XPath and documents.
+        family: `xml` if they are XPath and documents.
         matchers: What to compare, all by default: names that `Index`, or `xml.Filter`, knows, or
             `module:factory` for another: what `factory(missing=...)`, or for XML `factory()`,
             returns has `add_many(pairs)` and `match(event)`.

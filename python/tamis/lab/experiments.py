@@ -2,22 +2,141 @@
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tamis import _tamis
-from tamis.lab.cells import Cell, Effort, Metric, read_metric
-from tamis.lab.toml_table import ExperimentError, Table
+from tamis.lab.cells import KNOWN, Cell, Effort, Metric
 
 SCALES = ("full", "small")
 KINDS = ("lines", "bars", "table")
 SIDES = ("values", "series", "metrics")
 
 _SHIPPED = Path(__file__).parent / "figures"
+
+T = TypeVar("T")
+
+_TYPE_NAMES: dict[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a table",
+}
+_MISSING: Any = object()
+
+
+class ExperimentError(ValueError):
+    """An experiment's file is wrong: says which, where, and what would be right."""
+
+
+class Table:
+    """The entries of a table that are yet to be taken.
+
+    Args:
+        file: The name to use in messages.
+        entries: What the file has there.
+        path: The keys that lead there.
+    """
+
+    def __init__(self, file: str, entries: dict[str, Any], path: str = "") -> None:
+        self.file = file
+        self.path = path
+        self._entries = dict(entries)
+        self._known = list[str]()
+
+    def take(self, key: str, kind: type[T], default: T = _MISSING) -> T:
+        """The value of a key, which is of that kind; without a default it must be there."""
+        self._known.append(key)
+        value = self._entries.pop(key, default)
+        if value is _MISSING:
+            raise self.error(key, f"is missing: {_TYPE_NAMES[kind]}")
+        if kind is float and type(value) is int:
+            value = float(value)
+        if value is not default and kind is not object and type(value) is not kind:
+            raise self.error(key, f"is {_TYPE_NAMES[kind]}, not {value!r}")
+        return value  # type: ignore[no-any-return]
+
+    def choose(self, key: str, choices: Sequence[str], default: str) -> str:
+        """One of several words."""
+        value = self.take(key, str, default)
+        if value not in choices:
+            raise self.error(key, f"is {' or '.join(map(repr, choices))}, not {value!r}")
+        return value
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """A list of texts, empty if there is none."""
+        values = self.take(key, list, [])
+        for value in values:
+            if type(value) is not str:
+                raise self.error(key, f"is a list of texts, not of {value!r}")
+        return tuple(values)
+
+    def above(self, key: str, kind: type[T], default: T) -> T:
+        """A number above 0."""
+        value = self.take(key, kind, default)
+        if not value > 0:  # type: ignore[operator]
+            raise self.error(key, f"is above 0, not {value!r}")
+        return value
+
+    def table(self, key: str) -> "Table":
+        """A nested table, empty if there is none."""
+        return Table(self.file, self.take(key, dict, {}), self._path(key))
+
+    def tables(self, key: str) -> list["Table"]:
+        """A list of tables within."""
+        found = []
+        for number, entries in enumerate(self.take(key, list, []), 1):
+            if type(entries) is not dict:
+                raise self.error(key, f"is a list of tables, not of {entries!r}")
+            found.append(Table(self.file, entries, f"{self._path(key)}[{number}]"))
+        return found
+
+    def rest(self) -> dict[str, Any]:
+        """Whatever was not taken."""
+        rest, self._entries = self._entries, {}
+        return rest
+
+    def done(self) -> None:
+        """Nothing may be left."""
+        for key in self._entries:
+            near = get_close_matches(key, self._known, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"but {', '.join(self._known)}"
+            raise self.error(key, f"is not a key here; {hint}")
+
+    def error(self, key: str, text: str) -> ExperimentError:
+        """What is wrong with a key."""
+        return ExperimentError(f"{self.file}: `{self._path(key)}` {text}")
+
+    def _path(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+
+def read_metric(holder: Table, key: str, entry: object) -> Metric:
+    """A metric as a file has it: the name of one, or a table that begins with one."""
+    if isinstance(entry, str):
+        return _named(entry)
+    if not isinstance(entry, dict):
+        raise holder.error(key, f"is the name of a figure or a table, not {entry!r}")
+    table = Table(holder.file, entry, f"{holder.path}.{key}" if holder.path else key)
+    metric = _named(table.take("of", str))
+    metric = replace(
+        metric,
+        label=table.take("label", str, metric.label),
+        minus=table.words("minus"),
+        per=table.take("per", str, metric.per or "") or None,
+        times=table.take("times", float, metric.times),
+    )
+    table.done()
+    return metric
+
+
+def _named(name: str) -> Metric:
+    return KNOWN.get(name) or Metric(name, name.rpartition(".")[2].replace("_", " "))
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +148,7 @@ class Series:
         label: How the paper calls it.
         matcher: What is measured.
         options: Switches of the matcher.
-        parameters: Of the workload, where this one has its own.
+        parameters: Its own parameters of the workload, if it has any.
         judge: The matcher, and its options, that has the right answers.
     """
 
@@ -83,7 +202,7 @@ class Claim:
             same. `share`: the second figure is most of the first; `minor`: less than half of it.
             `absent`: each gives up.
         of: The names of the series.
-        by: Of an order, how many times as much the paper has, 0 where it does not say.
+        by: For an order, the paper's factor; 0 if it gives none.
         last: Of an order, whether only the last value counts.
         why: Why it is otherwise here; else what the experiment gives.
     """
@@ -104,8 +223,8 @@ class Experiment:
         name: Paper and figure, such as `whang/fig14`, or that of its file.
         call: What `tamis lab run` finds it by: its name, or the path of its file.
         title: What it shows.
-        source: Where it stands.
-        found: What the paper found, in a sentence; empty where there is no paper.
+        source: The section, figure or table.
+        found: What the paper found, in a sentence; empty if there is no paper.
         claims: What the paper says, each to be confirmed or not.
         order: The series as the paper has them, the least first.
         why: Why another order is found here, once it is known.
@@ -157,11 +276,11 @@ def find(*names: str) -> list[Experiment]:
     """The experiments of these names.
 
     Args:
-        names: `ji/fig12a`, or `fig12a` where it is clear which; a paper, such as `ji`, for all its
+        names: `ji/fig12a`, or `fig12a` if that is unambiguous; a paper, such as `ji`, for all its
             experiments; `all`; or the path of a TOML file.
 
     Raises:
-        ExperimentError: There is none of a name, several, or its file is wrong.
+        ExperimentError: A name is unknown or ambiguous, or its file is wrong.
     """
     known = shipped()
     found = dict[str, Path]()
@@ -231,7 +350,7 @@ def _load(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ExperimentError(f"cannot read {path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ExperimentError(f"{path} is no TOML: {error}") from error
+        raise ExperimentError(f"{path} is not valid TOML: {error}") from error
 
 
 def _series(table: Table) -> tuple[Series, ...]:
@@ -358,7 +477,7 @@ def _check_table(table: Table, experiment: Experiment) -> None:
 
 
 def _order(path: Path) -> tuple[str, bool, int, str]:
-    """Papers by name; their figures by number, then what is no figure."""
+    """Papers by name; their figures by number, then other experiments."""
     number = "".join(each for each in path.stem if each.isdigit())
     return path.parent.name, not path.stem.startswith("fig"), int(number or 0), path.stem
 

@@ -111,7 +111,7 @@ class Records:
                 self._rows.setdefault(row["key"], []).append(row)
 
     def latest(self, key: str, engine: str | None = None) -> Row | None:
-        """The last record of a cell; of this build of the engine where one is given."""
+        """The last record of a cell; of this build of the engine if one is given."""
         rows = self._rows.get(key, [])
         rows = [row for row in rows if engine in (None, row["engine"])]
         return max(rows, key=lambda row: str(row["recorded"]), default=None)
@@ -195,7 +195,7 @@ class Results:
     Attributes:
         experiment: What was asked.
         scale: `full` or `small`.
-        values: Those of the varied parameter; one None where nothing varies.
+        values: Those of the varied parameter; one None if nothing varies.
         rows: By the names of series and the positions of values; not all need be there.
         records: All of them by key, those of judges included.
     """
@@ -207,12 +207,12 @@ class Results:
     records: dict[str, Row]
 
     def figure(self, series: Series, value: int, metric: Metric) -> float | None:
-        """A figure, where it was measured."""
+        """A figure, if it was measured."""
         row = self.rows.get((series.name, value))
         return metric(row) if row is not None and row["status"] == "measured" else None
 
     def text(self, series: Series, value: int, metric: Metric) -> str:
-        """A figure as it is written; where there is none, what became of the cell."""
+        """A figure as it is printed; if there is none, what happened to the cell."""
         row = self.rows.get((series.name, value))
         if row is None or row["status"] == "measured":
             return number(self.figure(series, value, metric))
@@ -224,7 +224,7 @@ class Results:
 
     @property
     def varied(self) -> str:
-        """The parameter that varies, empty where none does."""
+        """The parameter that varies, empty if none does."""
         return (self.experiment.plans[self.scale].varied or "").replace("_", " ")
 
     def name(self, value: int) -> str:
@@ -265,7 +265,7 @@ def collect(experiment: Experiment, records: Records, scale: str, seed: int) -> 
 
 
 def name(value: Any) -> str:
-    """How a value of a parameter is written: 100,000; 0.25; 1 to 3; all, where nothing varies."""
+    """How a value of a parameter is printed: 100,000; 0.25; 1 to 3; all, if nothing varies."""
     if value is None:
         return "all"
     if isinstance(value, list):
@@ -276,7 +276,7 @@ def name(value: Any) -> str:
 
 
 def number(value: float | None) -> str:
-    """A figure with three digits, or all that stand before the point; a hyphen for none."""
+    """A figure with three digits, or all those before the point; a hyphen for none."""
     if value is None:
         return "-"
     size = abs(value)

@@ -5,9 +5,10 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tamis.lab import charts, claims
+from tamis.lab import charts
 from tamis.lab.experiments import Series
 from tamis.lab.records import Results, number
+from tamis.lab.verdicts import ALIKE, PARTLY, WORDS, judge, mean_ratio
 
 Grid = list[list[str]]
 
@@ -114,11 +115,11 @@ def _against(results: Results, places: Sequence[int]) -> tuple[int, list[str]]:
     held, against = 0, []
     for position, less in enumerate(order):
         for more in order[position + 1 :]:
-            ratio = claims.mean_ratio(results, more, less, places)
+            ratio = mean_ratio(results, more, less, places)
             if ratio is None:
                 continue
-            held += ratio >= 1 / claims.ALIKE
-            if ratio < 1 / claims.ALIKE:
+            held += ratio >= 1 / ALIKE
+            if ratio < 1 / ALIKE:
                 by, than = number(1 / ratio), _wording(results).than
                 against.append(f"{_name(more)} {than.format(by)} than {_name(less)}")
     return held, against
@@ -230,7 +231,7 @@ def verdicts(every: Iterable[Results]) -> Grid:
     for results in every:
         found += [
             [results.experiment.source, each.claim.says, each.word, each.amount, each.why]
-            for each in claims.judge(results)
+            for each in judge(results)
         ]
     return found
 
@@ -238,8 +239,8 @@ def verdicts(every: Iterable[Results]) -> Grid:
 def _summary(cells: Grid) -> str:
     """The number of claims per verdict."""
     words = [row[2] for row in cells[1:]]
-    names = {claims.PARTLY: "partly confirmed"}
-    counts = [f"{words.count(w)} {names.get(w, w)}" for w in claims.WORDS if w in words]
+    names = {PARTLY: "partly confirmed"}
+    counts = [f"{words.count(w)} {names.get(w, w)}" for w in WORDS if w in words]
     return (
         f"{len(words)} claims: {', '.join(counts)}. Ratios are geometric means over all values of "
         "a figure; growth is from its first value to its last. Figures less than a tenth apart "

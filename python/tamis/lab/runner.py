@@ -83,14 +83,14 @@ def run(
 
     Args:
         experiments: Checked first, all of them.
-        records: Where figures are kept, one by one: a run that was interrupted goes on there.
+        records: Where figures are stored, one by one, so an interrupted run can be continued.
         scale: `full`, or `small` for fewer and smaller cells.
         seed: Of the workloads.
         again: Measure again what this build of the engine has been measured on.
         show: Called before each cell with how many are done, how many there are, and its name.
 
     Raises:
-        ExperimentError: An experiment asks for what there is not.
+        ExperimentError: An experiment needs something that does not exist.
     """
     jobs = []
     for experiment in experiments:

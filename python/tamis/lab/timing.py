@@ -30,7 +30,7 @@ def run_alone(module: str, job: bytes, seconds: float) -> dict[str, Any]:
 
     Args:
         module: Its name.
-        job: What stands on its standard input.
+        job: The content of its standard input.
         seconds: How long it may take.
 
     Returns:
@@ -55,7 +55,7 @@ def answer(outcome: dict[str, Any]) -> None:
 
 
 def limit_memory(limit: int) -> None:
-    """Let this process have so many bytes of address space; without effect on Windows."""
+    """Limit the address space of this process; without effect on Windows."""
     try:
         import resource
     except ModuleNotFoundError:  # Windows has no such limits
@@ -67,7 +67,7 @@ def limit_memory(limit: int) -> None:
 
 
 def half_of_memory() -> int | None:
-    """Bytes; None where the system does not tell."""
+    """Bytes; None if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     except (AttributeError, ValueError, OSError):
@@ -273,7 +273,7 @@ def _time(
 
 
 def resident() -> int | None:
-    """The bytes of the process, whose peak is forgotten; None where the system does not tell."""
+    """The bytes of the process, and reset its peak; None if the system does not report them."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:  # not Linux, or not allowed

@@ -100,7 +100,7 @@ def statistics(
         parameters: Parameters of the workload to change, by name.
 
     Returns:
-        By name, what was `requested`, where that is known, and what was `measured`.
+        By name, what was `requested`, if that is known, and what was `measured`.
 
     Raises:
         ValueError: There is no such workload or parameter, or a value is out of bounds.

@@ -60,7 +60,7 @@ class Failure:
         rule: The rule.
         number: Which of its examples, from 1.
         example: The example.
-        explanation: Why the event matches, or does not; the error, where it cannot be read.
+        explanation: Why the event matches or does not; the error, if it cannot be read.
     """
 
     rule: TestedRule
@@ -107,7 +107,7 @@ def read(source: str | Path) -> Tests:
     """Read a rules file, or its text. A rule that cannot be read does not affect the others.
 
     Raises:
-        RuleError: The file cannot be read, or is no rules file.
+        RuleError: The file cannot be read, or is not a rules file.
     """
     text, file = files.read_text(source)
     node = None
@@ -194,7 +194,7 @@ def read_examples(written: Any, node: Any = None) -> list[Example]:
     """The examples of a rule: the members `match` and `not_match`.
 
     Raises:
-        RuleError: They are no lists of events.
+        RuleError: They are not lists of events.
     """
     found = []
     for key, must_match in (("match", True), ("not_match", False)):

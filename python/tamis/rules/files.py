@@ -13,7 +13,7 @@ SIZE = 16 << 20
 def read_text(source: str | Path) -> tuple[str, str | None]:
     """The text of a file and its name, or the given text and None.
 
-    A `str` is taken as a path where it names an existing file, and as the rules' text otherwise.
+    A `str` is taken as a path if it names an existing file, otherwise as the text of the rules.
 
     Raises:
         RuleError: The file cannot be read, is not a regular file, or is too large.
@@ -25,7 +25,7 @@ def read_text(source: str | Path) -> tuple[str, str | None]:
 
 
 def as_path(source: str | Path) -> Path | None:
-    """The path that a source names; None where it is the text itself."""
+    """The path that a source names; None if it is the text itself."""
     if isinstance(source, Path):
         return source
     if "\n" in source or len(source) > 4096 or "\0" in source:

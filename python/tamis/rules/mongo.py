@@ -62,7 +62,7 @@ def parse(
         groups: The values of saved groups by name, for `$inGroup` and `$notInGroup`.
 
     Raises:
-        RuleError: The condition is not valid, or cannot be said exactly.
+        RuleError: The condition is not valid, or cannot be expressed exactly.
     """
     if isinstance(condition, str | bytes):
         condition = json_input.load(condition)
@@ -281,7 +281,7 @@ def _exists(field: _Field, operand: Any) -> str:
         raise field.wrong("$exists", "true or false")
     found = f"type({field.subject}) is not null or exists({field.subject})"
     if field.subject == "it":
-        raise RuleError("`$exists` asks about a field, not about an element")
+        raise RuleError("`$exists` tests a field, not an element")
     return f"({found})" if operand else writing.negated(found)
 
 

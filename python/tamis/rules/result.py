@@ -9,7 +9,7 @@ from tamis.errors import ExpressionError, TamisError
 
 
 class RuleError(ExpressionError):
-    """A rule that cannot be said exactly in Tamis, or is not valid in its own language."""
+    """A rule that cannot be expressed exactly in Tamis, or is not valid in its own language."""
 
 
 class RuleSubscription(NamedTuple):
@@ -24,8 +24,8 @@ class Refused(NamedTuple):
     """A rule that was not read.
 
     Attributes:
-        id: The rule's id, or what identifies it best; None where it has no name at all.
-        file: The file it stands in; None for text.
+        id: The rule's id, or what identifies it best; None if it has no name at all.
+        file: The file that contains it; None for text.
         line: The line where the rule begins, from 1.
         reason: Why it was refused.
     """

@@ -65,7 +65,7 @@ def untrue(part: str) -> str:
 
 
 def like_pattern(text: str) -> str:
-    """The text as a part of a `like` pattern that stands for itself."""
+    """The text as a part of a `like` pattern that matches it literally."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 

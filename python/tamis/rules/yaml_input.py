@@ -65,7 +65,7 @@ def _loader_type() -> Any:
 
 
 def _check_keys(node: Any, yaml: Any) -> None:
-    """Refuse a key that stands twice, of which YAML would keep the last."""
+    """Refuse a repeated key, of which YAML would keep the last."""
     waiting, done = [node], set[int]()
     while waiting:
         current = waiting.pop()
@@ -91,7 +91,7 @@ def items(node: Any) -> Iterator[Any]:
 
 
 def member(node: Any, name: str) -> Any:
-    """The node of a mapping's member; None where there is none."""
+    """The node of a mapping's member; None if there is none."""
     for pair in items(node):
         if isinstance(pair, tuple) and getattr(pair[0], "value", None) == name:
             return pair[1]

@@ -133,7 +133,7 @@ def answer_some(
 
 @dataclass(slots=True)
 class Pace:
-    """How many events are asked about at once: more while that is fast."""
+    """How many events are matched at a time: more while that is fast."""
 
     size: int = _FIRST_SLICE
 
@@ -221,7 +221,7 @@ def _written(ids: list[Any], question: Question) -> msgspec.Raw:
 
 
 def _raw(found: list[Any]) -> msgspec.Raw:
-    """What was found, as JSON: here, where nobody waits for the event loop."""
+    """The results as JSON, encoded here so that the event loop is not blocked."""
     return msgspec.Raw(encode(found))
 
 

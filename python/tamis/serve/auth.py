@@ -47,7 +47,7 @@ class Tokens:
                 if words := entry.split():
                     self._holders.append(_holder(words, number))
         if not self._holders:
-            raise ValueError("tokens: there are none, so nobody could ask for anything")
+            raise ValueError("tokens: there are none, so no request would be allowed")
 
     def check(self, header: bytes | None, scope: Scope) -> str:
         """The name of the owner of the token in an Authorization header.

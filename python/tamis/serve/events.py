@@ -306,7 +306,7 @@ def _moment(text: str | None) -> str | None:
         try:
             _CLOCK.match({}, now=text)
         except ValueError as error:
-            raise bad_request(f"the parameter 'now' is no moment: {error}") from None
+            raise bad_request(f"the parameter 'now' is not a time: {error}") from None
     return text
 
 

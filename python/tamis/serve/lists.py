@@ -27,7 +27,7 @@ def items_of(body: bytes, type: type[Item], most: int, what: str) -> list[Item]:
         what: What they are called.
 
     Raises:
-        RequestError: There are more, or it is no array of such items.
+        RequestError: There are more, or it is not an array of such items.
     """
     if body.count(b",") > max(_COMMAS, most):
         _check_count(body, most, what)
@@ -44,7 +44,7 @@ def lines_of(body: bytes, most: int, what: str) -> list[bytes]:
     """The lines of a body that are not blank.
 
     Raises:
-        RequestError: There are more than so many.
+        RequestError: There are too many.
     """
     found: list[bytes] = []
     for line in io.BytesIO(body):
@@ -56,7 +56,7 @@ def lines_of(body: bytes, most: int, what: str) -> list[bytes]:
 
 
 def _check_count(body: bytes, most: int, what: str) -> None:
-    """Fail where an array has too many items; whether it is one is not looked at."""
+    """Fail if an array has too many items; whether it is one is not checked."""
     depth, count = 0, 1
     for token in _TOKEN.finditer(body):
         at = token[0]

@@ -194,7 +194,7 @@ def _read_file(path: Path, found: Read, *, last: bool) -> Iterator[list[Entry]]:
 
 
 def _open_file(path: Path) -> BinaryIO:
-    """A file of the log, which is no link, nor a device or pipe that would be waited for."""
+    """A file of the log; links are refused, as are devices and pipes, which could block."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -230,7 +230,7 @@ def _damage(path: Path, number: int, at: int, reason: str) -> StorageError:
 
 
 def _end_of_lines(file: int, size: int) -> int:
-    """Where the last line that has an end ends."""
+    """Where the last complete line ends."""
     end = size
     while end > 0:
         begin = max(0, end - _BLOCK)

@@ -19,7 +19,7 @@ from tamis.serve.settings import Bounds
 CONNECTION = "tamis.connection"  # where a request's scope has its connection
 _FULL = (503, "Service Unavailable", "Busy", "too many connections")
 _LARGE = (431, "Request Header Fields Too Large", "TooLarge", "the headers are too large")
-_WRONG = (400, "Bad Request", "BadRequest", "this is no HTTP request")
+_WRONG = (400, "Bad Request", "BadRequest", "this is not an HTTP request")
 
 
 class Connection(HttpToolsProtocol):

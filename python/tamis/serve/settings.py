@@ -26,7 +26,7 @@ class Bounds:
         connections: Open connections.
         header_bytes: Bytes of a request's line and headers.
         header_seconds: How long headers may take to arrive.
-        body_seconds: How long a body that is no stream may take to arrive.
+        body_seconds: How long a body that is not a stream may take to arrive.
         write_seconds: How long a client may leave a response unread.
         idle_seconds: How long a connection is kept between requests.
     """
@@ -59,7 +59,7 @@ class Settings:
         own: Whether changes are accepted; otherwise the folder is followed.
         host: The address to listen on.
         port: The port; 0 for any free port.
-        tokens: Lines of `SCOPE NAME TOKEN`; None where nobody is asked for one.
+        tokens: Lines of `SCOPE NAME TOKEN`; None if no token is required.
         poll: Seconds between checks for a new version.
         fold: The number of changes after which an owned index is saved and a new log begins.
         threads: Threads for long requests.

@@ -33,7 +33,7 @@ class Reader:
         self._news = asyncio.Event()
 
     def put(self, happening: bytes) -> None:
-        """Let a happening wait for the reader; the oldest go where there are too many."""
+        """Queue an event for the reader; if there are too many, the oldest are dropped."""
         self._waiting.append(happening)
         self._bytes += len(happening)
         while len(self._waiting) > _WAITING or self._bytes > _WAITING_BYTES:
@@ -42,12 +42,12 @@ class Reader:
         self._news.set()
 
     def miss(self) -> None:
-        """Take note of a happening that the reader is not told of."""
+        """Count an event that the reader does not get."""
         self.missed += 1
         self._news.set()
 
     async def take(self, seconds: float) -> list[bytes]:
-        """The happenings that wait; none where nothing happens for some seconds."""
+        """The queued events; none if nothing happens for some seconds."""
         if not self._waiting:
             self._news.clear()
             try:
@@ -76,7 +76,7 @@ class Tail:
             where: An expression over happenings: `matches = 'a' and event.age > 20`.
 
         Raises:
-            TamisError: It is no expression.
+            TamisError: It is not an expression.
         """
         expression = Expression.constant(True) if where is None else Expression.parse(where)
         reader = Reader(next(self._numbers))

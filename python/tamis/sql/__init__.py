@@ -26,7 +26,7 @@ def write(
     """The condition of an expression, given in its JSON form with the names that it mentions.
 
     Raises:
-        ExpressionError: It cannot be said exactly; the message says why.
+        ExpressionError: It cannot be expressed exactly; the message says why.
     """
     spelling = DIALECTS.get(dialect)
     if spelling is None:

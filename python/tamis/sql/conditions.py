@@ -58,7 +58,7 @@ class Writer:
         """The condition of an expression in its JSON form.
 
         Raises:
-            ExpressionError: It cannot be said exactly.
+            ExpressionError: It cannot be expressed exactly.
         """
         if isinstance(node, bool):
             return "true" if node else "false"
@@ -226,7 +226,7 @@ class Writer:
         return f"({value.sql} is {'not ' if there else ''}null)"
 
     def unknown(self, left: Any, negated: bool) -> str:
-        """Whether what a predicate asks about has no value."""
+        """Whether the subject of a predicate has no value."""
         if "function" in left and left["function"] in ("=", *_ORDERINGS, *_TEXT):
             parts = [self.presence(argument, negated) for argument in left["arguments"]]
             return "(" + (" and " if negated else " or ").join(parts) + ")"
@@ -318,7 +318,7 @@ class Writer:
         return written
 
     def false(self, *found: Value) -> str:
-        """False where there are values."""
+        """False if there are values."""
         there = " and ".join(f"{value.sql} is not null" for value in found)
         return f"(case when {there} then false end)"
 
@@ -422,7 +422,7 @@ class Writer:
         if value.moment:
             return f"({value.sql} {operator} {count})"
         if not FIRST <= count <= LAST:
-            raise ExpressionError("the timestamp lies outside the years 1 to 9999")
+            raise ExpressionError("the timestamp is outside the years 1 to 9999")
         time = str(value.sql)
         if value.type.kind == "date":
             time = self.scope.dialect.as_timestamp(time)

@@ -85,14 +85,14 @@ class Dialect:
     # Numbers
 
     def operand_digits(self, digits: int) -> int:
-        """How many digits operands need so that a result of so many digits does not overflow."""
+        """How many digits operands need so that a result of that many digits does not overflow."""
         return min(digits, 1)
 
     def float_arithmetic(self, left: str, operator: str, right: str) -> str:
         return f"({left} {operator} {right})"
 
     def finite(self, number: str) -> str:
-        """A float, or null where it is none that Tamis keeps."""
+        """A float, or null if it is not one that Tamis keeps."""
         for special in ("NaN", "Infinity", "-Infinity"):
             number = f"nullif({number}, {self.float(special)})"
         return number

@@ -143,7 +143,7 @@ class _Translation:
 
 
 def escaped(character: str) -> str:
-    """A character that stands for itself, inside a class or outside."""
+    """A literal character, inside or outside a class."""
     if character in ("\n", "\t", "\r"):
         return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}[character]
     if character.isascii() and not character.isalnum() and character.isprintable():

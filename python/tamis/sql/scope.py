@@ -1,6 +1,6 @@
-"""Where does an attribute's value stand in a row, or in an element of a list?"""
+"""Where is an attribute's value in a row, or in an element of a list?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tamis.errors import ExpressionError
@@ -11,7 +11,7 @@ from tamis.sql.types import UNKNOWN, Type
 
 @dataclass(frozen=True)
 class Path:
-    """Values that stand in a list: the list, and the way from its elements to them."""
+    """Values in a list: the list, and the path from its elements to them."""
 
     items: str
     element: Type
@@ -24,7 +24,7 @@ class Scope:
 
     Attributes:
         dialect: The database.
-        fields: The types of the columns; None where they are not given.
+        fields: The types of the columns; None if they are not given.
         owner: The element's variable; None for a row.
         element: The element's type, for `it`.
         depth: How many lists are around.
@@ -37,24 +37,22 @@ class Scope:
     depth: int = 0
 
     def find(self, name: str | None) -> Value | Path:
-        """Where an attribute stands, the element itself for None; an object has no value."""
+        """Where an attribute is, the element itself for None; an object has no value."""
         found = self.locate(name)
         return NOTHING if isinstance(found, Value) and found.type.kind == "object" else found
 
     def locate(self, name: str | None) -> Value | Path:
-        """Where an attribute stands, which may be an object."""
+        """Where an attribute is, which may be an object."""
         if name is None:
             assert self.owner is not None
             return self.reach(self.owner, self.element, ())
         parts = tuple(name.split("."))
         if self.fields is None:
             return Value(self.plain(parts), UNKNOWN, free=True)
-        ways = list(_ways(self.fields, parts))
-        if len(ways) > 1:
-            raise ExpressionError(f"`{name}` may be several columns")
-        if not ways:
+        way = _only_way(self.fields, parts, "columns")
+        if way is None:
             return NOTHING
-        (column, kind, rest), *_ = ways
+        column, kind, rest = way
         return self.reach(self.member(self.owner, column), kind, rest)
 
     def member(self, owner: str | None, name: str) -> str:
@@ -82,13 +80,11 @@ class Scope:
             return self.column(sql, kind)
         if kind.kind != "object":
             return NOTHING
-        ways = list(_ways(kind.fields, rest))
-        if len(ways) > 1:
-            raise ExpressionError(f"`{'.'.join(rest)}` may be several fields")
-        if not ways:
+        way = _only_way(kind.fields, rest, "fields")
+        if way is None:
             return NOTHING
-        (name, inner, behind), *_ = ways
-        return self.reach(self.dialect.field(sql, name), inner, behind)
+        name, inner, remainder = way
+        return self.reach(self.dialect.field(sql, name), inner, remainder)
 
     def column(self, sql: str, kind: Type) -> Value:
         """A column as its values are compared."""
@@ -103,7 +99,7 @@ class Scope:
         return Value(sql, kind)
 
     def inside(self, variable: str, element: Type) -> "Scope":
-        """The scope of an element that the variable stands for."""
+        """The scope of an element that a variable denotes."""
         return self.of(self.dialect.column(variable), element)
 
     def of(self, owner: str, element: Type) -> "Scope":
@@ -112,11 +108,15 @@ class Scope:
         return Scope(self.dialect, fields, owner, element, self.depth + 1)
 
 
-def _ways(
-    fields: Mapping[str, Type], parts: tuple[str, ...]
-) -> Iterator[tuple[str, Type, tuple[str, ...]]]:
-    """The fields whose names begin a dotted name, with what is left of it."""
-    for length in range(1, len(parts) + 1):
-        name = ".".join(parts[:length])
-        if name in fields:
-            yield name, fields[name], parts[length:]
+def _only_way(
+    fields: Mapping[str, Type], parts: tuple[str, ...], what: str
+) -> tuple[str, Type, tuple[str, ...]] | None:
+    """The field whose name begins a dotted name, with the rest of it; None if there is none."""
+    ways = [
+        (name, fields[name], parts[length:])
+        for length in range(1, len(parts) + 1)
+        if (name := ".".join(parts[:length])) in fields
+    ]
+    if len(ways) > 1:
+        raise ExpressionError(f"`{'.'.join(parts)}` may be several {what}")
+    return ways[0] if ways else None

@@ -31,12 +31,12 @@ from tamis.sql.types import (
 
 # The most characters of a condition.
 SIZE = 4 << 20
-# Numbers of so many digits are floats exactly.
+# Numbers of up to this many digits are exact floats.
 FLOAT_DIGITS = 15
 # Moments of the years 1 to 9999, in microseconds.
 FIRST = -62_135_596_800_000_000
 LAST = 253_402_300_799_999_999
-# A computed moment may lie a day outside: it is still in these years elsewhere on earth.
+# A computed moment may be a day outside: in other time zones it is still in these years.
 DAY = 86_400_000_000
 
 # The type that a column has to have where types are not given.
@@ -49,7 +49,7 @@ class Value:
     """A piece of SQL and its type.
 
     Attributes:
-        sql: The piece; None where there is no value at all.
+        sql: The piece; None if there is no value at all.
         type: Its type.
         literal: What it says, if it is a literal.
         moment: Whether it counts the microseconds of a moment.
@@ -120,7 +120,7 @@ class Terms:
         return known(self, [self.term(argument) for argument in arguments])
 
     def literal(self, literal: values.Literal) -> Value:
-        """A literal where nothing says which type it is compared with."""
+        """A literal that is compared with an unknown type."""
         kind, value = literal.type.kind, literal.value
         match kind:
             case "string":
@@ -147,7 +147,7 @@ class Terms:
     def moment(self, nanoseconds: int) -> str:
         text = values.timestamp_text(microseconds(nanoseconds))
         if text is None:
-            raise ExpressionError("the timestamp lies outside the years 1 to 9999")
+            raise ExpressionError("the timestamp is outside the years 1 to 9999")
         return self.dialect.timestamp(text)
 
     # Types

@@ -1,4 +1,4 @@
-"""Which type has a column, and what can be said about its values?
+"""What type does a column have, and what is known about its values?
 
 SQL converts values of different types before it compares them; Tamis never does. So that what is
 written means the same, the writer has to know the types.
@@ -24,7 +24,7 @@ class Type:
             `span` (a duration), `list`, `object`, or what follows from use where no types are
             given: `number`, `time`, `unknown`.
         digits: All digits of an exact number.
-        scale: Its digits behind the point.
+        scale: Its digits after the point.
         integer: Whether the database has it as an integer, which may overflow.
         local: Whether a timestamp has no zone.
         narrow: Whether a float has 32 bits.
@@ -54,12 +54,12 @@ UNKNOWN = Type("unknown")
 
 
 def exact(digits: int, scale: int = 0) -> Type:
-    """A decimal of so many digits, some of them behind the point."""
+    """A decimal of this many digits, some of them after the point."""
     return Type("exact", digits=digits, scale=scale)
 
 
 def integers(digits: int) -> Type:
-    """Integers of at most so many digits."""
+    """Integers of at most this many digits."""
     return Type("exact", digits=digits, integer=True)
 
 

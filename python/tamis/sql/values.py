@@ -131,7 +131,7 @@ def _span(text: str) -> int:
 
 
 def rounded(value: Decimal, scale: int, *, up: bool) -> Decimal:
-    """The nearest number of so many digits behind the point that is not below, or not above."""
+    """The nearest number with this many decimals that is not below, or not above."""
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     return value.quantize(Decimal(1).scaleb(-scale), rounding=rounding, context=EXACT)
 

@@ -1,6 +1,6 @@
 """How does a process come by an index, or a graph?
 
-From a local disk it is mapped where it lies. From elsewhere its files are copied to a local folder
+From a local disk it is mapped in place. From elsewhere its files are copied to a local folder
 first, where a file's name says its content: all processes of a machine, all versions and all
 indexes share it, and map the same pages. A process keeps the indexes it used last, by the content
 of their manifests: another index under the same name is another index.
@@ -46,13 +46,13 @@ def load_index(folder: Folder, key: str, shard: int | None = None, *, copy: bool
     """An index, or one shard of it, that the caller alone keeps open.
 
     Args:
-        folder: Where it lies.
+        folder: The folder of the index.
         key: The key of its manifest.
         shard: The shard; None for all.
         copy: Whether to copy its files into memory, as in `Index.open`.
 
     Raises:
-        StorageError: A file is missing or damaged, or another index lies there now.
+        StorageError: A file is missing or damaged, or there is another index now.
     """
     name = key.partition("@")[0]
     text = read_key(folder, key)
@@ -98,7 +98,7 @@ def load_filter(folder: Folder, text: bytes) -> Filter:
         return _open_copy(folder, text, content["filters"], Filter.open)
     filters = Filter.open(folder.local)
     if folder.read(FILTER) != text:
-        message = f"{folder}: the filters were saved anew meanwhile; start again"
+        message = f"{folder}: the filters were saved again meanwhile; start again"
         raise StorageError(message, path=str(folder))
     return filters
 
@@ -115,7 +115,7 @@ def _open_copy(
     """Open what a manifest names from copies of its files.
 
     Args:
-        folder: Where it lies.
+        folder: The folder of the index.
         text: The manifest.
         listed: The entries of the files that are needed.
         open: Opens and verifies what a manifest names.
@@ -167,7 +167,7 @@ def _is_copy(path: Path, size: int | None) -> bool:
 
 
 def cache_folder() -> Path:
-    """Where copies of files lie: `TAMIS_CACHE`, or a folder among the temporary files."""
+    """The folder for copies of files: `TAMIS_CACHE`, or one among the temporary files."""
     chosen = os.environ.get("TAMIS_CACHE")
     if chosen:
         return Path(chosen).resolve()

@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 
 def create(uri: str, files: Any, name: str, content: bytes) -> bool | None:
-    """Create a file where there is none of its name.
+    """Create a file unless the name exists.
 
     Args:
         uri: The folder, as Arrow spells it.
@@ -22,7 +22,7 @@ def create(uri: str, files: Any, name: str, content: bytes) -> bool | None:
         content: What it says.
 
     Returns:
-        Whether it was created; None where nothing can promise that, and nothing was done.
+        Whether it was created; None if that cannot be guaranteed, and nothing was done.
 
     Raises:
         OSError: The store cannot be reached, or refuses.

@@ -1,4 +1,4 @@
-"""Where do the files of an index lie?
+"""Where are the files of an index?
 
 In a folder of any filesystem that Arrow opens (local, HDFS, S3, GCS, Azure) or fsspec does. This
 module knows files and nothing of what they hold.
@@ -49,7 +49,7 @@ class Folder:
 
     Attributes:
         uri: Its path or URI, as a worker opens it.
-        local: Its path on the local disk; None where it lies elsewhere.
+        local: Its path on the local disk; None if it is elsewhere.
     """
 
     def __init__(self, uri: str | os.PathLike[str]) -> None:
@@ -80,7 +80,7 @@ class Folder:
         self._attempt(str(self), lambda: self._files.create_dir(self._root, recursive=True))
 
     def files(self) -> list[File]:
-        """The regular files; none where there is no folder."""
+        """The regular files; none if there is no folder."""
         if self.local is not None:
             local = self.local
             return self._attempt(str(self), lambda: _list_locally(local))
@@ -106,7 +106,7 @@ class Folder:
         return self._attempt(self.path(name), read)
 
     def publish(self, name: str, content: bytes) -> bool:
-        """Make a file appear whole; false where there is one of that name.
+        """Create a file atomically; false if the name exists.
 
         Of two that publish one name at once, one succeeds: on a local disk, on HDFS, and in an
         object store if `obstore` is installed; see `conditional`.
@@ -146,7 +146,7 @@ class Folder:
         return [place.name for place in old]
 
     def workplace(self) -> "tempfile.TemporaryDirectory[str]":
-        """A folder to prepare files in, on the same disk where that is possible."""
+        """A folder to prepare files in, on the same disk if possible."""
         return tempfile.TemporaryDirectory(
             dir=self.local, prefix=_WORKPLACE, ignore_cleanup_errors=True
         )
@@ -177,7 +177,7 @@ class Folder:
         return self._attempt(self.path(name), upload)
 
     def fetch(self, name: str, target: Path) -> None:
-        """Copy a file to the local disk, where it appears whole."""
+        """Copy a file to the local disk, where it appears atomically."""
 
         def fetch() -> None:
             temporary = target.with_name(f".{uuid.uuid4().hex}-{target.name}")

@@ -41,7 +41,7 @@ class Manifest:
     """One version of an index, or of a graph.
 
     Attributes:
-        folder: Where it lies.
+        folder: The folder of the index.
         name: The manifest's file.
         version: Its number, from 1; 0 for what `Index.save` or `Graph.save` wrote.
         content: What the file says.
@@ -88,12 +88,12 @@ class Manifest:
 
     @property
     def ids(self) -> str | None:
-        """The type of the ids: `string` or `bigint`; None where nothing says it."""
+        """The type of the ids: `string` or `bigint`; None if it is unknown."""
         return self.content.get("ids")
 
     @property
     def attributes(self) -> set[str] | None:
-        """What subscriptions mention; None where nothing says it."""
+        """The attributes that subscriptions mention; None if they are unknown."""
         lists = [segment.get("attributes") for segment in self.segments]
         if any(attributes is None for attributes in lists):
             return None
@@ -153,7 +153,7 @@ def key_of(name: str, text: bytes) -> str:
 
 
 def read_key(folder: Folder, key: str) -> bytes:
-    """The text of the manifest that a key stands for.
+    """The text of the manifest with a key.
 
     Raises:
         StorageError: The folder has another manifest of that name now.
@@ -221,7 +221,7 @@ def commit(folder: Folder, version: int, content: dict[str, Any], kind: Kind = "
     Raises:
         CommitConflictError: Another job was faster.
     """
-    # No two commits write the same manifest, so that a job can tell its own from another's.
+    # No two commits write the same manifest, so a job can recognise its own.
     content = {**content, "pipeline": PIPELINE, "version": version, "commit": uuid.uuid4().hex}
     content.pop("checksum", None)
     name = name_of(version, kind)

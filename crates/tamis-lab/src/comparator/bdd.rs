@@ -64,7 +64,7 @@ impl Builder {
         self.node(Decision { variable: basic.predicate(), low, high })
     }
 
-    /// The conjunction or disjunction of two diagrams; none where there are too many nodes.
+    /// The conjunction or disjunction of two diagrams; `None` if there are too many nodes.
     fn join(&mut self, and: bool, one: u32, other: u32, most: usize) -> Option<u32> {
         let (neutral, decisive) = if and { (TRUE, FALSE) } else { (FALSE, TRUE) };
         if one == decisive || other == decisive {
@@ -180,7 +180,7 @@ fn number_variables(form: &NormalForm, predicates: &mut Predicates, input: &Inpu
     }
 }
 
-/// What is known of a node during a match, besides nothing.
+/// The truth of a node during a match, if it is known.
 const KNOWN_FALSE: u8 = 1;
 const KNOWN_TRUE: u8 = 2;
 

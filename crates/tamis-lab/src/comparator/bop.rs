@@ -1,8 +1,8 @@
 //! BoP (Bittner & Hinze 2007): an expression is evaluated once enough of its predicates hold.
 //!
-//! How many are enough is the least number of positive occurrences of predicates in any way to make the
-//! expression true; a predicate that occurs twice counts twice. Candidates are evaluated from an encoding
-//! in bytes, in which every operand says how long it is, so that the rest of a decided operator is left out.
+//! How many are enough is the least number of positive occurrences of predicates in any way to make the expression
+//! true; a predicate that occurs twice counts twice. Candidates are evaluated from an encoding in bytes, in which
+//! every operand has its length, so that the rest of a decided operator can be skipped.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use super::trees::check_shape;
 use super::{Comparator, Input, Lists, Refused, Work};
 use tamis::matcher::extend::ListedSet;
 
-/// What an expression asks for at least.
+/// What an expression needs at least.
 #[derive(Debug)]
 pub(super) struct Needs {
-    /// The least number of occurrences of positive predicates that hold where it is true.
+    /// The least number of occurrences of positive predicates that hold if it is true.
     pub least: u32,
     /// How often each predicate occurs positively, each way down counted.
     pub occurrences: Vec<(u32, u32)>,
-    /// What each node needs to hold, where it is a literal.
+    /// What each node needs, if it is a literal.
     basics: Vec<Vec<Basic>>,
 }
 
@@ -125,8 +125,8 @@ impl Bop {
     }
 }
 
-/// The code of every node, those below first; the last is that of the whole. Operators are followed by the
-/// number of bytes of their operands, and a literal of several basics is an `and`.
+/// The code of every node, operands first; the last is that of the root. Operators are followed by the number of
+/// bytes of their operands, and a literal of several basics is an `and`.
 fn encode(form: &NormalForm, basics: &[Vec<Basic>]) -> Vec<u8> {
     let mut codes: Vec<Vec<u8>> = Vec::with_capacity(form.nodes().len());
     for (node, basics) in form.nodes().iter().zip(basics) {
@@ -183,7 +183,7 @@ fn read(code: &[u8], at: &mut usize) -> u64 {
     }
 }
 
-/// Evaluates the operand at a position, which moves behind it.
+/// Evaluates the operand at a position, and moves the position past it.
 fn holds(code: &[u8], at: &mut usize, held: &ListedSet, evaluated: &mut u64) -> bool {
     *evaluated += 1;
     let kind = code[*at];

@@ -34,7 +34,7 @@ impl Conjunctions {
     }
 }
 
-/// Refuses a form of which some part has too many conjunctions.
+/// Refuses a form if some part of it has too many conjunctions.
 pub(super) fn check_size(slot: Slot, form: &NormalForm, most: usize) -> Result<(), Refused> {
     let mut sizes: Vec<usize> = Vec::with_capacity(form.nodes().len());
     for node in form.nodes() {
@@ -91,7 +91,7 @@ fn expand(
     parts.pop().unwrap_or_default()
 }
 
-/// Brings a conjunction into order; none where it contradicts itself.
+/// Sorts a conjunction; `None` if it contradicts itself.
 fn conjunction(mut all: Vec<Basic>) -> Option<Box<[Basic]>> {
     all.sort_unstable();
     all.dedup();

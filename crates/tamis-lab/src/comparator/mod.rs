@@ -109,7 +109,7 @@ pub const COMPARATORS: [(&str, Build); 8] = [
     ("translation", |input| Ok(Box::new(Translation::new(input)?))),
 ];
 
-/// Lists by key, one behind the other.
+/// Lists by key, stored contiguously.
 #[derive(Debug, Default)]
 struct Lists<T> {
     starts: Vec<u32>,

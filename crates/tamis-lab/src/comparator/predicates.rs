@@ -1,8 +1,8 @@
 //! Which predicates does an event make true, for those who count or test them?
 //!
-//! Equalities and sets are found by their values, as the papers do it; other tests are put to the values
-//! of their attribute one by one. Where a negation needs its attribute to have a value, having one is a
-//! predicate of its own, so that a [`Basic`] is true or not and nothing else.
+//! Equalities and sets are found by their values, as in the papers; other tests are evaluated on the values of their
+//! attribute one by one. If a negation needs its attribute to have a value, having one is a separate predicate, so a
+//! [`Basic`] is either true or false.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use tamis::{Event, Missing};
 
 use tamis::matcher::extend::ListedSet;
 
-/// A predicate with its sign: true where the predicate holds, or where it does not.
+/// A predicate with its sign: true if the predicate holds, or if it does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Basic(u32);
 
@@ -54,7 +54,7 @@ enum Plain {
     Other(Value),
 }
 
-/// What is asked of one attribute.
+/// The predicates of one attribute.
 #[derive(Debug, Default)]
 struct Asked {
     strings: HashMap<Box<str>, Vec<u32>>,

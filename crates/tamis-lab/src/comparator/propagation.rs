@@ -1,9 +1,8 @@
 //! Le Subscribe's Propagation algorithm (Fabret et al. 2001), with negation as in Whang et al. 2009,
 //! section 7.
 //!
-//! A conjunction stands in the cluster of its most selective positive predicate and is looked at only when
-//! that holds; its other predicates are then tested one by one. Those without a positive predicate are
-//! always looked at.
+//! A conjunction is in the cluster of its most selective positive predicate and is examined only when that holds; its
+//! other predicates are then tested one by one. Conjunctions without a positive predicate are always examined.
 
 use tamis::Event;
 use tamis::matcher::Slot;

@@ -1,7 +1,7 @@
 //! PSCAN (Whang et al. 2009, section 7): only expressions in the posting lists of an event are evaluated.
 //!
-//! An expression stands in the lists of the predicates that help it to be true. One that can be true when
-//! none of them holds is always evaluated.
+//! An expression is in the lists of the predicates that help it to be true. One that can be true if none of them
+//! holds is always evaluated.
 
 use tamis::Event;
 use tamis::expression::normalise;

@@ -1,8 +1,8 @@
 //! SIFT (Yan & Garcia-Molina 1999), with negation and several values as in Whang et al. 2009, section 7.
 //!
-//! Every satisfied predicate adds one to the conjunctions that ask for it, and rules out those that ask
-//! for its opposite. A conjunction is true when its count is the number of its positive predicates. Those
-//! without any are true unless ruled out.
+//! Every satisfied predicate adds one to the count of the conjunctions that contain it, and rules out those that
+//! contain its opposite. A conjunction is true when its count is the number of its positive predicates. Those without
+//! any are true unless ruled out.
 
 use tamis::Event;
 use tamis::matcher::Slot;
@@ -15,7 +15,7 @@ use super::{Comparator, Input, Lists, Refused, Work};
 #[derive(Debug)]
 pub struct Sift {
     predicates: Predicates,
-    /// By predicate: twice a conjunction, and one more where it is negated there.
+    /// By predicate: a conjunction times two, plus one if the predicate is negated there.
     lists: Lists<u32>,
     /// By conjunction: how many positive predicates it has, and its expression.
     needed: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct Sift {
     zero: Vec<u32>,
 }
 
-/// Added to a count by a predicate that must not hold; no conjunction has so many predicates.
+/// Added to a count by a predicate that must not hold; no conjunction has this many predicates.
 const RULED_OUT: u32 = 1 << 24;
 
 impl Sift {
@@ -71,7 +71,7 @@ impl Comparator for Sift {
                 }
             }
         }
-        // What was complete before it was ruled out is looked at again.
+        // Conjunctions may be ruled out after their count was complete, so they are checked again.
         let complete = seen.members().iter().chain(&self.zero);
         for &conjunction in complete {
             counters.candidates += 1;

@@ -1,10 +1,10 @@
 //! Translation (Ji & Jacobsen 2021, sections 2.4 and 6.4): expressions are translated into conjunctions
 //! first.
 //!
-//! That paper matches them with its authors' PSTBloom, of which it only says that it was the best of those
-//! tried. Here, in its spirit, a conjunction stands under its most selective predicate with a signature of
-//! its other positive ones; a Bloom filter of what holds turns most candidates away before any predicate of
-//! theirs is tested. Equal conjunctions are one.
+//! The paper matches them with its authors' PSTBloom, about which it only says that it was the best of those tried.
+//! Here, in its spirit, a conjunction is stored under its most selective predicate with a signature of its other
+//! positive ones; a Bloom filter of the true predicates rejects most candidates before any of their predicates is
+//! tested. Equal conjunctions are one.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! How is one expression evaluated, from its root?
 //!
-//! As the papers' scans do it: trees are walked from the top, an operand is left out once its operator is
-//! decided, and every predicate that is met is put to the event.
+//! As in the papers' scans, trees are walked from the top, operands are skipped once their operator is decided, and
+//! every predicate on the way is evaluated on the event.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What does a comparator write while it matches, and how much did it do?
+//! What is a comparator's working memory, and how much work did it do?
 
 use tamis::matcher::Scratch;
 use tamis::matcher::extend::ListedSet;
@@ -8,7 +8,7 @@ use tamis::matcher::extend::ListedSet;
 pub struct Counters {
     /// Entries of lists read.
     pub entries: u64,
-    /// Conjunctions or expressions looked at one by one.
+    /// Conjunctions or expressions examined one by one.
     pub candidates: u64,
     /// Nodes and predicates evaluated there.
     pub nodes: u64,
@@ -23,7 +23,7 @@ pub struct Work {
     pub(super) seen: ListedSet,
     /// Numbers that are 0 between events, but for those of `seen`.
     pub(super) counts: Vec<u32>,
-    /// What is known of numbered things, 0 between events.
+    /// What is known about numbered items; 0 between events.
     pub(super) known: Vec<u8>,
     pub(super) path: Vec<u32>,
     pub(super) slots: Vec<u32>,

@@ -18,12 +18,12 @@ pub(super) trait Subject {
     /// How much was done since this was last asked.
     fn take_counters(&mut self) -> Vec<(&'static str, u64)>;
 
-    /// Does the named part of matching an event by itself, where that means something.
+    /// Does the named part of matching an event alone, if there is such a part.
     fn part(&mut self, _event: usize) -> Option<&'static str> {
         None
     }
 
-    /// Finds the first match of an event and tells whether there is one, where that means something.
+    /// Finds the first match of an event and returns whether there is one, if that can be measured.
     fn first(&mut self, _event: usize) -> Option<bool> {
         None
     }
@@ -32,7 +32,7 @@ pub(super) trait Subject {
 /// How much is measured.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// The events of a repetition; fewer where they would take too long.
+    /// The events of a repetition; fewer if they would take too long.
     pub events: usize,
     /// The events whose matches are reported one by one.
     pub sample: usize,
@@ -42,8 +42,8 @@ pub(super) struct Pace {
     pub seconds: f64,
 }
 
-/// FNV-1a with 64 bits over the numbers of an event's matches, in decimal digits and ascending, with a comma
-/// behind each and a line feed behind all.
+/// 64-bit FNV-1a over the numbers of an event's matches, in decimal digits and ascending, each followed by a comma
+/// and all by a line feed.
 struct Digest(u64);
 
 impl Digest {
@@ -121,7 +121,7 @@ pub(super) fn run(subject: &mut dyn Subject, pace: &Pace) -> Found {
         counts.push(found.len() as u64);
         digest.add(&found, &mut text);
     }
-    // What the first takes longer, being the first, says nothing about the others.
+    // The first one takes longer because it is the first, which says nothing about the others.
     spent.sort_unstable();
     let each = spent.get(sample / 2).copied().unwrap_or_default().as_secs_f64();
     let affordable = pace.seconds / pace.repetitions as f64 / each.max(1e-9);

@@ -18,7 +18,7 @@ use crate::workload::{Named, read};
 pub(super) const NAMES: [&str; 8] =
     ["auto", "scan", "compiled", "atree", "kindex", "cnf", "dewey", "interval"];
 
-/// Builds a matcher that is asked for all matches.
+/// Builds a matcher that finds all matches.
 pub(super) fn build(name: &str, given: &Named, setting: Setting<'_>) -> Result<Built, String> {
     let (attributes, missing) = (setting.attributes(), setting.missing);
     let begun = Instant::now();
@@ -96,10 +96,10 @@ fn check_form(scanned: usize, form: &str, most: usize) -> Result<(), String> {
     }
 }
 
-/// How a matcher finds what is true before it looks at expressions; how much it was.
+/// How a matcher finds what is true before it examines expressions; returns how much that is.
 type Find<M> = fn(&M, &Event, &mut Scratch) -> usize;
 
-/// What was built, with the events that it is measured on.
+/// A matcher with the events that it is measured on.
 fn direct<M: Matcher + ?Sized + 'static>(
     begun: Instant,
     matcher: Box<M>,
@@ -141,7 +141,7 @@ impl<M: Matcher + ?Sized> Subject for Direct<M> {
     }
 }
 
-/// What was counted, by name; what was not is left out.
+/// The counts that are not zero, by name.
 pub(super) fn counters(counters: &tamis::matcher::Counters) -> Vec<(&'static str, u64)> {
     counters.by_name().into_iter().filter(|(_, count)| *count > 0).collect()
 }
@@ -157,7 +157,8 @@ pub(super) fn index(algorithm: Algorithm, setting: &mut Setting<'_>) -> Result<I
     Ok(index)
 }
 
-/// The engine as users hold it. Once events have been seen, what was compiled without them is compiled again.
+/// The engine as users hold it. Once events have been seen, segments that were compiled without them are compiled
+/// again.
 fn auto(mut setting: Setting<'_>) -> Result<Built, String> {
     let begun = Instant::now();
     let index = index(Algorithm::Auto, &mut setting)?;

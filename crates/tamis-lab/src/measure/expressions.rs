@@ -10,7 +10,7 @@ use super::{Built, SIZE, Spec, engine, options, others, ranking};
 use crate::comparator::COMPARATORS;
 use crate::workload::{Figure, Named, Statistics, Workload, configure, named};
 
-/// Events that tell matchers what is likely, none of which is measured.
+/// Events for estimating probabilities, none of which is measured.
 pub(super) const STATISTICS: u64 = 1 << 40;
 
 /// What matchers are built from.
@@ -22,7 +22,7 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Knows every attribute that an expression asks about.
+    /// Knows every attribute that an expression tests.
     pub fn attributes(&self) -> Attributes {
         let attributes = Attributes::default();
         for predicate in self.expressions.iter().flat_map(Expression::predicates) {
@@ -104,14 +104,14 @@ pub(super) fn build(spec: &Spec, pace: &Pace) -> Result<Built, String> {
     Ok(Built { statistics, expressions: size, ..built })
 }
 
-/// What was asked for beside what was generated.
+/// The requested figures beside the generated ones.
 pub(super) fn beside(statistics: &Statistics, workload: &dyn Workload) -> Map<String, Value> {
     let requested = workload.requested().into_iter();
     let requested = requested.map(|figure| (figure.name.to_owned(), json!(figure.value)));
     table(statistics.figures(), requested.collect())
 }
 
-/// Figures beside those that were asked for.
+/// Figures beside the requested ones.
 pub(super) fn table(figures: Vec<Figure>, mut requested: Named) -> Map<String, Value> {
     let mut all = Map::new();
     for figure in figures {

@@ -1,8 +1,8 @@
 //! How are the strategies of graph constraints searched with?
 //!
-//! An event is a search from a publisher of *exchange*, and its matches are the nodes that it reaches. What
-//! Tables 2 and 3 of Broder et al. 2011 report is among the statistics, whatever the strategy: the nodes
-//! that are valid, that are reached and asked, and that are found, and the edges that are followed to them.
+//! An event is a search from a publisher of *exchange*, and its matches are the nodes that it reaches. The statistics
+//! contain what Tables 2 and 3 of Broder et al. 2011 report, whatever the strategy: the nodes that are valid, those
+//! that are reached and evaluated, those that are found, and the edges that are followed to them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -70,7 +70,7 @@ fn compile(exchange: &Exchange, strategy: Strategy) -> Result<(f64, Arc<GraphSna
     let begun = Instant::now();
     graph.add_batch(batch).map_err(refused)?;
     let snapshot = graph.snapshot();
-    // What a strategy asks for the valid nodes is made when it first does.
+    // What a strategy needs for finding the valid nodes is built on first use.
     let source = snapshot.find(&id(0)).expect("a publisher is a node");
     let mut working = Working::default();
     snapshot.matches(&Event::default(), source, strategy, false, &mut working, |_| ()).map_err(refused)?;
@@ -95,7 +95,7 @@ impl Searched {
             .expect("nothing is on disk")
     }
 
-    /// What was asked for beside what is there.
+    /// The requested figures beside the actual ones.
     fn statistics(&mut self, exchange: &Exchange) -> Map<String, Value> {
         let conditions = exchange.nodes() - exchange.free();
         let expressions = EXPRESSIONS.min(conditions);

@@ -1,8 +1,8 @@
 //! How fast is one matcher on one workload, and is it right?
 //!
-//! [`measure`] takes one cell of an experiment as JSON and returns what was measured as JSON, so that whoever
-//! runs experiments can give every cell a process of its own. What a cell found on a sample of events is part
-//! of the result: whoever compares cells compares that first.
+//! [`measure`] takes one cell of an experiment as JSON and returns the measurement as JSON, so that every cell can
+//! have a process of its own. The result contains what a cell found on a sample of events, so that cells are compared
+//! by that first.
 //!
 //! | file | the question it answers |
 //! |---|---|
@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 use crate::workload::{NAMES, Named, XML, named_defaults, within};
 use clock::{Pace, Subject};
 
-/// The expressions of a workload where nobody says how many.
+/// The default number of expressions of a workload.
 const SIZE: u64 = 100_000;
 
 /// One cell of an experiment.
@@ -83,10 +83,10 @@ impl Spec {
 /// A matcher that was built for a workload.
 struct Built {
     seconds: f64,
-    /// What matching reads.
+    /// The bytes that matching reads.
     bytes: usize,
     subject: Box<dyn Subject>,
-    /// Of the workload: names with what was asked for and what was measured.
+    /// Statistics of the workload: the requested and the measured value of each.
     statistics: Map<String, Value>,
     /// How many expressions an event is matched with.
     expressions: u64,

@@ -1,4 +1,4 @@
-//! What can the engine's matchers be told?
+//! What options do the engine's matchers have?
 
 use serde::{Deserialize, Serialize};
 use tamis::Limits;

@@ -1,4 +1,4 @@
-//! The engine's matchers, asked for the best.
+//! The engine's matchers, ranking.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,10 +17,10 @@ use super::expressions::Setting;
 use super::options;
 use crate::workload::{Named, Parameters, read};
 
-/// How the best are asked for.
+/// How to rank.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct RankingOptions {
-    /// How many; all matches, without scores, where there is none.
+    /// The number of results; by default all matches, without scores.
     pub top: Option<usize>,
     pruning: PruningName,
 }
@@ -43,7 +43,7 @@ impl Parameters for RankingOptions {
     }
 }
 
-/// The ranking that the options of a matcher ask for, if they do. An index ranks with a matcher's usual options.
+/// The ranking that the options of a matcher request, if they do. An index ranks with a matcher's usual options.
 pub(super) fn asked(matcher: &str, given: &Named) -> Result<Option<RankingOptions>, String> {
     if given.get("top").is_none_or(|top| top.is_null()) {
         return Ok(None);
@@ -61,7 +61,7 @@ pub(super) fn asked(matcher: &str, given: &Named) -> Result<Option<RankingOption
     read("option", RankingOptions::default(), &asked).map(Some)
 }
 
-/// Builds an index that is asked for the best.
+/// Builds an index that ranks.
 pub(super) fn build(name: &str, options: RankingOptions, mut setting: Setting<'_>) -> Result<Built, String> {
     let algorithm = tamis_papers::algorithm(name).unwrap_or_default();
     let begun = Instant::now();

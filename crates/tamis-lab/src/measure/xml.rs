@@ -15,7 +15,7 @@ use crate::workload::{Named, Parameters, Workload, Xml, XmlStatistics, configure
 
 /// The documents whose work is counted; the rest are taken to be like them.
 const COUNTED: usize = 50;
-/// How often what is no part of a repetition is timed.
+/// How often the parts outside the repetitions are timed.
 const PASSES: usize = 3;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -89,11 +89,11 @@ fn subscriptions(
         .collect()
 }
 
-/// What was asked for beside what was generated.
+/// The requested figures beside the generated ones.
 fn statistics(xml: &Xml, size: u64) -> Map<String, Value> {
     let mut requested: Named =
         xml.requested().iter().map(|figure| (figure.name.to_owned(), json!(figure.value))).collect();
-    // Those that are only inserted are no part of it.
+    // Those that are merely inserted do not count.
     for name in ["queries", "distinct queries"] {
         requested.entry(name).and_modify(|asked| *asked = json!(size as f64));
     }
@@ -136,14 +136,14 @@ impl Insertions {
 
 struct Engines {
     filter: Filter,
-    /// The same with every different query once: what it takes to find paths without telling all who
-    /// asked for them (section 4.3.1).
+    /// The same with every distinct query once: the time to find paths without reporting to all their queries
+    /// (section 4.3.1).
     navigation: Option<Filter>,
     insertions: Option<Insertions>,
     documents: Vec<String>,
     /// Documents matched since counters were taken, from the first on.
     seen: usize,
-    /// Whether counters were asked for before: what led up to that is no part of them.
+    /// Whether counters have been requested before: earlier work does not count.
     begun: bool,
 }
 
@@ -220,7 +220,7 @@ fn time(documents: &[String], mut run: impl FnMut(&str)) -> f64 {
     best * 1e6 / documents.len().max(1) as f64
 }
 
-/// The bytes of memory that the process has; 0 on systems that do not tell.
+/// The resident memory of the process in bytes; 0 if the system does not report it.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,15 +1,15 @@
-//! Access predicate: a conjunction is looked at only when its positive predicate least likely to be
-//! true is; its other predicates are then looked up where the conjunction keeps them.
+//! Access predicate: a conjunction is examined only when its positive predicate least likely to be true is true; its
+//! other predicates are stored with the conjunction and looked up then.
 
 use super::{Corpus, Probabilities, Reference, ReferenceScratch, Residuals, lists_of};
 use crate::workload::Pair;
 
-/// Looks at conjunctions under one predicate each.
+/// Finds conjunctions through one predicate each.
 #[derive(Debug)]
 pub struct Access {
     attributes: usize,
     values_per_attribute: usize,
-    /// By key, where its postings begin; after the keys, those to be looked at for every event.
+    /// By key, where its postings begin; after the keys, those to be examined for every event.
     starts: Vec<u32>,
     /// Where conjunctions are kept.
     postings: Vec<u32>,

@@ -1,9 +1,9 @@
-//! Compact: the access predicate's idea with what is looked at next laid out in the order of looking.
+//! Compact: the access predicate's idea, laid out in the order of access.
 //!
-//! The entries of an access key are one sequential run. The residual predicate least likely to be true
-//! stands in the entry itself, so that most candidates are refused without leaving the run; the others
-//! stand apart, near those of the neighbours in the run. Within a run, entries that ask about the same
-//! attribute and value are neighbours, so that the processor guesses their outcome.
+//! The entries of an access key are one sequential run. The residual predicate least likely to be true is in the
+//! entry itself, so that most candidates are rejected without leaving the run; the others are stored separately, near
+//! those of the neighbours in the run. Within a run, entries with the same attribute and value are adjacent, so that
+//! the processor predicts their outcome.
 
 use super::{Corpus, NOWHERE, Predicate, Probabilities, Reference, ReferenceScratch, Residuals, lists_of};
 use crate::workload::Pair;
@@ -32,12 +32,12 @@ struct Entry {
     values: [u16; INLINE],
 }
 
-/// Looks at conjunctions under one predicate each, in sequence.
+/// Finds conjunctions through one predicate each, in sequence.
 #[derive(Debug)]
 pub struct Compact {
     attributes: usize,
     values_per_attribute: usize,
-    /// By key, where its entries begin; after the keys, those to be looked at for every event.
+    /// By key, where its entries begin; after the keys, those to be examined for every event.
     starts: Vec<u32>,
     entries: Vec<Entry>,
     /// By position, how many others there are, and then these.
@@ -49,7 +49,7 @@ impl Compact {
     ///
     /// # Panics
     ///
-    /// Panics where there are more than 2^30 expressions.
+    /// Panics if there are more than 2^30 expressions.
     pub fn new(corpus: &Corpus, probabilities: &Probabilities) -> Compact {
         assert!(corpus.expressions <= EXPRESSION as usize, "{} expressions", corpus.expressions);
         let always = corpus.keys();
@@ -61,7 +61,7 @@ impl Compact {
         for &(end, expression) in &corpus.conjunctions {
             let predicates = &mut arranged[start..end as usize];
             let positive = probabilities.arrange(predicates, corpus);
-            // Where the others are laid down: with the key that is looked at most often.
+            // Where the others are stored: with the key that is used most often.
             let mut home = (always, f32::MIN);
             if positive {
                 for &value in corpus.values(&predicates[0]) {
@@ -145,7 +145,7 @@ impl Compact {
     }
 }
 
-/// A conjunction on its way into the layout.
+/// A conjunction to be laid out.
 #[derive(Debug)]
 struct Conjunction {
     expression: u32,

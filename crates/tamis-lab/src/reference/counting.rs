@@ -1,5 +1,4 @@
-//! Counting: every pair of the event counts for the conjunctions that ask for it, and those that are
-//! complete match.
+//! Counting: every pair of the event counts for the conjunctions that contain it, and those that are complete match.
 //!
 //! Conjunctions are numbered in blocks whose counters fit the first-level cache. The postings of a key
 //! are one sequential run in the order of the blocks, two bytes each.
@@ -13,8 +12,8 @@ const BLOCK: usize = 1 << 15;
 /// A counter with this bit is complete.
 const COMPLETE: u8 = 0x80;
 
-/// What a negative posting leaves of a counter: too little for at most 63 positive predicates to
-/// complete it, and never enough to overflow.
+/// What a negative posting leaves of a counter: too little for at most 63 positive predicates to complete it, and
+/// never enough to overflow.
 const LEFT: u8 = 0x3f;
 
 /// Counts the predicates that an event makes true.
@@ -26,7 +25,7 @@ pub struct Counting {
     starts: Vec<u32>,
     /// The conjunction within its block, and whether its predicate is negated.
     postings: Vec<u16>,
-    /// What a conjunction's counter begins with: as much below complete as it has positive predicates.
+    /// The initial value of a conjunction's counter: as far below complete as it has positive predicates.
     initial: Vec<u8>,
     /// The expression of every conjunction, ascending.
     expressions: Vec<u32>,

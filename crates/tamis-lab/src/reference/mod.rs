@@ -180,8 +180,8 @@ pub struct Probabilities {
 }
 
 impl Probabilities {
-    /// What a sample of events tells. A pair that was not seen has a small probability, so that of two
-    /// sets of unseen values the smaller is the less likely.
+    /// Probabilities from a sample of events. An unseen pair has a small probability, so that of two sets of unseen
+    /// values the smaller is less likely.
     pub fn sample<'a>(corpus: &Corpus, events: impl ExactSizeIterator<Item = &'a [Pair]>) -> Probabilities {
         let weight = 1.0 / events.len().max(1) as f32;
         let mut keys = vec![weight / 20.0; corpus.keys()];
@@ -197,8 +197,8 @@ impl Probabilities {
         if predicate.negated { 1.0 - positive } else { positive }
     }
 
-    /// Puts the predicates in the order of looking: the positive one least likely to be true first,
-    /// where there is one, and the others from the least likely. Tells whether there is one.
+    /// Sorts the predicates by order of access: the positive one least likely to be true first, if there is one, then
+    /// the others, the least likely first. Returns whether there is a positive one.
     fn arrange(&self, predicates: &mut [Predicate], corpus: &Corpus) -> bool {
         predicates.sort_by(|one, other| self.of(one, corpus).total_cmp(&self.of(other, corpus)));
         let access = predicates.iter().position(|predicate| !predicate.negated);
@@ -209,7 +209,7 @@ impl Probabilities {
     }
 }
 
-/// Residual predicates, one behind the other: attribute, number of values and sign, values.
+/// Residual predicates, stored contiguously: attribute, number of values and sign, values.
 #[derive(Debug, Default)]
 struct Residuals {
     words: Vec<u16>,

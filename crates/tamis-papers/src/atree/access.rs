@@ -51,13 +51,13 @@ impl ATree {
         self.choose_access(id);
     }
 
-    /// Whether a node is told by its access child alone.
+    /// Whether a node is notified by its access child alone.
     pub(super) fn waits(&self, id: NodeId) -> bool {
         self.options.propagation_on_demand && self.graph.node(id).kind == Kind::And
     }
 
-    /// Chooses the access child of a node that waits for one. The second child becomes the one
-    /// that is next likely to be false, as it is tested next.
+    /// Chooses the access child of a node that has one. The second child becomes the next one likely to be false,
+    /// because it is tested next.
     pub(super) fn choose_access(&mut self, id: NodeId) {
         if !self.waits(id) {
             return;
@@ -92,8 +92,8 @@ impl ATree {
             Kind::Leaf { wake: Wake::Satisfied, predicate, .. } => {
                 self.holding[predicate as usize].estimate(events)
             }
-            // What is not reported is not counted: an attribute with a value makes a negated
-            // predicate true more often than not.
+            // Unreported predicates are not counted: an attribute with a value makes a negated predicate true more
+            // often than not.
             Kind::Leaf { wake: Wake::Value, .. } => {
                 0.9 * self.presence[node.attribute as usize].estimate(events)
             }

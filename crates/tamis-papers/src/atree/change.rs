@@ -43,7 +43,7 @@ impl ATree {
         let place = node.slots.len() as u32 - 1;
         self.places.insert(slot, SlotPlace::Node(root, place));
         self.graph.list(root);
-        // Forms tell weights apart and nodes do not, so that a node may have been made in vain.
+        // Normal forms distinguish weights and nodes do not, so a node may have been built in vain.
         built.retain(|&id| self.graph.node(id).uses == 0);
         self.release(built);
     }
@@ -72,7 +72,7 @@ impl ATree {
         true
     }
 
-    /// The leaf of a signed predicate, made now if there is none.
+    /// The leaf of a signed predicate, created if there is none.
     fn leaf(&mut self, attribute: AttributeId, test: &Test, negated: bool) -> NodeId {
         let predicate = self.predicates.insert(attribute, test);
         if self.leaves.len() <= predicate as usize {
@@ -106,7 +106,7 @@ impl ATree {
         leaf
     }
 
-    /// The node of an operator over nodes built before, made now if there is none.
+    /// The node of an operator over nodes built before, created if there is none.
     fn operator(&mut self, kind: Kind, operands: &[u32], built: &[NodeId]) -> NodeId {
         let mut members = Vec::with_capacity(operands.len());
         for &operand in operands {
@@ -134,7 +134,7 @@ impl ATree {
         chain
     }
 
-    /// The node of an operator over these members, which are ascending and differ, made now if there is none.
+    /// The node of an operator over these members, which are distinct and ascending, created if there is none.
     fn node(&mut self, kind: Kind, members: Vec<NodeId>) -> NodeId {
         if let [only] = members[..] {
             return only;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// How many events the estimate so far weighs as much as.
 const WEIGHT: f32 = 64.0;
 
-/// After how many events the counts become the estimate, and counting begins anew.
+/// The number of events after which the counts become the estimate, and counting starts again.
 const WINDOW: u32 = 512;
 
 /// An estimate, and the counts since it was made.
@@ -32,14 +32,14 @@ impl Frequency {
         self.count.store(count.wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// The estimate after so many events.
+    /// The estimate after this many events.
     pub fn estimate(&self, events: u32) -> f32 {
         let seen = events.wrapping_sub(self.since) as f32;
         let count = (self.count.load(Ordering::Relaxed) as f32).min(seen);
         (self.estimate * WEIGHT + count) / (WEIGHT + seen)
     }
 
-    /// Begins to count anew if enough was counted.
+    /// Starts counting again if enough has been counted.
     pub fn fold(&mut self, events: u32) {
         if events.wrapping_sub(self.since) >= WINDOW {
             *self = Frequency::new(self.estimate(events), events);

@@ -16,7 +16,7 @@ pub(super) type NodeId = u32;
 /// No place in a list.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// What a node stands for.
+/// The meaning of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// Nothing: its number is free.
@@ -49,8 +49,8 @@ pub(super) struct Link {
     pub node: NodeId,
     /// The place of the edge among the parent's children.
     pub place: u32,
-    /// A predicate without which the parent cannot be true, so that most of those told in vain need
-    /// no look at them; [`NOWHERE`] if there is none. Kept for the access child of an `and`.
+    /// A predicate without which the parent cannot be true, so that most parents notified in vain need not be
+    /// examined; [`NOWHERE`] if there is none. Kept for the access child of an `and`.
     pub guard: PredicateId,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Child {
     pub ask: Ask,
 }
 
-/// How the truth of a child is learned, known without a look at the child.
+/// How the truth of a child is learned without examining the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ask {
     /// An operator has its truth noted when it is visited.
@@ -81,22 +81,21 @@ pub(super) struct ATreeNode {
     pub kind: Kind,
     /// 1 for a leaf, one more than the highest child for the others.
     pub level: u32,
-    /// How many of `parents`, from the first, are told when this node is true.
+    /// How many of `parents`, from the first, are notified when this node is true.
     pub triggers: u32,
     pub parents: Vec<Link>,
-    /// What the node is evaluated from. The first child of an `and` is its access child where
-    /// propagation is on demand.
+    /// What the node is evaluated from. With propagation on demand, the first child of an `and` is its access child.
     pub children: Vec<Child>,
     /// The expressions that are this node.
     pub slots: Vec<Slot>,
-    /// What the node means, whatever it is evaluated from: its operands, ascending, none with the same
-    /// operator. Together with the operator this is the identity of the node.
+    /// The meaning of the node, whatever it is evaluated from: its operands, ascending, none with the same operator.
+    /// Together with the operator this is the identity of the node.
     pub members: Box<[NodeId]>,
     /// How often the node is used for what it is: by expressions, and as a member of other nodes.
     pub uses: u32,
     /// For a leaf: its attribute.
     pub attribute: AttributeId,
-    /// One bit for each member, by its number, so that most sets are told apart at once.
+    /// One bit for each member, by its number, which distinguishes most sets at once.
     pub signature: u64,
     /// The member at which the node is looked for as a subset, and its place there.
     pub anchor: (NodeId, u32),
@@ -137,7 +136,7 @@ impl ATreeNode {
         }
     }
 
-    /// Whether something depends on being told that the node is true.
+    /// Whether anything must be notified when the node is true.
     pub fn is_awaited(&self) -> bool {
         self.triggers > 0 || !self.slots.is_empty()
     }
@@ -154,14 +153,14 @@ pub(super) fn signature(nodes: &[NodeId]) -> u64 {
 pub(super) struct Graph {
     pub nodes: Vec<ATreeNode>,
     pub free: Vec<NodeId>,
-    /// By predicate, as bits: whether something awaits its leaf. Most predicates that hold are
-    /// children that nothing waits for, and need no look at their leaf.
+    /// By predicate, as bits: whether anything must be notified of its leaf. Most true predicates are not access
+    /// children, and their leaves need not be examined.
     pub awaited: Vec<u64>,
-    /// By attribute: the leaves to look at when it has a value.
+    /// By attribute: the leaves to examine when it has a value.
     pub by_value: Vec<Vec<NodeId>>,
     /// By attribute: all leaves, where what is false travels too.
     pub by_attribute: Vec<Vec<NodeId>>,
-    /// The leaves to look at on every event.
+    /// The leaves to examine on every event.
     pub by_absence: Vec<NodeId>,
 }
 
@@ -194,13 +193,13 @@ impl Graph {
         self.node(parent).children[place].node
     }
 
-    /// Whether the child at a place tells its parent.
+    /// Whether the child at a place notifies its parent.
     pub fn tells(&self, parent: NodeId, place: usize) -> bool {
         let child = self.node(parent).children[place];
         child.place < self.node(child.node).triggers
     }
 
-    /// Adds a child behind the others.
+    /// Adds a child after the others.
     pub fn link(&mut self, parent: NodeId, child: NodeId, tells: bool) {
         let place = self.node(parent).children.len() as u32;
         let back = self.node(child).parents.len() as u32;
@@ -225,7 +224,7 @@ impl Graph {
         }
     }
 
-    /// Determines whether the child at a place tells its parent.
+    /// Sets whether the child at a place notifies its parent.
     pub fn set_tells(&mut self, parent: NodeId, place: usize, tells: bool) {
         let Child { node: child, place: back, .. } = self.node(parent).children[place];
         let triggers = self.node(child).triggers;
@@ -258,7 +257,7 @@ impl Graph {
         }
     }
 
-    /// Makes the child at a place the access child: the first, and the only one that tells.
+    /// Makes the child at a place the access child: the first, and the only one that notifies.
     pub fn pick(&mut self, parent: NodeId, place: usize) {
         if place > 0 {
             self.set_tells(parent, 0, false);
@@ -278,7 +277,7 @@ impl Graph {
         self.node_mut(child).parents[place as usize].guard = guard.unwrap_or(NOWHERE);
     }
 
-    /// Lets a match look at a leaf if something awaits it, and not otherwise.
+    /// Lets a match examine a leaf only if something must be notified of it.
     pub fn list(&mut self, id: NodeId) {
         let node = &self.nodes[id as usize];
         let Kind::Leaf { wake, predicate, .. } = node.kind else { return };

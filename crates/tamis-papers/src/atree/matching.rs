@@ -27,9 +27,9 @@ pub(crate) struct ATreeScratch {
     events: u32,
     /// The operator nodes that are true.
     truths: Stamped,
-    /// By node: how many children told it; without propagation on demand only.
+    /// By node: how many children notified it; only without propagation on demand.
     told: Stamped<u32>,
-    /// Kept for their memory: the leaves to visit, and the nodes that they tell.
+    /// Reused memory: the leaves to visit, and the nodes that they notify.
     leaves: Vec<NodeId>,
     parents: Vec<NodeId>,
     /// By level: the nodes to be visited.
@@ -37,7 +37,7 @@ pub(crate) struct ATreeScratch {
     /// The levels whose queues are not empty.
     pub(super) levels: BinaryHeap<Reverse<u32>>,
     pub(super) predicates: PredicateScratch,
-    /// How many predicates held, and how many nodes were looked at.
+    /// How many predicates held, and how many nodes were examined.
     pub counters: Counters,
 }
 
@@ -54,12 +54,12 @@ impl ATreeScratch {
         self.truths.contains(node as usize)
     }
 
-    /// Notes that a node is true; tells whether that is news.
+    /// Marks a node as true; returns whether it was not.
     pub(super) fn make_true(&mut self, node: NodeId) -> bool {
         self.truths.insert(node as usize)
     }
 
-    /// Counts a child that told the node; returns how many have.
+    /// Counts a child that notified the node; returns how many have.
     pub(super) fn count_told(&mut self, node: NodeId) -> u32 {
         let count = self.told.get(node as usize).unwrap_or(0) + 1;
         self.told.set(node as usize, count);
@@ -187,7 +187,7 @@ impl Run<'_> {
         }
     }
 
-    /// Evaluates an `and` that was told.
+    /// Evaluates an `and` that was notified.
     fn evaluate(&mut self, id: NodeId) -> bool {
         let node = self.atree.graph.node(id);
         let truth = if self.atree.options.propagation_on_demand {
@@ -207,7 +207,7 @@ impl Run<'_> {
         })
     }
 
-    /// Reports the expressions of a true node and tells the nodes that wait for it.
+    /// Reports the expressions of a true node and notifies its triggers.
     fn visit(&mut self, id: NodeId) {
         let node = self.atree.graph.node(id);
         self.found.extend_from_slice(&node.slots);
@@ -223,7 +223,7 @@ impl Run<'_> {
         link.guard == NOWHERE || self.scratch.predicates.holds(link.guard)
     }
 
-    /// Tells a node that a child of it is true.
+    /// Notifies a node that one of its children is true.
     fn tell(&mut self, id: NodeId) {
         self.scratch.counters.nodes += 1;
         let node = self.atree.graph.node(id);

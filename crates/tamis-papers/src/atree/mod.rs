@@ -53,22 +53,22 @@ use tamis::expression::{Expression, NormalForm, normalise, resolve};
 use tamis::matcher::extend::Stamped;
 use tamis::matcher::{Matcher, Scratch, Slot};
 
-/// Which optimisations are in use; all of them unless told otherwise.
+/// Which optimisations are used; all of them by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ATreeOptions {
     /// Equal subexpressions of several expressions are one node (4.2.1). Without, expressions have only
     /// their predicates in common, and nodes are not evaluated from those of others either.
     pub share: bool,
-    /// Operators of more than two operands are chains of operators of two, to compare with; they are
-    /// not, unless told otherwise.
+    /// Whether operators with more than two operands become chains of binary ones, for comparison; false by default.
     pub binary: bool,
-    /// Only `true` travels (5.2.1). Without, whatever can be decided does, and nothing is on demand.
+    /// Whether only `true` is propagated (5.2.1). Otherwise everything that can be decided is, and nothing is on
+    /// demand.
     pub zero_suppression: bool,
     /// New nodes are evaluated from existing ones where these cover their operands (Alg. 2).
     pub reorganise: bool,
     /// Existing nodes are evaluated from new ones where these cover their children (Alg. 3).
     pub self_adjust: bool,
-    /// An `and` is looked at only when its least likely child is true (5.2.2).
+    /// Whether an `and` is examined only when its least likely child is true (5.2.2).
     pub propagation_on_demand: bool,
 }
 
@@ -183,7 +183,7 @@ impl ATree {
         self.adapt_some();
     }
 
-    /// Removes the expression of a slot; tells whether there was one.
+    /// Removes the expression of a slot; returns whether there was one.
     pub fn remove(&mut self, slot: Slot) -> bool {
         let removed = self.remove_place(slot);
         if removed {
@@ -197,7 +197,7 @@ impl ATree {
         self.places.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no expressions.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }

@@ -162,7 +162,7 @@ fn section_4_2_3_a_new_node_is_put_under_an_old_one_and_4_2_4_taken_out() {
     fixture.remove(2);
     assert_eq!(fixture.operators(), operators);
     assert_eq!(fixture.atree.stats(), before);
-    // The node stays where it is needed: here as the root of one, below the other.
+    // The node stays because it is needed: as the root of one expression, and below the other.
     fixture.insert(2, "(p1 or p2 or p3) and p4");
     fixture.remove(0);
     fixture.assert_operators(&[

@@ -1,8 +1,8 @@
-//! What does the zero suppression filter spare a match?
+//! How much work does the zero suppression filter save?
 //!
-//! For comparison (Ji & Jacobsen 2021, 5.2.1 and Figure 10), a match that lets `false` travel too: every leaf
-//! whose attribute the event has, and every leaf that can be true without, tells all of its parents; a node
-//! that is told is evaluated from all of its children and tells its own parents, whatever it is.
+//! For comparison (Ji & Jacobsen 2021, 5.2.1 and Figure 10), a match that propagates `false` too: every leaf whose
+//! attribute the event has, and every leaf that can be true without it, notifies all of its parents; a node that is
+//! notified is evaluated from all of its children and notifies its own parents, whatever its truth.
 
 use std::cmp::Reverse;
 
@@ -34,7 +34,7 @@ impl ATree {
         found[first..].sort_unstable();
     }
 
-    /// Evaluates a node and tells its parents.
+    /// Evaluates a node and notifies its parents.
     fn send(&self, id: NodeId, scratch: &mut ATreeScratch, found: &mut Vec<Slot>) {
         let node = self.graph.node(id);
         scratch.counters.nodes += 1;

@@ -12,8 +12,8 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Checked {
 }
 
 impl ATree {
-    /// Checks every invariant of the tree; says which is broken. Takes time linear in the size of the
-    /// tree, for tests.
+    /// Checks every invariant of the tree; returns which one is broken. Takes time linear in the size of the tree,
+    /// for tests.
     pub fn validate(&self) -> Result<(), String> {
         let mut uses = vec![0u32; self.graph.nodes.len()];
         let mut identities = HashSet::new();

@@ -1,14 +1,12 @@
 //! Whang et al. 2009, section 4: expressions by the clauses of their conjunctive form.
 //!
-//! Expressions are not split: an id is a slot, and its size the number of clauses that need a key of
-//! the event. A clause with a negated predicate that holds where its attribute is missing needs
-//! none. The entries of a candidate say which clauses are satisfied, and which negated predicates
-//! are not (Alg. 2).
+//! Expressions are not split: an id is a slot, and its size is the number of clauses that need a key of the event. A
+//! clause with a negated predicate that holds if its attribute is missing needs none. The entries of a candidate say
+//! which clauses are satisfied, and which negated predicates are not (Alg. 2).
 //!
-//! Departures from the paper: instead of counting up from the number of negated predicates, which
-//! counts a predicate twice where two values of a list violate it, the violated predicates are
-//! noted. Where a negated predicate needs its attribute to have a value, that it has one is an entry
-//! too, so that its clause needs a key after all.
+//! Departures from the paper: instead of counting up from the number of negated predicates, which counts a predicate
+//! twice if two values of a list violate it, the violated predicates are recorded. If a negated predicate needs its
+//! attribute to have a value, having one is an entry too, so its clause needs a key after all.
 
 #[cfg(test)]
 mod tests;
@@ -66,8 +64,8 @@ pub(crate) struct CnfScratch {
 }
 
 impl Cnf {
-    /// Compiles expressions, whose slots are their positions. Where the conjunctive form of one would
-    /// take more than `normal_form` literals, the expression is evaluated on every event instead.
+    /// Compiles expressions, whose slots are their positions. If the conjunctive form of one would have more than
+    /// `normal_form` literals, the expression is evaluated on every event instead.
     pub fn new<'a>(
         expressions: impl IntoIterator<Item = &'a Expression>,
         attributes: &Attributes,

@@ -59,7 +59,7 @@ impl<'a> ConjunctionBuilder<'a> {
 
     fn enter(&mut self, id: ConjunctionId, factors: &[Factor]) {
         let postings = &mut self.postings;
-        // Negations that need their attributes to have a value, where nothing else needs it already.
+        // Negations that need their attributes to have a value, if nothing else requires it already.
         let literals = factors.iter().map(|&(literal, _)| postings.literal(literal));
         let implied: Vec<u32> = literals.clone().filter_map(|literal| literal.implies).collect();
         let mut guards: Vec<u32> = literals

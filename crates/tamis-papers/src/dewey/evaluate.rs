@@ -40,10 +40,10 @@ impl Evaluation {
         self.open.push(PathNode { part, result: and, explored: 0, last: false });
     }
 
-    /// Takes the next true leaf, in the order of IDs; `closed` sees every node that is now decided, as the
-    /// number of parts of its ID and its result. Returns how many parts were looked at.
+    /// Adds the next true leaf, in the order of IDs; `closed` is called for every node that is now decided, with the
+    /// number of parts of its ID and its result. Returns how many parts were examined.
     pub fn leaf(&mut self, id: &[Part], mut closed: impl FnMut(usize, bool)) -> usize {
-        // An ID has at least one part: the root is no leaf.
+        // An ID has at least one part: the root is not a leaf.
         let Some((&last, path)) = id.split_last() else { return 0 };
         let shared = self.open[1..].iter().zip(path).take_while(|(node, part)| node.part == **part).count();
         self.close(shared, &mut closed);
@@ -52,7 +52,7 @@ impl Evaluation {
         id.len()
     }
 
-    /// Decides all nodes with more than so many parts.
+    /// Decides all nodes with more than this many parts.
     fn close(&mut self, parts: usize, closed: &mut impl FnMut(usize, bool)) {
         if let Some(part) = self.leaf.take() {
             self.explore(part, true);
@@ -66,7 +66,7 @@ impl Evaluation {
         }
     }
 
-    /// Tells the innermost node of a child.
+    /// Reports a child to the innermost node.
     fn explore(&mut self, part: Part, result: bool) {
         let and = self.open.len() % 2 == 1;
         let Some(node) = self.open.last_mut() else { return };

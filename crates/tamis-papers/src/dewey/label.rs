@@ -1,9 +1,9 @@
 //! Which Dewey ID does every leaf of a tree have?
 //!
-//! The edges on the way from the root, numbered from 1 (Fontoura et al. 2010, section 3.1). The root is an
-//! `and`, and `and` and `or` take turns on the way down; where a tree does not, a node with one child stands
-//! between. The last child of an `and` is marked. IDs have any length and any numbers: every part is written
-//! in as many bytes as it needs.
+//! The edges on the path from the root, numbered from 1 (Fontoura et al. 2010, section 3.1). The root is an `and`,
+//! and `and` and `or` alternate on the way down; where a tree does not alternate, a node with one child is inserted.
+//! The last child of an `and` is marked. IDs have any length and any numbers: every part is written in as many bytes
+//! as it needs.
 
 use crate::forest::{Source, TreeNode};
 
@@ -31,7 +31,7 @@ pub(super) fn label(nodes: &[TreeNode], mut found: impl FnMut(Source, &[Part])) 
     let mut open: Vec<DeweyFrame> = Vec::new();
     for node in nodes {
         while open.pop_if(|above| above.seen == above.operands).is_some() {}
-        // What stands above: the root of all trees is an `and`.
+        // The level above: the root of all trees is an `and`.
         let above = match open.last_mut() {
             Some(above) => {
                 path.truncate(above.depth);
@@ -73,7 +73,7 @@ pub(super) fn write(part: Part, bytes: &mut Vec<u8>) {
     bytes.push(rest as u8);
 }
 
-/// Reads the part at a position, which moves behind it.
+/// Reads the part at a position, and moves the position past it.
 pub(super) fn read(bytes: &[u8], position: &mut usize) -> Part {
     let (mut number, mut shift) = (0u64, 0);
     loop {

@@ -52,7 +52,7 @@ struct PendingLeaf {
     level: u32,
     owner: Owner,
     source: Source,
-    /// Where its ID stands among those written.
+    /// The range of its ID among those written.
     id: std::ops::Range<usize>,
 }
 

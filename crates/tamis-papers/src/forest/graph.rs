@@ -54,7 +54,7 @@ impl Graph {
         for (position, node) in nodes.iter().enumerate() {
             let is_root = position + 1 == nodes.len();
             numbers[position] = match node {
-                // Literals become conjunctions where something uses them as such.
+                // Literals become conjunctions only if something uses them as such.
                 NormalNode::Literal(_) if !is_root => continue,
                 NormalNode::Constant(false) => return,
                 NormalNode::Constant(true) => self.leaf(conjunctions.insert(Vec::new())),
@@ -119,7 +119,7 @@ impl Graph {
     /// number.
     pub fn show(&self, shared: u32, label: &mut impl FnMut(Tree<'_>)) -> u32 {
         let mut next = shared;
-        // Of every shared node: the number and level of its tree.
+        // For every shared node: the number and level of its tree.
         let mut trees: Vec<Option<(u32, u32)>> = vec![None; self.nodes.len()];
         let mut nodes = Vec::new();
         for (root, node) in (0..).zip(&self.nodes) {

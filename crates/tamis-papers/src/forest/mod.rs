@@ -41,9 +41,9 @@ pub(crate) enum Owner {
 /// A node of a tree. A tree is a list of them, every node before its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeNode {
-    /// All of so many operands.
+    /// All of this many operands.
     And(u32),
-    /// Some of so many operands.
+    /// Some of this many operands.
     Or(u32),
     Leaf(Source),
 }
@@ -52,7 +52,7 @@ pub(crate) enum TreeNode {
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
     pub owner: Owner,
-    /// One above the highest of the shared trees among its leaves; 0 where there are none.
+    /// One above the highest of the shared trees among its leaves; 0 if there are none.
     pub level: u32,
     pub nodes: &'a [TreeNode],
 }

@@ -88,7 +88,7 @@ pub(super) fn build<'a>(
     });
     let (expressions, finals) = (forest.expressions, forest.expressions + forest.shared);
     let number = |cell: Cell| match cell {
-        // Nobody asks: what begins a line follows nothing.
+        // Never used: what begins a line follows no cell.
         Cell::Start => u32::MAX,
         Cell::End(Owner::Slot(slot)) => slot,
         Cell::End(Owner::Shared(tree)) => expressions + tree,
@@ -101,7 +101,7 @@ pub(super) fn build<'a>(
         turns.extend((0..count).map(|stage| stage == 0));
     }
     let turn = |draft: &PendingInterval| bases[draft.level as usize] + draft.stage;
-    // Within a run cells ascend, so that what is read one after the other stands together.
+    // Cells ascend within a run, so that cells that are read consecutively are adjacent.
     drafts.sort_unstable_by_key(|draft| (forest.number(draft.source), turn(draft), number(draft.to)));
     let (mut starts, mut labels) = (vec![0u32; forest.sources() + 1], Vec::new());
     let mut run = Vec::new();

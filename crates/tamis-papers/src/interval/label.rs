@@ -26,7 +26,7 @@ struct IntervalFrame {
 }
 
 impl IntervalFrame {
-    /// The interval of the next operand, which has so many leaves.
+    /// The interval of the next operand, which has this many leaves.
     fn divide(&mut self, size: u32) -> Label {
         self.seen += 1;
         if !self.and {

@@ -1,9 +1,9 @@
 //! The Interval algorithm of Fontoura et al. 2010 (section 4): an expression is true where intervals of its
 //! true leaves cover its line without overlap.
 //!
-//! A cell of the paper's `matched` says that the line is covered up to a position. A true leaf whose interval
-//! begins behind a matched cell matches the cell where it ends: two probes per leaf, and no tree. What is
-//! laid out differently:
+//! A cell of the paper's `matched` says that the line is covered up to a position. A true leaf whose interval begins
+//! after a matched cell matches the cell where it ends: two probes per leaf, and no tree. The layout differs from the
+//! paper:
 //!
 //! - Cells of all trees stand in one array of bits, those where a line ends first: cell `slot` is the
 //!   expression. Only positions where some interval ends have a cell, and there is one for all beginnings. A
@@ -106,7 +106,7 @@ impl Interval {
         self.forest.expressions
     }
 
-    /// Matches a cell, and notes a shared tree that is true by it.
+    /// Matches a cell, and records a shared tree that becomes true by it.
     fn reach(&self, cell: u32, matched: &mut OrderedSet, shared: &mut Vec<u32>) {
         let tree = cell.wrapping_sub(self.first_shared());
         if tree < self.forest.shared && !matched.contains(cell) {

@@ -11,7 +11,7 @@ pub(super) fn write(mut number: u32, bytes: &mut Vec<u8>) {
     bytes.push(number as u8);
 }
 
-/// Takes a number from the beginning; where there is nothing left, 0.
+/// Reads a number from the beginning; 0 if nothing is left.
 #[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> u32 {
     let (mut number, mut shift) = (0, 0);
@@ -26,7 +26,7 @@ pub(super) fn read(bytes: &mut &[u8]) -> u32 {
     number
 }
 
-/// Makes small differences, wrapped where they are negative, small numbers.
+/// Maps small differences, which wrap if they are negative, to small numbers.
 pub(super) fn zigzag(difference: u32) -> u32 {
     difference << 1 ^ ((difference as i32) >> 31) as u32
 }

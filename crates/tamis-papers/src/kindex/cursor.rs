@@ -10,14 +10,14 @@ use tamis::matcher::{Matcher, Scratch, Slot};
 
 use crate::scratch::Working;
 
-/// The expressions that one event satisfies, in the order of their slots, found when asked for.
+/// The expressions that one event satisfies, in the order of their slots, found on request.
 ///
 /// Made by [`KIndex::cursor`]; skips only where the index does not share conjunctions.
 #[derive(Debug)]
 pub struct KIndexCursor<'a> {
     index: &'a KIndex,
     scratch: &'a mut Working,
-    /// By size: its next satisfied conjunction, where that is known.
+    /// By size: its next satisfied conjunction, if that is known.
     pending: Vec<Pending>,
     /// Slots that are known to match, descending; the rest of what was found without skipping.
     known: Vec<Slot>,
@@ -31,7 +31,7 @@ enum Pending {
 }
 
 impl KIndex {
-    /// The expressions that the event satisfies, to be asked for one by one.
+    /// The expressions that the event satisfies, to be requested one by one.
     pub fn cursor<'a>(&'a self, event: &Event, scratch: &'a mut Scratch) -> KIndexCursor<'a> {
         let mut known = Vec::new();
         let mut pending = Vec::new();

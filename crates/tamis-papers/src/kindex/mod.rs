@@ -28,8 +28,8 @@ use tamis::rank::{EventWeights, is_coarse};
 /// How a [`KIndex`] is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KIndexOptions {
-    /// Equal conjunctions of several expressions are one. Without, conjunctions stand in the order of
-    /// their slots, and a [`KIndexCursor`] skips over what it is not asked for.
+    /// Whether equal conjunctions of several expressions are one. If not, conjunctions are in the order of their
+    /// slots, and a [`KIndexCursor`] skips those that are not requested.
     pub share: bool,
     /// The most literals that the disjunctive form of an expression may have.
     pub normal_form: usize,
@@ -190,7 +190,7 @@ impl Ranked for KIndex {
                     _ => f64::INFINITY,
                 };
                 for &slot in self.slots_of(conjunction) {
-                    // What is kept from a slot is kept from those behind it.
+                    // If a slot cannot reach its threshold, later ones cannot either.
                     let bar = if self.native { visit.threshold(slot) } else { threshold(visit, slot) };
                     if worth < bar {
                         break;

@@ -123,7 +123,7 @@ fn skipping_reads_fewer_entries() {
 
 #[test]
 fn the_longest_lists_are_searched() {
-    // All of 500 different conjunctions ask for `common`, and each for another value of `rare`.
+    // All of 500 different conjunctions test `common`, and each tests a different value of `rare`.
     let texts: Vec<String> =
         (0..10_000).map(|number| format!("common = 1 and rare = {}", number % 500)).collect();
     let attributes = Attributes::default();

@@ -12,13 +12,13 @@ use tamis::matcher::extend::csr;
 
 /// A set of more values is one key: a set that many expressions share would fill a list per value.
 const MOST_VALUES: usize = 32;
-/// From so many distinct ranges on one attribute on, they are made of dyadic ranges instead of keys.
+/// From this many distinct ranges of one attribute on, they become dyadic ranges instead of keys.
 const MANY_RANGES: usize = 32;
 
 /// The number of a distinct literal.
 pub(crate) type LiteralId = u32;
 
-/// What an entry says of its id.
+/// The meaning of an entry for its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Role(u32);
 
@@ -73,11 +73,11 @@ impl Role {
 /// When is a literal true?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sense {
-    /// Where the event has one of its keys.
+    /// If the event has one of its keys.
     Positive,
-    /// Where it has none.
+    /// If it has none.
     Negative,
-    /// Where it has none, and this attribute has a value.
+    /// If it has none, and this attribute has a value.
     Guarded(u32),
 }
 
@@ -148,7 +148,7 @@ impl<'a> PostingsBuilder<'a> {
         form.nodes().iter().map(number).collect()
     }
 
-    /// The number of a literal, given to it now if it has none.
+    /// The number of a literal, assigned now if it has none.
     fn intern(&mut self, literal: &Literal) -> LiteralId {
         if let Some(&id) = self.literals.get(literal) {
             return id;
@@ -169,7 +169,7 @@ impl<'a> PostingsBuilder<'a> {
         let weight = |position: usize| literal.weights.as_ref().map_or(1.0, |weights| weights[position]);
         let keys = &mut self.keys;
         let (sense, keys) = match (&literal.test, literal.negated) {
-            // What is not null has a value; like every negated predicate it scores nothing.
+            // Not being null means having a value; like every negated predicate it scores nothing.
             (Test::IsNull, true) => (Sense::Positive, [(EntryKey::Key(keys.value(attribute)), 0.0)].into()),
             (Test::In(values), _) if values.len() <= MOST_VALUES => {
                 let pairs = values.iter().enumerate().map(|(position, value)| {

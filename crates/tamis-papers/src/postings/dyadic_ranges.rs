@@ -1,10 +1,9 @@
 //! How do many ranges on one attribute become few keys per event?
 //!
-//! The range hierarchy of Whang et al. 2009, section 2.3, with levels of halves: the ends of all ranges
-//! divide the values into steps, a tree of halves stands over the steps, and every node that some
-//! range needs is a key. A range is the few nodes that cover it without overlap, a value has the nodes
-//! above its step: as many keys as the logarithm of the number of ranges, where every range that
-//! holds would be a key of its own otherwise.
+//! The range hierarchy of Whang et al. 2009, section 2.3, with levels of halves: the bounds of all ranges divide the
+//! values into steps, a binary tree is built over the steps, and every node that some range needs is a key. A range
+//! is the few nodes that cover it without overlap, and a value has the nodes above its step: about as many keys as
+//! the logarithm of the number of ranges, whereas otherwise every range that holds would be a key of its own.
 //!
 //! [`Stabbing`](crate::predicates) gives every range that contains a value; posting lists are intersected, so here a value
 //! must have few keys, however many ranges contain it.
@@ -26,7 +25,7 @@ pub(super) struct DyadicRanges {
     width: usize,
 }
 
-/// Whether a test asks for a range of ordered values.
+/// Whether a test is a range of ordered values.
 pub(super) fn is_range(test: &Test) -> bool {
     matches!(test, Test::Less(_) | Test::AtMost(_) | Test::Greater(_) | Test::AtLeast(_) | Test::Between(..))
 }
@@ -61,7 +60,7 @@ impl DyadicRanges {
         DyadicRanges { ends, keys: vec![NO_KEY; 2 * width], width }
     }
 
-    /// Calls `found` with the keys of a range, which are made by `make` where they are new.
+    /// Calls `found` with the keys of a range; `make` creates new ones.
     pub fn cover(&mut self, test: &Test, mut make: impl FnMut() -> u32, mut found: impl FnMut(u32)) {
         let last = 2 * self.ends.len();
         let at = |value: &Value| self.step(value.as_ref());

@@ -1,11 +1,11 @@
 //! Which ids have all their predicates among the lists of an event, all of them at once?
 //!
-//! An id that must stand in K of L lists stands in at least one of the L - K + 1 shortest, so only those are
-//! read. Every entry sets one bit of its id: the number of its predicate, or that a negated one holds. The K - 1
-//! longest lists are searched for the ids that were found, the shortest of them first: after each, an id that
-//! has not one predicate more is given up. (Li, Lu and Lu 2008, "Efficient merging and filtering algorithms for
-//! approximate string searches", call it DivideSkip.) Where ids are many and a list is not much longer, it is
-//! read instead of searched.
+//! An id that must be in K of L lists is in at least one of the L - K + 1 shortest, so only those are read. Every
+//! entry sets one bit of its id: the number of its predicate, or that a negated one holds. The K - 1 longest lists
+//! are searched for the ids that were found, the shortest list first: after each, ids that lack one predicate too
+//! many are dropped. (Li, Lu and Lu 2008, "Efficient merging and filtering algorithms for approximate string
+//! searches", call it DivideSkip.) If there are many ids and a list is not much longer, it is read instead of
+//! searched.
 //!
 //! A departure from Whang et al. 2009, whose Alg. 1 (`walk`) merges all lists in the order of their ids. On
 //! their workload, with lists of 91 keys, that takes a turn of the heap for nearly every entry. Ranking and
@@ -23,7 +23,7 @@ const LARGEST: usize = 7;
 /// That a negated predicate holds.
 const RULED_OUT: u8 = 1 << 7;
 
-/// Ids whose bytes stand together.
+/// Ids whose bytes are adjacent.
 const GROUP: usize = 8;
 
 /// Working memory of [`Postings::gather`].
@@ -93,8 +93,8 @@ impl Postings {
         true
     }
 
-    /// Looks for the candidates in one of the longest lists, and gives up those that have fewer than `least`
-    /// predicates behind it.
+    /// Searches one of the longest lists for the candidates, and drops those that then have fewer than `least`
+    /// predicates.
     fn filter(
         &self,
         list: &Current,
@@ -106,7 +106,7 @@ impl Postings {
     ) {
         let range = list.entry as usize..list.end as usize;
         let (ids, roles) = (&self.ids[range.clone()], &self.roles[range]);
-        // A search looks at about two entries per doubling of the way, each of which may be a miss.
+        // A search reads about two entries per doubling of the distance, each of which may be a cache miss.
         let doublings = (ids.len() / candidates.len().max(1)).max(1).ilog2() as usize + 1;
         if 4 * doublings * candidates.len() >= ids.len() {
             counters.entries += ids.len() as u64;

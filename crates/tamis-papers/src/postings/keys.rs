@@ -1,7 +1,7 @@
 //! Which keys does an event have?
 //!
-//! Keys are numbered: first the predicates of the predicate index, then "this attribute has a value",
-//! then dyadic ranges, last the one that every event has, under which the zero list stands.
+//! Keys are numbered: first the predicates of the predicate index, then "this attribute has a value", then dyadic
+//! ranges, last the one that every event has, which leads to the zero list.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(crate) enum Key {
     Predicate(u32),
     /// That an attribute has a value.
     Value(u32),
-    /// That a value lies in a dyadic range of an attribute.
+    /// A value is in a dyadic range of an attribute.
     Span(u32),
     /// What every event has.
     Always,
@@ -96,7 +96,7 @@ impl Keys {
             }
         }
         if !self.dyadic_ranges.is_empty() {
-            // Several values of a list may lie in one part.
+            // Several values of a list may be in one part.
             let mut spans: Vec<u32> = Vec::new();
             for (attribute, presence) in event.iter() {
                 let (Presence::Values(values), Some(dyadic_ranges)) =

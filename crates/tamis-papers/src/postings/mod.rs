@@ -51,9 +51,9 @@ pub(crate) struct Postings {
     /// Where the lists of each key begin.
     starts: Vec<u32>,
     lists: Vec<List>,
-    /// By entry: its id. Searches read ids only, so they stand apart from the rest.
+    /// By entry: its id. Searches read ids only, so they are stored separately.
     ids: Vec<u32>,
-    /// By entry: what it says of its id.
+    /// By entry: its meaning for its id.
     roles: Vec<Role>,
     /// By entry: the number of its weight among the distinct weights.
     entry_weights: Vec<u32>,

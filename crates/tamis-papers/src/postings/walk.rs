@@ -56,7 +56,7 @@ pub(crate) struct Hit {
 /// The lists of one size, on the way from their first entries to their last.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// How many lists an id must stand in.
+    /// How many lists an id must be in.
     pub(super) needed: usize,
     pub(super) lists: Vec<Current>,
     /// The ids of current entries with their lists.
@@ -98,7 +98,7 @@ impl Postings {
             let weight = self.keys.weight(key, weights);
             for list in lists {
                 let bound = match pruning {
-                    // Entries of negated predicates alone are worth nothing, whatever the key.
+                    // Entries of negated predicates alone score nothing, whatever the key.
                     Pruning::Paper if list.bound > 0.0 => self.bounds[key as usize],
                     _ => list.bound,
                 };
@@ -118,20 +118,20 @@ impl Postings {
         self.sizes.len()
     }
 
-    /// What an entry says of its id.
+    /// The meaning of an entry for its id.
     pub fn role(&self, entry: u32) -> Role {
         self.roles[entry as usize]
     }
 }
 
 impl Walk {
-    /// How many lists an id must stand in.
+    /// How many lists an id must be in.
     pub fn needed(&self) -> usize {
         self.needed
     }
 
-    /// The next id of at least `least` that stands in enough lists, which are worth at least `threshold`
-    /// together, with its entries as hits; the walk goes on behind it.
+    /// The next id from `least` on that is in enough lists, whose bounds add up to at least `threshold`, with its
+    /// entries as hits; the walk continues after it.
     pub fn next(
         &mut self,
         postings: &Postings,

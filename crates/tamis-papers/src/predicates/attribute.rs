@@ -17,7 +17,7 @@ use tamis::value::{Family, Value, ValueRef};
 pub(super) struct AttributeIndex {
     pub exists: Option<PredicateId>,
     pub is_null: Option<PredicateId>,
-    /// Where the attribute stands among those with an `is null`.
+    /// The position of the attribute among those with an `is null`.
     pub listed: u32,
     /// How many tests for equality there are; the table of all predicates has them.
     pub equalities: u32,
@@ -54,7 +54,7 @@ enum Typed {
     Others(Family, Range<Value>),
 }
 
-/// The ordering or range that a test asks for, `None` for other tests.
+/// The range of a test; `None` for other tests.
 fn range(test: &Test) -> Option<Typed> {
     fn one(
         value: &Value,
@@ -180,8 +180,8 @@ impl AttributeIndex {
         });
     }
 
-    /// Reports the predicates that hold on the value; `tried` tells whether a pattern does. Of a long list, `before`
-    /// is the value before it, and what holds on that need not be reported again.
+    /// Reports the predicates that hold for the value; `tried` decides whether a pattern does. In a long list,
+    /// `before` is the previous value, and what holds for it need not be reported again.
     pub fn find(
         &self,
         before: Option<ValueRef<'_>>,

@@ -73,7 +73,7 @@ enum Detail {
 }
 
 impl PredicateIndex {
-    /// The number of a predicate, given to it now if it has none; every insertion counts as a use.
+    /// The number of a predicate, assigned now if it has none; every insertion counts as a use.
     pub fn insert(&mut self, attribute: AttributeId, test: &Test) -> PredicateId {
         let hash = hash_test(&self.hasher, attribute, test);
         if let Some(id) = self.find_test(hash, attribute, test) {

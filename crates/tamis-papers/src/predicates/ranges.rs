@@ -117,7 +117,7 @@ impl<K: Ord + Clone> Ranges<K> {
     {
         let least = before.map_or(Bound::Unbounded, Bound::Included);
         let above = self.above.range::<Q, _>((least, Bound::Included(value)));
-        // What a value is below, all lesser values are below.
+        // If a value is below a bound, all smaller values are too.
         let below =
             before.is_none().then(|| self.below.range::<Q, _>((Bound::Included(value), Bound::Unbounded)));
         let below = below.into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What is known of the event being searched for?
+//! What is known about the event being searched for?
 //!
 //! Memory is reused by every index that is searched with it.
 
@@ -7,7 +7,7 @@ use crate::predicates::PredicateId;
 use tamis::event::AttributeId;
 use tamis::matcher::extend::{ListedSet, Stamped};
 
-/// What an event has for an attribute, without the values.
+/// The kind of an event's values for an attribute.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Seen {
     #[default]
@@ -37,7 +37,7 @@ impl PredicateScratch {
         self.seen.set(attribute as usize, seen);
     }
 
-    /// What the event has for an attribute that the index knows.
+    /// The kind of the event's values for an attribute that the index knows.
     pub fn seen(&self, attribute: AttributeId) -> Seen {
         self.seen.get(attribute as usize).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl PredicateScratch {
         self.held.contains(predicate)
     }
 
-    /// Notes that a predicate holds; several values of one attribute may say so.
+    /// Records that a predicate holds; several values of one attribute may report it.
     pub(super) fn report(&mut self, predicate: PredicateId) {
         self.held.insert(predicate);
     }

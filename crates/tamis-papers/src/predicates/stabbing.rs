@@ -6,21 +6,21 @@
 //! removed intervals. New intervals wait in a short list and move into trees of doubling sizes, so
 //! an interval is moved a logarithmic number of times.
 //!
-//! The compiled matcher of `tamis` searches intervals of its own (`matcher/compiled/ranges`). Those never change, are of
-//! ranks instead of values, and lie in columns of a file, so they need no keys, marks or lists of trees.
+//! The compiled matcher of `tamis` has its own search (`matcher/compiled/ranges`). Its intervals never change, are of
+//! ranks instead of values, and are stored in columns of a file, so they need no keys, marks or lists of trees.
 
 use std::borrow::Borrow;
 
 use crate::predicates::PredicateId;
 
-/// How many intervals wait, tested one by one, before they become a tree.
+/// How many new intervals are tested one by one before they become a tree.
 const RECENT: usize = 32;
 
 /// A changing set of intervals, both ends included.
 #[derive(Debug)]
 pub(super) struct Stabbing<K> {
     recent: Vec<Interval<K>>,
-    /// Each at least as large as the sum of those behind it when it was made.
+    /// Each was at least as large as the sum of those after it when it was built.
     trees: Vec<Tree<K>>,
 }
 

@@ -1,9 +1,9 @@
 //! Which of many literals does a text contain, and which patterns may it therefore match?
 //!
-//! Literals are found by Aho-Corasick automata, one pass over the text for each. An automaton does
-//! not change: new literals wait in a short list, searched one by one, and move into automata of
-//! doubling sizes, so that a literal is compiled a logarithmic number of times. A removed literal
-//! stays in its automaton, without a predicate, until half of the automaton is so.
+//! Literals are found by Aho-Corasick automata, with one pass over the text for each. An automaton does not change:
+//! new literals are kept in a short list, searched one by one, and move into automata of doubling sizes, so a literal
+//! is compiled a logarithmic number of times. A removed literal stays in its automaton, without a predicate, until
+//! half of the automaton's literals are removed.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use aho_corasick::{Anchored, MatchKind};
 
 use crate::predicates::PredicateId;
 
-/// How many literals wait, searched one by one, before they are compiled.
+/// How many new literals are searched one by one before they are compiled.
 const RECENT: usize = 16;
 
 type LiteralId = u32;
@@ -51,7 +51,7 @@ struct Part {
     /// `None` if the literals are too many for one; they are then searched one by one.
     automaton: Option<NFA>,
     literals: Vec<LiteralId>,
-    /// How many of the literals are still asked for.
+    /// How many of the literals are still used.
     live: usize,
 }
 
@@ -162,7 +162,7 @@ impl Substrings {
         id
     }
 
-    /// Lets go of a literal if nothing asks for it any more.
+    /// Drops a literal if nothing uses it any more.
     fn release(&mut self, id: LiteralId) {
         let literal = &self.literals[id as usize];
         if !literal.is_unused() {
@@ -185,7 +185,7 @@ impl Substrings {
         }
     }
 
-    /// Compiles the waiting literals together with the parts that are no larger.
+    /// Compiles the new literals together with the automata that are no larger.
     fn compile_recent(&mut self) {
         let mut literals = std::mem::take(&mut self.recent);
         while self.parts.last().is_some_and(|part| part.live <= literals.len()) {
@@ -196,7 +196,7 @@ impl Substrings {
         self.parts.push(part);
     }
 
-    /// The literals that are asked for; the others are forgotten.
+    /// The literals that are still used.
     fn keep_used(&mut self, literals: Vec<LiteralId>) -> Vec<LiteralId> {
         let (unused, used): (Vec<_>, Vec<_>) =
             literals.into_iter().partition(|&id| self.literals[id as usize].is_unused());
@@ -226,8 +226,8 @@ impl Literal {
     }
 }
 
-/// Reports the patterns of the automaton that stand anywhere in the text, each at least once. The
-/// patterns of a state are reported once however often the text leads there.
+/// Reports the patterns of the automaton that occur anywhere in the text, each at least once. The patterns of a state
+/// are reported once however often the text leads there.
 fn walk(automaton: &NFA, text: &[u8], states: &mut States, mut found: impl FnMut(usize)) {
     let Ok(mut state) = automaton.start_state(Anchored::No) else { return };
     states.clear();

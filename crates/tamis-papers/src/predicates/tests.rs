@@ -53,7 +53,7 @@ fn crowded_event() -> impl Strategy<Value = String> {
     (vec(value(), 0..4), value()).prop_map(|(a, b)| format!("{{\"a\": [{}], \"b\": {b}}}", a.join(", ")))
 }
 
-/// Changes an index as told and compares it with trying everything after the last change.
+/// Makes changes to an index and compares it with trying everything after the last change.
 fn compare(changes: &[(Predicate, bool)], events: &[String]) -> Result<(), TestCaseError> {
     let attributes = Attributes::default();
     let mut index = PredicateIndex::default();

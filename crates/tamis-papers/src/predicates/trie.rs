@@ -5,7 +5,7 @@
 
 use crate::predicates::PredicateId;
 
-/// Which end of a text the strings stand at.
+/// The end of a text at which the strings must occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Front,
@@ -93,7 +93,7 @@ impl Trie {
         self.absorb(node);
     }
 
-    /// Reports the predicates of the strings that stand at the end of `text`.
+    /// Reports the predicates of the strings at the end of `text`.
     pub fn find(&self, text: &str, mut report: impl FnMut(PredicateId)) {
         let text = text.as_bytes();
         let (mut node, mut distance) = (ROOT, 0);

@@ -56,7 +56,7 @@ impl Written {
         };
         match text.extract::<PyBackedStr>() {
             Ok(text) => Ok(Written { id, text }),
-            Err(_) => Err(error::expression(py, "an XPath expression holds no lone surrogate")),
+            Err(_) => Err(error::expression(py, "an XPath expression cannot contain a lone surrogate")),
         }
     }
 }

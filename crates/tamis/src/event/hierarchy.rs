@@ -51,7 +51,7 @@ impl Hierarchy {
                 for parent in level {
                     if parent == value || all.len() > MOST_ABOVE {
                         let reason = match parent == value {
-                            true => "lies above itself".to_owned(),
+                            true => "is above itself".to_owned(),
                             false => format!("has more than {MOST_ABOVE} values above it"),
                         };
                         return Err(Error::expression(format!("in the hierarchy, {value} {reason}")));
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(above(&geo, "world"), [""; 0]);
         assert_eq!(above(&geo, "Paris"), [""; 0]);
         let refused = Hierarchy::tree([pair("a", "b"), pair("b", "c"), pair("c", "a")]).unwrap_err();
-        assert!(refused.to_string().contains("lies above itself"));
+        assert!(refused.to_string().contains("is above itself"));
         let chain = (0..400i64).map(|level| (Value::Integer(level), Value::Integer(level + 1)));
         assert!(Hierarchy::tree(chain).unwrap_err().to_string().contains("256 values above"));
     }

@@ -114,7 +114,7 @@ impl Typed {
 
     /// The value at a position, or why there is none; `None` for NaN.
     pub fn get(&self, position: usize) -> Result<Option<ValueRef<'static>>, &'static str> {
-        const NO_TIME: &str = "the time lies outside the years 1 to 9999";
+        const NO_TIME: &str = "the time is outside the years 1 to 9999";
         const NO_NUMBER: &str = "the decimal has more than 38 digits";
         let decimal =
             |coefficient: i128, exponent: i32| ValueRef::decimal(coefficient, exponent).ok_or(NO_NUMBER);

@@ -123,5 +123,5 @@ impl Event {
 fn malformed(json: &Jiter<'_>, error: &JiterError) -> Error {
     let place = json.error_position(error.index);
     let (line, column, reason) = (place.line, place.column, &error.error_type);
-    Error::event(format!("the event is no JSON: line {line}, column {column}: {reason}"))
+    Error::event(format!("the event is invalid JSON: line {line}, column {column}: {reason}"))
 }

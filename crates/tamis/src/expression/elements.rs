@@ -16,7 +16,7 @@ use super::term::Term;
 use super::words::QUANTIFIERS;
 use crate::value::Value;
 
-/// Expressions about elements of lists in lists nest no deeper, whatever the limits say.
+/// The maximum nesting of conditions on elements, whatever the limits.
 pub(super) const DEEPEST: usize = 16;
 /// What an empty list satisfies besides everything.
 pub(crate) const EMPTY: &str = "";
@@ -31,7 +31,7 @@ pub enum Quantifier {
 }
 
 impl Quantifier {
-    /// The quantifier with this name, whatever its case.
+    /// The quantifier with this name, in any case.
     pub fn from_name(name: &str) -> Option<Quantifier> {
         [Quantifier::Any, Quantifier::All, Quantifier::None]
             .into_iter()
@@ -56,7 +56,7 @@ pub struct Elements<'a> {
 }
 
 impl Predicate {
-    /// What the predicate asks of the elements of a list, if it does.
+    /// The condition on the elements of a list, if the predicate is one.
     pub fn as_elements(&self) -> Option<Elements<'_>> {
         let (all, list) = list_of(self.attribute())?;
         // Behind the number, if there is one, and what an empty list satisfies.
@@ -76,7 +76,7 @@ impl Predicate {
         Some(Elements { quantifier, list, text })
     }
 
-    /// Whether it asks for an expression about elements by its text alone.
+    /// Whether it refers to an expression about elements by its text alone.
     pub(super) fn needs_number(&self) -> bool {
         let numbered = |values: &[Value]| matches!(values, [Value::Integer(_), ..]);
         list_of(self.attribute()).is_some()
@@ -87,7 +87,7 @@ impl Predicate {
             }
     }
 
-    /// The predicate that matchers compile in its place: it asks for the number as well as for the text.
+    /// The predicate that matchers compile instead: it has the number as well as the text.
     pub(super) fn with_number(&self) -> Option<Predicate> {
         let Elements { text, .. } = self.as_elements()?;
         let mut values = vec![Value::Integer(number_of(text).into())];

@@ -70,7 +70,7 @@ impl Token {
         }
     }
 
-    /// Where an offset into the unquoted text of a string lies in the whole text.
+    /// The position in the whole text of an offset into the unquoted text of a string.
     pub fn start_of(self, text: &str, offset: usize) -> usize {
         let mut quotes = text[self.start + 1..self.end - 1].match_indices("''");
         let mut start = self.start + 1 + offset;
@@ -103,7 +103,7 @@ impl<'a> Lexer<'a> {
         Lexer { text, position: 0 }
     }
 
-    /// A lexer that goes on at a position.
+    /// A lexer that continues at a position.
     pub fn at(text: &'a str, position: usize) -> Self {
         Lexer { text, position }
     }
@@ -154,12 +154,12 @@ impl<'a> Lexer<'a> {
         Ok(Token { kind, start, end: self.position })
     }
 
-    /// Goes on reading from a position of the text.
+    /// Continues at a position of the text.
     pub fn restart(&mut self, position: usize) {
         self.position = position;
     }
 
-    /// Where reading goes on.
+    /// Where reading continues.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -234,7 +234,7 @@ impl<'a> Lexer<'a> {
             count = digits(exponent);
             length = exponent + count;
         }
-        // What follows without a blank belongs to it: `12abc` and `1.2.3` are no numbers.
+        // Characters that follow without a blank belong to it: `12abc` and `1.2.3` are not numbers.
         let tail: usize = self.text[self.position + length..]
             .chars()
             .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
@@ -296,7 +296,7 @@ pub(crate) fn word_length(text: &str) -> usize {
             }
         }
         if at == begin {
-            // Nothing after a dot: the dot is no part of the name.
+            // Nothing after a dot: the dot does not belong to the name.
             return length.saturating_sub(1);
         }
         if bytes.get(at) != Some(&b'.') {

@@ -1,16 +1,16 @@
-//! Which names can an attribute have, and which can nobody write?
+//! Which names can an attribute have, and which cannot be written?
 
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
 
-/// The names of terms, and of other attributes that nobody can write, begin with this.
+/// The names of terms, and of other attributes that cannot be written, begin with this.
 pub(crate) const MARK: char = '\u{1}';
 /// The element of a list inside `any`, `all` and `none`.
 pub(crate) const IT: &str = "\u{1}it";
 /// The attribute whose values are the XPath expressions that an event's document satisfies.
 pub(crate) const SATISFIED: &str = "xpath()";
 
-/// Whether a name is that of a term, or of another attribute that nobody can write.
+/// Whether a name is that of a term, or of another attribute that cannot be written.
 pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with(MARK)
 }

@@ -28,7 +28,7 @@ use crate::value::{Value, ValueRef};
 pub struct Literal {
     /// The attribute's name.
     pub attribute: Arc<str>,
-    /// The question put to it, in the simplest equivalent form.
+    /// The test, in its simplest equivalent form.
     pub test: Test,
     /// Whether the literal is true when the test fails.
     pub negated: bool,
@@ -130,8 +130,8 @@ pub fn normalise(expression: &Expression) -> NormalForm {
     builder.canonical(root)
 }
 
-/// Where the parts of normal forms are kept, equal parts once: a part is known by its number, and
-/// its operands have smaller numbers.
+/// Stores the parts of normal forms, equal parts once: a part is identified by its number, and its operands have
+/// smaller numbers.
 pub(crate) trait Parts {
     /// The part that is `true` or `false`.
     fn constant(&mut self, value: bool) -> u32;
@@ -166,10 +166,10 @@ const POLARITIES: usize = 6;
 
 /// The polarity of an operand whose negation has this polarity.
 const OPPOSITE: [usize; POLARITIES] = [NEGATIVE, POSITIVE, IS_FALSE, IS_TRUE, NOT_FALSE, NOT_TRUE];
-/// What has the opposite truth.
+/// The polarity with the opposite truth.
 const NEGATION: [usize; POLARITIES] = [NEGATIVE, POSITIVE, NOT_TRUE, NOT_FALSE, IS_TRUE, IS_FALSE];
 
-/// Whether what is asked holds where the node is true, and not where it is false.
+/// Whether a polarity holds if the node is true, and not if it is false.
 fn is_upright(polarity: usize) -> bool {
     matches!(polarity, POSITIVE | IS_TRUE | NOT_FALSE)
 }
@@ -326,7 +326,8 @@ fn tested_alone(test: TruthTest, nodes: &[Node]) -> Option<&Predicate> {
     predicates.all(|predicate| predicate.is_some_and(same)).then_some(first)
 }
 
-/// What `is`, or its negation, asks of its operand: one of these, both of the last two, or either of the two before.
+/// The polarities that `is`, or its negation, needs of its operand: one of these, both of the last two, or either of
+/// the two before.
 fn asked_by(test: TruthTest, upright: bool) -> &'static [usize] {
     match (test.truth, test.negated != upright) {
         (Truth::True, true) => &[IS_TRUE],
@@ -498,8 +499,7 @@ pub(crate) fn simplest(test: &Test) -> Cow<'_, Test> {
     }
 }
 
-/// A pattern whose only wildcards are `%` at its ends asks for a prefix, a suffix, a part or the
-/// whole of a string.
+/// A pattern whose only wildcards are `%` at its ends is a prefix, a suffix, a substring or a whole string.
 fn simplest_like(pattern: &Arc<str>) -> Test {
     let mut pieces = vec![String::new()];
     let mut characters = pattern.chars();

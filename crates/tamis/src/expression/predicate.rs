@@ -1,4 +1,4 @@
-//! What does one predicate of an expression ask of one attribute?
+//! What does one predicate of an expression test about one attribute?
 //!
 //! A predicate is checked when it is made ([`Predicate::new`]), whichever way it was written (text,
 //! JSON form, builder), and is in canonical form from then on: sets sorted and without repetition,
@@ -34,7 +34,7 @@ pub enum Operator {
     IsNull,
 }
 
-/// What an operator takes to its right.
+/// The kind of operand that an operator takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// Nothing: `exists`, `is null`.
@@ -90,12 +90,12 @@ impl Operator {
         if negated { negative.unwrap_or(positive) } else { positive }
     }
 
-    /// What it takes to its right.
+    /// The kind of operand that it takes.
     pub fn takes(self) -> Takes {
         OPERATORS[self as usize].3
     }
 
-    /// The comparison that holds where this one does with its sides exchanged.
+    /// The comparison that is equivalent with its sides exchanged.
     pub(super) fn flipped(self) -> Option<Operator> {
         match self {
             Operator::Equal => Some(Operator::Equal),
@@ -154,7 +154,7 @@ impl OperandRef<'_> {
     }
 }
 
-/// The question put to the values of one attribute.
+/// The test of the values of one attribute.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Test {
@@ -244,7 +244,7 @@ impl Predicate {
         check_name(&attribute, limits)?;
         if is_satisfied(&attribute) {
             return Err(Error::expression(format!(
-                "the attribute `{attribute}` cannot be named; what a document satisfies is asked as xpath('...')"
+                "the attribute `{attribute}` cannot be named; to query a document, write xpath('...')"
             )));
         }
         Predicate::unchecked(attribute, operator, negated, operand, weights, limits)
@@ -263,7 +263,7 @@ impl Predicate {
             Term::Attribute(name) if !is_hidden(name) => {
                 Predicate::new(name.clone(), operator, negated, operand, weights, limits)
             }
-            Term::Constant(_) => Err(Error::expression("a predicate asks about a term that is no constant")),
+            Term::Constant(_) => Err(Error::expression("a predicate tests a term that is not a constant")),
             other => Predicate::unchecked(other.name(), operator, negated, operand, weights, limits),
         }
     }
@@ -311,14 +311,14 @@ impl Predicate {
         }
     }
 
-    /// The predicate that says whether this one is unknown; none if it never is. What `xpath` asks has none
+    /// The predicate that is true if this one is unknown; `None` if it never is. An `xpath` predicate has none
     /// either, and is not tested.
     pub(crate) fn when_unknown(&self) -> Option<Predicate> {
         if matches!(self.test, Test::Exists | Test::IsNull) || self.as_xpath().is_some() {
             return None;
         }
         let term = match (self.as_elements(), self.term()) {
-            // A list that is there has a size, if only 0.
+            // An existing list has a size, even if it is 0.
             (Some(elements), _) => Term::Call(Function::Size, vec![elements.term()]),
             (None, Term::Call(Function::IsUnknown, _)) => return None,
             // A reading has a value wherever its argument has one.
@@ -331,7 +331,7 @@ impl Predicate {
         Some(Predicate { attribute, test, negated: false, weights: Some([0.0].into()) })
     }
 
-    /// The term that the predicate asks about.
+    /// The term that the predicate tests.
     pub fn term(&self) -> Term {
         // The names of terms are written by terms.
         Term::from_name(&self.attribute).unwrap_or_else(|_| Term::Attribute(self.attribute.clone()))
@@ -350,7 +350,7 @@ impl Predicate {
         }
     }
 
-    /// As [`Predicate::new`], whatever the attribute.
+    /// Like [`Predicate::new`], for any attribute.
     pub(super) fn unchecked(
         attribute: impl Into<Arc<str>>,
         operator: Operator,

@@ -67,7 +67,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         if self.in_list {
-            return Err(self.unexpected("no weight: what is asked of an element has none"));
+            return Err(self.unexpected("no weight: a condition on an element has none"));
         }
         self.advance()?;
         if self.token.kind != Kind::Number {
@@ -98,7 +98,7 @@ impl Reader<'_> {
             Kind::Word if text.eq_ignore_ascii_case("false") => Value::Boolean(false),
             Kind::Word if text.eq_ignore_ascii_case("null") => {
                 return Err(self.unexpected(
-                    "a value; `null` is none, and nothing equals it: write `is null` or `is not null`",
+                    "a value; `null` is not one, and nothing equals it: write `is null` or `is not null`",
                 ));
             }
             Kind::Word => {

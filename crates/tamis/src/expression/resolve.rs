@@ -1,4 +1,4 @@
-//! What does an expression ask, once the time zone is known?
+//! What does an expression mean once the time zone is known?
 //!
 //! Expressions keep literals as they were written. Before a matcher compiles one, times without an
 //! offset become moments, a set with networks becomes a disjunction of ranges of addresses, and expressions about
@@ -69,7 +69,7 @@ fn needs_resolving(predicate: &Predicate) -> bool {
         | Test::Greater(value)
         | Test::AtLeast(value) => is_typed(value),
         Test::Between(low, high) => is_typed(low) || is_typed(high),
-        // What is typed comes last in a set.
+        // Typed values come last in a set.
         Test::In(values) => values.last().is_some_and(|value| value.family() >= Family::Timestamp),
         _ => false,
     }

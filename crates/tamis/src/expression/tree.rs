@@ -37,7 +37,7 @@ pub enum Node {
     Is(TruthTest),
 }
 
-/// What `is` asks about an expression: `is true`, `is not unknown` and the like.
+/// What `is` tests: `is true`, `is not unknown` and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TruthTest {
     /// The truth that is tested for.
@@ -101,8 +101,8 @@ impl Node {
 }
 
 impl Node {
-    /// The truth of a connective or constant whose operands have these truths. That of a predicate
-    /// is for an event to say, so here it is unknown.
+    /// The truth of a connective or constant whose operands have these truths. The truth of a predicate depends on an
+    /// event, so here it is unknown.
     pub(crate) fn combine(&self, operands: &[Truth]) -> Truth {
         let operands = operands.iter().copied();
         match self {
@@ -234,8 +234,8 @@ impl Expression {
         Ok(assembler.finish())
     }
 
-    /// For every predicate below an `is`, the name of the attribute that says whether it is unknown. Matchers ask
-    /// about it, beside what the predicates themselves are about.
+    /// For every predicate below an `is`, the name of the attribute that says whether it is unknown. Matchers use it
+    /// in addition to the attributes of the predicates.
     pub(crate) fn names_of_unknowns(&self) -> Vec<Arc<str>> {
         let mut names = Vec::new();
         if !self.nodes.iter().any(|node| matches!(node, Node::Is(_))) {

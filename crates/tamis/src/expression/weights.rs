@@ -29,7 +29,8 @@ impl Weight {
     /// The weights in a JSON object of attributes, each with a number, or with an object of values that
     /// are strings, each with a number.
     pub fn read_json(text: &str) -> Result<Vec<Weight>> {
-        let wrong = |reason: String| Error::expression(format!("the weights are no JSON object: {reason}"));
+        let wrong =
+            |reason: String| Error::expression(format!("the weights are not a JSON object: {reason}"));
         let parsed = JsonValue::parse(text.as_bytes(), false).map_err(|error| wrong(error.to_string()))?;
         let members = match &parsed {
             JsonValue::Null => return Ok(Vec::new()),
@@ -178,8 +179,8 @@ mod tests {
         assert_eq!(read, expected);
         assert_eq!(Weight::read_json("null").unwrap(), []);
         for (text, message) in [
-            ("[1]", "no JSON object"),
-            ("{", "no JSON object"),
+            ("[1]", "not a JSON object"),
+            ("{", "not a JSON object"),
             (r#"{"a": "x"}"#, "the weight of `a` must be a number"),
             (r#"{"a": {"x": true}}"#, "the weight of `a` must be a number"),
         ] {

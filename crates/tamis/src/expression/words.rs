@@ -5,7 +5,7 @@ use crate::value::LITERAL_WORDS;
 /// Words that are never attributes unless quoted.
 pub(super) const RESERVED: [&str; 12] =
     ["and", "or", "not", "xor", "xnor", "in", "between", "like", "is", "null", "true", "false"];
-/// Words that are keywords only where the grammar asks for them.
+/// Words that are keywords only where the grammar expects them.
 pub(super) const CONTEXTUAL: [&str; 9] =
     ["starts", "ends", "with", "contains", "matches", "exists", "missing", "xpath", "it"];
 
@@ -65,8 +65,8 @@ static LENGTHS: [u32; 26] = {
 
 /// Whether a word may mean something other than an attribute or a function of a term. Some attributes pass as well.
 ///
-/// Most words are names of attributes. First letter, last letter and length tell most of them from the words
-/// of the language, so that they are not compared with each of those.
+/// Most words are names of attributes. First letter, last letter and length distinguish most of them from the words
+/// of the language, so they need not be compared with each of those.
 pub(super) fn may_mean(word: &str) -> bool {
     let (Some(first), Some(last)) = (word.as_bytes().first(), word.as_bytes().last()) else { return false };
     let letter = usize::from(first.to_ascii_lowercase().wrapping_sub(b'a'));

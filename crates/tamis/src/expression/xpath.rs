@@ -51,13 +51,13 @@ impl<'a> XPathKey<'a> {
         XPath::parse(self.text(), &self.namespaces(), limits)
     }
 
-    /// Fails where it cannot be read.
+    /// Fails if it cannot be parsed.
     #[cfg(feature = "xml")]
     fn check(self, limits: &Limits) -> Result<()> {
         self.read(&limits.xml).map(|_| ())
     }
 
-    /// Fails: nothing can be asked of documents.
+    /// Fails: documents are not supported.
     #[cfg(not(feature = "xml"))]
     fn check(self, _: &Limits) -> Result<()> {
         Err(Error::expression(
@@ -66,7 +66,7 @@ impl<'a> XPathKey<'a> {
     }
 }
 
-/// Whether a prefix is a name; what has no XML is refused later.
+/// Whether a prefix is a name; without XML, it is refused later.
 #[cfg(not(feature = "xml"))]
 fn is_ncname(_: &str) -> bool {
     true
@@ -95,14 +95,14 @@ impl Predicate {
             let _ = write!(key, "{SEPARATOR}{prefix}{SEPARATOR}{namespace}");
         }
         if key.matches(SEPARATOR).count() != 2 * namespaces.len() {
-            return Err(Error::expression("an XPath expression holds no character U+0000"));
+            return Err(Error::expression("an XPath expression cannot contain the character U+0000"));
         }
         XPathKey(&key).check(limits)?;
         let operand = Operand::One(Value::String(key.into()));
         Predicate::unchecked(SATISFIED, Operator::Equal, false, operand, weights, limits)
     }
 
-    /// The XPath expression that the predicate asks for, if it does.
+    /// The XPath expression of the predicate, if it has one.
     pub fn as_xpath(&self) -> Option<XPathKey<'_>> {
         match self.test() {
             Test::Equal(Value::String(key)) if is_satisfied(self.attribute()) => Some(XPathKey(key)),

@@ -293,7 +293,7 @@ impl Manifest {
             Some(JsonValue::Array(entries)) => {
                 entries.iter().map(|entry| self.entry(entry, prefix)).collect()
             }
-            Some(_) => Err(self.damaged(&format!("its `{key}` are no list"))),
+            Some(_) => Err(self.damaged(&format!("its `{key}` are not a list"))),
         }
     }
 
@@ -305,9 +305,9 @@ impl Manifest {
         };
         let (file, checksum) = (self.text(entry, "file")?, self.text(entry, "checksum")?);
         if !is_file_name(file, checksum, prefix) {
-            return Err(self.damaged(&format!("it names {file:?}, which is no file that a save writes")));
+            return Err(self.damaged(&format!("it names {file:?}, which is not a file that a save writes")));
         }
-        let wrong = || self.damaged("`removed` are no ascending positions");
+        let wrong = || self.damaged("`removed` are not ascending positions");
         let mut positions: Vec<u32> = Vec::with_capacity(removed.len());
         for value in removed.iter() {
             let JsonValue::Int(position) = value else { return Err(wrong()) };
@@ -323,7 +323,7 @@ impl Manifest {
         match member(entry, "attributes") {
             None | Some(JsonValue::Null) => {}
             Some(JsonValue::Array(names)) if names.iter().all(|name| matches!(name, JsonValue::Str(_))) => {}
-            Some(_) => return Err(self.damaged("`attributes` are no list of names")),
+            Some(_) => return Err(self.damaged("`attributes` are not a list of names")),
         }
         Ok(Entry {
             file: file.to_owned(),
@@ -343,7 +343,7 @@ impl Manifest {
             Some(JsonValue::Int(number)) if u64::try_from(*number).is_ok_and(|number| number <= most) => {
                 Ok(Some(*number as u64))
             }
-            Some(_) => Err(self.damaged(&format!("its `{key}` is no such number"))),
+            Some(_) => Err(self.damaged(&format!("its `{key}` is not such a number"))),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::index::arrow_ids::{FULL, Ids, wrong};
 use crate::index::{ArrowMatches, ArrowRows};
 use crate::value::ValueRef;
 
-/// Where the events of a batch start: all at one node, or each at that which a column names.
+/// Where the events of a batch start: all at one node, or each at the node in a column.
 #[derive(Debug)]
 pub struct ArrowSources(Sources);
 

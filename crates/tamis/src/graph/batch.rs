@@ -80,7 +80,7 @@ impl Batch {
         node
     }
 
-    /// What nodes and edges ask of events.
+    /// The expressions of nodes and edges.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         self.draft.expressions.iter()
     }

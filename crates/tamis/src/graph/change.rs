@@ -8,7 +8,7 @@ use crate::limits::Limits;
 /// One change.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// A node is added, or the expression of one that is there replaced.
+    /// A node is added, or the expression of an existing one is replaced.
     AddNode {
         /// What the user calls it.
         id: Id,
@@ -41,7 +41,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Fails if the change asks for what cannot be.
+    /// Fails if the change is not possible.
     pub fn check(&self, limits: &Limits) -> Result<()> {
         match self {
             Change::AddNode { expression: Some(expression), .. } => expression.check(limits),
@@ -56,7 +56,7 @@ impl Change {
         }
     }
 
-    /// What a node or edge that is added asks of events.
+    /// The expression of a node or edge that is added.
     pub(super) fn expression(&self) -> Option<&Expression> {
         match self {
             Change::AddNode { expression, .. } | Change::AddEdge { expression, .. } => expression.as_ref(),
@@ -64,7 +64,7 @@ impl Change {
         }
     }
 
-    /// What a reader calls it.
+    /// How messages name it.
     pub(super) fn subject(&self) -> String {
         match self {
             Change::AddNode { id, .. } | Change::RemoveNode { id } => format!("node {id}"),

@@ -1,4 +1,4 @@
-//! What does a ranked search remember of the nodes it has seen?
+//! What does a ranked search keep about the nodes it has seen?
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ impl PartialOrd for Offer {
     }
 }
 
-/// What a ranked search remembers of a node that it has seen, and which offers stand.
+/// What a ranked search keeps about a node that it has seen, and the open offers.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     /// By node: the least cost so far, and the node before it; of nodes that are marked reachable.

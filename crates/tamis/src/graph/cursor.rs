@@ -19,7 +19,7 @@ pub(super) trait Cursor {
 /// changed since the graph was compiled, which were asked before.
 pub(super) struct GraphCursor<'a> {
     index: Box<dyn matcher::extend::Cursor + 'a>,
-    /// The nodes of the index's slots, and how many of them are behind.
+    /// The nodes of the index's slots, and how many of them have been passed.
     constrained: &'a [u32],
     passed: usize,
     free: ListCursor<'a>,

@@ -35,7 +35,7 @@ pub(super) struct GraphDraft {
 }
 
 impl GraphDraft {
-    /// The number of an expression, given to it now if it has none.
+    /// The number of an expression, assigned now if it has none.
     pub fn expression(&mut self, expression: Option<&Expression>) -> u32 {
         let Some(expression) = expression else { return NONE };
         if let Some(&number) = self.known.get(expression) {

@@ -22,7 +22,7 @@ pub enum Route {
     Reached(Vec<Id>),
     /// Not, because each of these refuses the event, and every path leads over one of them.
     Refused(Vec<Refusal>),
-    /// Not, because no path leads there whatever the event.
+    /// Not reached, because no path leads there whatever the event.
     Unconnected,
 }
 

@@ -75,7 +75,7 @@ use crate::versioned::{Background, Maintained, Versioned, Writing};
 use segment::Segment;
 use tail::{Ground, Tail};
 
-/// A graph is compiled again when its tail has so many changes, and a part of its nodes.
+/// A graph is compiled again when its tail has this many changes, and at least this part of its nodes.
 const TAIL: usize = 256;
 const TAIL_PART: usize = 4;
 
@@ -100,7 +100,7 @@ struct Shared {
 /// How far a segment is that is being compiled.
 #[derive(Debug, Default)]
 struct Compiling {
-    /// The changes since the segment being compiled was begun; none where none is.
+    /// The changes since the compilation of a segment began; `None` if none is being compiled.
     log: Option<Vec<Change>>,
     /// How many segments there were.
     segments: u64,
@@ -162,7 +162,7 @@ impl Graph {
         &self.shared.limits
     }
 
-    /// Adds a node, or replaces the expression of one that is there, which keeps its edges.
+    /// Adds a node, or replaces the expression of an existing one, which keeps its edges.
     pub fn add_node(&self, id: Id, expression: Option<Expression>) -> Result<()> {
         self.change(Change::AddNode { id, expression }).map(drop)
     }
@@ -172,7 +172,7 @@ impl Graph {
         self.change(Change::AddEdge { source, target, expression, cost }).map(drop)
     }
 
-    /// Removes a node with all its edges; false if there is none of that id.
+    /// Removes a node with all its edges; false if no node has this id.
     pub fn remove_node(&self, id: &Id) -> bool {
         self.change(Change::RemoveNode { id: id.clone() }) == Ok(true)
     }
@@ -265,7 +265,7 @@ impl Shared {
         Ok(done)
     }
 
-    /// Compiles a tail in the background that is long even for a graph that nobody reads.
+    /// Compiles a tail in the background that is long even for a graph without readers.
     fn compile_long_tail(self: &Arc<Self>) {
         if self.versions.current().has_long_tail() {
             self.start(TAIL);
@@ -284,7 +284,7 @@ impl Shared {
             writing.state.log = Some(Vec::new());
             (Arc::clone(&writing.current), writing.state.segments)
         };
-        // What a damaged file says must not become a graph that is trusted.
+        // The content of a damaged file must not become a trusted graph.
         let checked = if before.segment.is_trusted() { Ok(()) } else { self.verify() };
         let compiled = checked.and_then(|()| before.draft()).and_then(|draft| {
             Segment::new(&draft, &before.attributes, self.missing, &AtomicBool::new(false))

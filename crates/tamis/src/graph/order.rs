@@ -5,8 +5,8 @@
 //! a component, nodes are numbered breadth first from where it is entered (section 3.2.2), so a node tends to follow
 //! a node that leads to it, and its result need not wait.
 //!
-//! Among the topological orders, it is one in which the children of a node stand together where they can: a search
-//! reads what belongs to them from few pages.
+//! Among the topological orders, it is one in which the children of a node are adjacent where possible, so that a
+//! search reads their data from few pages.
 
 use crate::csr;
 

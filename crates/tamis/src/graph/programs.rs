@@ -53,7 +53,7 @@ pub(super) struct Programs {
     /// Where each program begins.
     pub entries: Column<u32>,
     pub steps: Column<Step>,
-    /// The text of each predicate, and what was made of those already asked about.
+    /// The text of each predicate, and the compiled form of those used so far.
     texts: Strings,
     checks: Vec<OnceLock<(AttributeId, Check)>>,
     /// The attributes that the expressions mention.
@@ -62,14 +62,14 @@ pub(super) struct Programs {
     damaged: AtomicBool,
 }
 
-/// What a match remembers of the predicates and registers; any programs can use any memo.
+/// What a match remembers about predicates and registers; any programs can use any memo.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     /// Four times the stamp, plus a truth: as [`Stamped`](crate::reusable::Stamped), in half the memory.
     truths: Vec<u32>,
     stamp: u32,
     registers: Vec<bool>,
-    /// Tells when to give up.
+    /// Decides when to give up.
     timer: Timer,
 }
 
@@ -162,8 +162,8 @@ impl Programs {
         at == HOLDS
     }
 
-    /// Reads what evaluating expressions will need first, so that these reads do not wait for each other.
-    /// Overwrites their numbers.
+    /// Prefetches what evaluating expressions will need first, so that the cache misses overlap. Overwrites their
+    /// numbers.
     pub fn prefetch(&self, numbers: &mut [u32], memo: &Memo) {
         for number in numbers.iter_mut() {
             *number = self.entries.get(*number as usize).copied().unwrap_or(FAILS);
@@ -304,7 +304,7 @@ impl Compiler {
         }));
     }
 
-    /// Writes what decides a node and goes on accordingly, and returns where it begins.
+    /// Writes the steps that decide a node and then continue accordingly; returns where they begin.
     fn write<'a>(
         &mut self,
         nodes: &'a [NormalNode],
@@ -353,7 +353,7 @@ impl Compiler {
                 return begin.unwrap_or(on_true);
             };
             if let Some(begin) = begin {
-                // What stands before it leads there: the next of `and` where true, of `or` where not.
+                // The steps before lead there: the next operand of `and` if true, of `or` if not.
                 if top.all {
                     top.on_true = begin;
                 } else {
@@ -399,7 +399,7 @@ fn text_of(attribute: &str, test: &Test) -> String {
     };
     match Predicate::new(attribute, operator, false, operand.clone(), &[], &Limits::none()) {
         Ok(predicate) => predicate.to_string(),
-        // A reading has no text of its own: its name, and the test of an attribute `x`.
+        // A reading has no text of its own: it is written as its name, and the test of an attribute `x`.
         Err(_) => {
             let predicate = Predicate::new("x", operator, false, operand, &[], &Limits::none());
             let predicate = predicate.map(|predicate| predicate.to_string()).unwrap_or_default();

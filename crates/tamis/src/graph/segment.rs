@@ -39,7 +39,7 @@ pub(super) struct Segment {
     pub firsts: Column<u32>,
     pub starts: Column<u32>,
     pub targets: Column<u32>,
-    /// What each edge costs; empty where each costs 1.
+    /// The cost of each edge; empty if all cost 1.
     pub costs: Column<f64>,
     /// The number of each node's expression, or [`NONE`].
     pub expressions: Column<u32>,
@@ -49,7 +49,7 @@ pub(super) struct Segment {
     pub matcher: Compiled,
     /// The same as an index that can be skipped through, created on first use.
     skipping: OnceLock<Box<dyn Matcher>>,
-    /// What expressions score, and the most that any can, made likewise.
+    /// The scores of expressions, and the highest possible one, built in the same way.
     scores: OnceLock<(Scores, f64)>,
     /// The nodes of the matcher's slots, ascending.
     pub constrained: Column<u32>,
@@ -119,7 +119,7 @@ impl Segment {
         }
         let mut entered = vec![false; count];
         targets.iter().for_each(|&target| entered[target as usize] = true);
-        // Expressions are numbered as nodes are, so that what neighbours are asked stands together.
+        // Expressions are numbered like nodes, so that those of neighbours are adjacent.
         let (expressions, written) = renumber(&split.expressions, &ordered, draft.expressions.len());
         let written = || written.iter().map(|&number| &draft.expressions[number as usize]);
         let with = |constrained: bool| {
@@ -240,7 +240,7 @@ impl Segment {
         })
     }
 
-    /// What every expression scores, and the most that any can.
+    /// The scores of all expressions, and the highest possible one.
     pub fn scores(&self, attributes: &Attributes) -> &(Scores, f64) {
         self.scores.get_or_init(|| {
             let numbers = 0..self.texts.len() as u32;
@@ -316,7 +316,7 @@ impl Segment {
             return Err(reader.damaged("the graph is incomplete"));
         }
         let programs = Programs::read(reader, attributes, missing)?;
-        // What is too deep to be compiled is read again from its text.
+        // An expression that is too deep to be compiled is parsed again from its text.
         let expression = |slot: u32| {
             let number = constrained.get(slot as usize).and_then(|&node| expressions.get(node as usize));
             let text = number.and_then(|&number| texts.get(number as usize)).unwrap_or_default();

@@ -47,8 +47,8 @@ pub(super) enum Constraint<'a> {
 }
 
 impl GraphSnapshot {
-    /// The attributes to decode events by. An event must be decoded after the snapshot was taken,
-    /// or it may lack attributes that a node of the snapshot asks about.
+    /// The attributes to decode events with. An event must be decoded after the snapshot was taken, or it may lack
+    /// attributes that a node of the snapshot tests.
     pub fn attributes(&self) -> &Attributes {
         &self.attributes
     }
@@ -282,7 +282,7 @@ impl GraphSnapshot {
         let expressions = (0..self.segment.expression_count() as u32)
             .map(|number| self.segment.expression(number).ok_or_else(damaged))
             .collect::<Result<Vec<_>>>()?;
-        // Expressions are numbered anew: some may be used no more.
+        // Expressions are renumbered: some may no longer be used.
         let mut numbers = vec![NONE; expressions.len()];
         let mut number = |draft: &mut GraphDraft, node: u32| match self.constraint(node) {
             Constraint::Removed | Constraint::None => NONE,

@@ -16,11 +16,11 @@ use crate::folder::{Folder, open_manifest};
 use crate::limits::Limits;
 use crate::sections::{OpenOptions, SectionReader, Sections};
 
-/// What the name of the file begins with.
+/// The prefix of the file name.
 const SEGMENT: &str = "graph";
 
 impl Graph {
-    /// Saves the graph as it is now into a folder, which is made if it is not there.
+    /// Saves the graph as it is now into a folder, which is created if necessary.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let mut snapshot = self.shared.versions.current();
         while !snapshot.tail.is_empty() {

@@ -22,7 +22,7 @@ use crate::truth::Missing;
 
 pub(super) type Patches = HashTrieMapSync<u32, Patch, ahash::RandomState>;
 
-/// One expression, ready to be put to an event.
+/// One expression, prepared for being evaluated on an event.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub expression: Expression,
@@ -47,7 +47,7 @@ pub(super) struct Added {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Patch {
     pub removed: bool,
-    /// The new expression, where it changed: none, or this one.
+    /// The new expression, if it changed: none, or this one.
     pub condition: Option<Option<Arc<Condition>>>,
     /// New edges: their targets and costs.
     pub added: VectorSync<(u32, f64)>,
@@ -72,7 +72,7 @@ pub(super) struct Tail {
     pub nodes_removed: usize,
 }
 
-/// What a change needs to know of the graph besides the tail.
+/// What a change needs to know about the graph besides the tail.
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
     pub segment: &'a Segment,
@@ -142,7 +142,7 @@ impl Tail {
                 let node = self.add(segment, Some(id.clone()));
                 self.numbers.insert_mut(id.clone(), node);
                 self.nodes_added += 1;
-                // What is found by the tail's numbers must count as a change at once.
+                // A node that is found by the tail's numbers must count as a change at once.
                 self.size += 1;
                 node
             }
@@ -179,7 +179,7 @@ impl Tail {
         self.patch(target, |_| ());
     }
 
-    /// Takes away every edge from `source` to `target`; false if there is none.
+    /// Removes every edge from `source` to `target`; false if there is none.
     fn disconnect(&mut self, segment: &Segment, source: u32, target: u32) -> bool {
         let leads = |child: u32| child == target || self.passes(segment, child, target);
         let old = self.patches.get(&source).cloned().unwrap_or_default();

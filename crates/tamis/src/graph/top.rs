@@ -99,7 +99,7 @@ impl GraphSnapshot {
             }
         }
         let timer = &mut working.timer;
-        // What was asked for its score after the deadline has none.
+        // Scores requested after the deadline are not available.
         let deliveries = timer.check().and_then(|()| {
             let deliveries = top.into_ranking().map(|((node, score, cost), value)| {
                 let id = self.id(node).ok_or_else(damaged)?.to_id();
@@ -116,7 +116,7 @@ impl GraphSnapshot {
         deliveries
     }
 
-    /// Offers what a node leads to, where that takes the event and is not offered for less.
+    /// Offers the targets of a node's edges, if they accept the event and have no cheaper offer.
     fn offer(
         &self,
         node: u32,
@@ -145,7 +145,7 @@ impl GraphSnapshot {
         });
     }
 
-    /// What no node scores more than.
+    /// An upper bound on the score of every node.
     fn highest_score(&self, compiled: f64) -> f64 {
         let changed = self.tail.patches.values().filter_map(|patch| patch.condition.as_ref()?.as_ref());
         let newer = changed.map(|condition| condition.scores(&self.attributes, self.missing).bound(0));
@@ -177,7 +177,7 @@ impl GraphSnapshot {
 
     /// The place of a node in the order in which nodes were added.
     fn insertion(&self, node: u32) -> u32 {
-        // What was added since is numbered in that order, after everything compiled.
+        // Nodes added since then are numbered in that order, after everything compiled.
         self.segment.owners.get(node as usize).copied().unwrap_or(node)
     }
 }

@@ -1,8 +1,8 @@
 //! Does a file contain a valid graph?
 //!
-//! A file may be damaged or forged. Everything that a search follows is checked once when the file is
-//! opened, in time linear in the graph: nodes and edges lie inside the graph, programs lead forward
-//! and stay apart. Searching relies on it.
+//! A file may be damaged or forged. Everything that a search follows is checked once when the file is opened, in time
+//! linear in the graph: nodes and edges are inside the graph, programs lead forward and do not overlap. Searching
+//! relies on it.
 
 use super::draft::NONE;
 use super::programs::{FAILS, NEGATED, PREDICATE, Programs, STORE};

@@ -58,12 +58,12 @@ pub struct Working {
     pub(super) costs: Costs,
     pub(super) scores: ScoreScratch,
     pub(super) newer_scores: ScoreScratch,
-    /// Tells when a search gives up.
+    /// Decides when a search gives up.
     pub(super) timer: Timer,
 }
 
 impl Working {
-    /// Makes room for so many nodes and forgets the last search; the next one is about this event.
+    /// Makes room for this many nodes and clears the last search; the next one is about this event.
     pub(super) fn begin(&mut self, nodes: usize, event: &Event) {
         self.timer = Timer::new(event.deadline());
         for node in self.touched.drain(..) {
@@ -115,7 +115,7 @@ const KEPT: usize = 8;
 
 impl Pool {
     pub fn take(&self) -> Working {
-        // Nobody waits: in a forked process its holder may not be there.
+        // This never waits: in a forked process, the holder of the lock may not exist.
         self.0.try_lock().ok().and_then(|mut kept| kept.pop()).unwrap_or_default()
     }
 

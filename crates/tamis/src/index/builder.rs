@@ -122,8 +122,7 @@ impl Builder {
             Entry::Occupied(seen) if *seen.get() == change => return,
             Entry::Occupied(seen) => seen,
         };
-        let message =
-            "the id stands there more than once, and not with the same subscription; none was taken";
+        let message = "the id occurs more than once with different subscriptions; none was added";
         let id = seen.key().clone();
         let mut refuse = |expression| {
             let (id, message) = (Some(id.clone()), message.to_owned());

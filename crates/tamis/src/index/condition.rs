@@ -119,7 +119,7 @@ impl Condition {
         declared: &Declared,
     ) -> Result<Condition> {
         if expression.predicates().any(|predicate| predicate.as_xpath().is_some()) {
-            return Err(Error::expression("`xpath` asks about documents, which metadata has none of"));
+            return Err(Error::expression("`xpath` queries documents, and metadata has none"));
         }
         let setting = Setting { missing, zone, limits, declared };
         let plain = expression.predicates().all(|predicate| {

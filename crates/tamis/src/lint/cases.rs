@@ -148,7 +148,7 @@ impl Literals {
         all().all(|one| self.is_possible_beside(one, all()))
     }
 
-    /// Whether two cases, each of which can happen, can happen together, as far as is known.
+    /// Whether two possible cases can happen together, as far as is known.
     pub fn can_happen_together(&self, left: &[LiteralId], right: &[LiteralId]) -> bool {
         let all = || left.iter().chain(right).map(|&literal| self.get(literal));
         all().all(|one| self.is_possible_beside(one, all()))

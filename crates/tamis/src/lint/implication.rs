@@ -42,7 +42,7 @@ impl Question {
     }
 }
 
-/// Whether every value that passes the first test, which is no set, passes the second.
+/// Whether every value that passes the first test, which is not a set, passes the second.
 fn implies(test: &Test, other: &Test) -> bool {
     if test == other {
         return true;
@@ -50,7 +50,7 @@ fn implies(test: &Test, other: &Test) -> bool {
     if let (Some(inner), Some(outer)) = (Range::of(test), Range::of(other)) {
         return inner.is_within(&outer);
     }
-    // What every string with the property has, too.
+    // What every string with this property also has.
     match (test, other) {
         (test, Test::StartsWith(any) | Test::EndsWith(any) | Test::Contains(any)) if any.is_empty() => {
             is_about_strings(test)
@@ -76,7 +76,7 @@ fn is_about_strings(test: &Test) -> bool {
     }
 }
 
-/// The values of one family from one end to another; an end that is open has no value.
+/// The values of one family between two ends; an open end has no value.
 struct Range<'a> {
     low: Option<(&'a Value, bool)>,
     high: Option<(&'a Value, bool)>,

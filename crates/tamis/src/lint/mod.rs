@@ -81,7 +81,7 @@ impl FindingKind {
 pub struct Finding {
     /// What it is about.
     pub kind: FindingKind,
-    /// What is the matter, in words.
+    /// A description of the problem.
     pub message: String,
     /// The subscriptions that it concerns, up to 100 of them.
     pub subscriptions: Vec<Id>,
@@ -89,8 +89,8 @@ pub struct Finding {
     pub count: usize,
     /// The attribute or term that it is about, as it is written.
     pub attribute: Option<String>,
-    /// Where the first of the subscriptions has it: the position of a character in the canonical text. Of an event,
-    /// its row.
+    /// Where the problem is in the first of the subscriptions: the position of a character in the canonical text. For
+    /// an event, its row.
     pub position: Option<usize>,
 }
 
@@ -128,7 +128,7 @@ impl Default for LintOptions {
     }
 }
 
-/// Looks at all subscriptions of an index; fails if one cannot be read, or when `stop` is set.
+/// Examines all subscriptions of an index; fails if one cannot be read, or when `stop` is set.
 pub fn check(
     snapshot: &Snapshot,
     missing: Missing,
@@ -194,8 +194,8 @@ impl Report {
         self.findings.last_mut()
     }
 
-    /// Takes note of something that may concern several subscriptions. `make` says what, and `position` where, the
-    /// first time.
+    /// Records something that may concern several subscriptions. The first time, `make` returns the message, and
+    /// `position` the place.
     fn note(
         &mut self,
         kind: FindingKind,

@@ -14,7 +14,7 @@ const LONGEST: usize = 64;
 pub(super) struct Near<'s> {
     /// By the name in lower case.
     folded: HashMap<String, &'s str, ahash::RandomState>,
-    /// By the part behind the last dot, in lower case; where several names have it, none.
+    /// By the part after the last dot, in lower case; `None` if several names share it.
     last: HashMap<String, Option<&'s str>, ahash::RandomState>,
     /// By length in bytes.
     lengths: HashMap<usize, Vec<&'s str>, ahash::RandomState>,

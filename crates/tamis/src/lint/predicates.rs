@@ -12,7 +12,7 @@ use crate::id::Id;
 use crate::index::Subscription;
 use crate::value::{Family, Network, Value, read_number, read_version};
 
-/// What surrounds an operator that was meant to be one.
+/// What surrounds a word that was meant as an operator.
 const SPACED: [&str; 16] = [
     " + ",
     " - ",
@@ -32,14 +32,14 @@ const SPACED: [&str; 16] = [
     " with ",
 ];
 
-/// Looks at the predicates of expressions.
+/// Examines the predicates of expressions.
 pub(super) struct Predicates<'s> {
     sample: &'s Sample,
     attributes: &'s Attributes,
     pub near: Near<'s>,
 }
 
-/// A predicate of a subscription, and where it stands.
+/// A predicate of a subscription, and its position.
 struct PredicateSite<'a> {
     id: &'a Id,
     expression: &'a Expression,
@@ -176,7 +176,7 @@ impl<'s> Predicates<'s> {
         }
     }
 
-    /// What the sample shows of an attribute or term.
+    /// What the sample shows about an attribute or term.
     fn seen(&self, name: &Arc<str>) -> Seen {
         self.attributes.find(name).map_or_else(Seen::default, |attribute| self.sample.seen(attribute))
     }
@@ -190,7 +190,7 @@ impl<'s> Predicates<'s> {
             let Node::Predicate(part) = part else { continue };
             let seen = self.seen(part.attribute());
             let unseen = families(part.test()).into_iter().find(|family| !seen.has(*family));
-            // Of a reading, what is no time, address or version is a boolean that nobody asks for.
+            // A reading that is not a time, address or version is a boolean that no expression uses.
             let (Some(family), true) = (unseen, seen.has_values()) else { continue };
             let plain = self.seen(&name);
             let plain = if plain.has_values() { plain } else { seen };
@@ -344,7 +344,7 @@ const FAMILIES: [Family; 8] = [
     Family::Version,
 ];
 
-/// Whether values of two families can be equal or ordered, a string being read where that helps.
+/// Whether values of two families can be equal or ordered, where strings may be read as the other type.
 fn can_meet(one: Family, other: Family) -> bool {
     let read = |family: Family| {
         matches!(family, Family::Timestamp | Family::Date | Family::Address | Family::Version)
@@ -355,7 +355,7 @@ fn can_meet(one: Family, other: Family) -> bool {
         || other == Family::String && read(one)
 }
 
-/// The families that a test asks for.
+/// The families of a test's operands.
 fn families(test: &Test) -> Vec<Family> {
     match test {
         Test::Exists | Test::IsNull => Vec::new(),

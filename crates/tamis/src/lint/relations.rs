@@ -23,7 +23,7 @@ const WIDER: usize = 10;
 /// Expressions of more cases are not compared with others.
 const CASES: usize = 64;
 
-/// What is known of the subscriptions.
+/// What is known about the subscriptions.
 pub(super) struct Relations {
     zone: TimeZone,
     literals: Literals,
@@ -57,7 +57,7 @@ impl Distinct {
     }
 }
 
-/// What one literal of a case has to do with others.
+/// How one literal of a case relates to others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Key {
     /// It is about an attribute.
@@ -88,7 +88,7 @@ impl Relations {
         let known = *self.forms.entry(key).or_insert(self.distinct.len());
         if known == self.distinct.len() {
             let holds = self.literals.cases(&form);
-            // What `xpath` asks cannot be tested with `is`.
+            // An `xpath` predicate cannot be tested with `is`.
             let fails = Expression::is(&expression, TruthTest::new(Truth::True, true)).ok();
             let fails = fails.map(|fails| self.normal_form(&fails));
             let fails = fails.and_then(|form| self.literals.cases(&form));
@@ -117,8 +117,8 @@ impl Relations {
         normalise(&resolve(expression, &self.zone))
     }
 
-    /// Compares the subscriptions with each other until so many pairs of literals were looked at; returns whether
-    /// that was enough.
+    /// Compares the subscriptions with each other until this many pairs of literals have been examined; returns
+    /// whether that was enough.
     pub fn compare(&mut self, most: u64, stop: &AtomicBool, report: &mut Report) -> Result<bool> {
         for Distinct { ids, count, .. } in self.distinct.iter().filter(|distinct| distinct.count > 1) {
             let message = format!("these {count} subscriptions ask the same");
@@ -223,7 +223,7 @@ impl Relations {
     }
 
     /// Files every expression under the keys of one of the cases in which it does not hold: the one that the fewest
-    /// others ask for.
+    /// others need.
     fn filed(&self, probes: &[Vec<Key>]) -> HashMap<Key, Vec<u32>, ahash::RandomState> {
         let mut asked: HashMap<&Key, usize, ahash::RandomState> = HashMap::default();
         probes.iter().flatten().for_each(|key| *asked.entry(key).or_default() += 1);

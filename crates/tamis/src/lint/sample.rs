@@ -8,18 +8,18 @@ use crate::event::{AttributeId, Event, Presence};
 use crate::limits::Limits;
 use crate::value::{Family, TimeZone, ValueRef};
 
-/// How many names are kept; names of maps with many keys are no attributes.
+/// How many names are kept; the keys of maps with many keys are not attributes.
 const NAMES: usize = 100_000;
 /// Objects and lists of more levels are not looked into.
 const DEEPEST: usize = 200;
-/// How many texts of an attribute are looked at.
+/// How many texts of an attribute are examined.
 const TEXTS: u16 = 1_000;
 
 /// What the events of a sample have.
 #[derive(Debug, Default)]
 pub struct Sample {
     events: usize,
-    /// What subscriptions ask about, terms included.
+    /// The attributes and terms that subscriptions use.
     asked: HashMap<AttributeId, Seen, ahash::RandomState>,
     /// Every name that an event has, dotted, and the families of its values as far as they are known, as bits.
     names: HashMap<String, u16, ahash::RandomState>,
@@ -32,7 +32,7 @@ pub(super) struct Seen {
     pub events: usize,
     /// The families of its values, as bits.
     families: u16,
-    /// How many texts were looked at, and how many of them can be read as times.
+    /// How many texts were examined, and how many of them can be read as times.
     texts: u16,
     times: u16,
 }
@@ -81,7 +81,7 @@ impl Sample {
         self.events == 0
     }
 
-    /// Takes note of an event that was decoded for the subscriptions that are to be checked.
+    /// Records an event that was decoded for the subscriptions to be checked.
     pub fn see(&mut self, event: &Event) {
         self.events += 1;
         // Whether a text is a time does not depend on the zone.
@@ -105,7 +105,7 @@ impl Sample {
         }
     }
 
-    /// Takes note of a name that an event has, whether subscriptions ask about it or not. Returns whether it is new.
+    /// Records a name that an event has, whether subscriptions use it or not. Returns whether it is new.
     pub fn see_name(&mut self, name: &str) -> bool {
         let new = self.names.len() < NAMES && !self.names.contains_key(name);
         if new {
@@ -114,25 +114,25 @@ impl Sample {
         new
     }
 
-    /// Takes note of a value of a name that was seen: its family, or that it may be of any.
+    /// Records a value of a name that was seen: its family, or that it may be of any.
     pub fn see_value(&mut self, name: &str, family: Option<Family>) {
         if let Some(families) = self.names.get_mut(name) {
             *families |= family.map_or(u16::MAX, |family| 1 << family as u16);
         }
     }
 
-    /// Takes note of all names of an event that is JSON and was decoded. What lies too deep is left out.
+    /// Records all names of a decoded JSON event. Names that are nested too deeply are left out.
     pub fn see_json(&mut self, json: &[u8], limits: &Limits) {
         let mut reader = Jiter::new(json).with_allow_inf_nan();
         if let Ok(Peek::Object) = reader.peek() {
-            // An event that was decoded may still have errors where nobody looked.
+            // A decoded event may still have errors in the parts that were skipped.
             let _ = self.object(&mut reader, limits);
         }
     }
 
     /// Reads the names of an object, which is next.
     fn object(&mut self, json: &mut Jiter<'_>, limits: &Limits) -> Result<(), jiter::JiterError> {
-        // What is open: the length of the path before it, where it is an object.
+        // What is open: for an object, the length of the path before it.
         let mut open: Vec<Option<usize>> = vec![Some(0)];
         let mut path = String::new();
         let mut entered = true;
@@ -182,7 +182,7 @@ impl Sample {
         }
     }
 
-    /// What was seen of an attribute or term that subscriptions ask about.
+    /// What was seen of an attribute or term that subscriptions use.
     pub(super) fn seen(&self, attribute: AttributeId) -> Seen {
         self.asked.get(&attribute).copied().unwrap_or_default()
     }

@@ -72,7 +72,7 @@ impl Network {
             None => (text, None),
         };
         let first = Address::read(address).ok_or_else(|| {
-            format!("'{shown}' is no network; write it as in cidr '10.0.0.0/8' or cidr '2001:db8::/32'")
+            format!("'{shown}' is not a network; write it as in cidr '10.0.0.0/8' or cidr '2001:db8::/32'")
         })?;
         let prefix = match prefix {
             None => Some(first.width()),
@@ -81,11 +81,11 @@ impl Network {
         };
         let prefix = prefix.filter(|prefix| *prefix <= first.width());
         let prefix = prefix.ok_or_else(|| {
-            format!("'{shown}' is no network; behind the `/` stands a number up to {}", first.width())
+            format!("'{shown}' is not a network; after the `/` comes a number up to {}", first.width())
         })?;
         let network = Network { first: first.masked(prefix, false), prefix };
         if network.first != first {
-            return Err(format!("'{shown}' has bits behind its prefix; the network is cidr '{network}'"));
+            return Err(format!("'{shown}' has bits after its prefix; the network is cidr '{network}'"));
         }
         Ok(network)
     }

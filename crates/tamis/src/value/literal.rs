@@ -45,15 +45,15 @@ impl LiteralKind {
                 Some(Written::Local(local)) => Ok(Value::Local(local)),
                 Some(Written::Moment(moment)) => Ok(Value::Timestamp(moment)),
                 None => Err(format!(
-                    "{} is no timestamp; write it as in timestamp '2026-01-02 05:00:00Z', with a year from 1 to 9999",
+                    "{} is not a timestamp; write it as in timestamp '2026-01-02 05:00:00Z', with a year from 1 to 9999",
                     shown()
                 )),
             },
             LiteralKind::Date => match Written::read(text) {
                 Some(Written::Date(date)) => Ok(Value::Date(date)),
-                Some(_) => Err(format!("{} is no date but a timestamp", shown())),
+                Some(_) => Err(format!("{} is not a date but a timestamp", shown())),
                 None => Err(format!(
-                    "{} is no date; write it as in date '2026-01-02', with a year from 1 to 9999",
+                    "{} is not a date; write it as in date '2026-01-02', with a year from 1 to 9999",
                     shown()
                 )),
             },
@@ -63,11 +63,11 @@ impl LiteralKind {
                 Ok(network.single().map_or(Value::Network(network), Value::Address))
             }
             LiteralKind::Ip => Address::read(text).map(Value::Address).ok_or_else(|| {
-                format!("{} is no address; write it as in ip '10.0.0.1' or ip '::1'", shown())
+                format!("{} is not an address; write it as in ip '10.0.0.1' or ip '::1'", shown())
             }),
             LiteralKind::Version => read_version(text)
                 .map(|version| Value::Version(version.into()))
-                .ok_or_else(|| format!("{} is no version; write it as in version '2.10.0-rc.1'", shown())),
+                .ok_or_else(|| format!("{} is not a version; write it as in version '2.10.0-rc.1'", shown())),
         }
     }
 }

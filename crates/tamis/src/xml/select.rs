@@ -90,7 +90,7 @@ fn select(
     Ok(selected)
 }
 
-/// Of every node, its position among the siblings that its path could mean, and of how many.
+/// For every node, its position among the siblings that its path could mean, and of how many.
 struct Places {
     positions: Vec<u32>,
     counts: HashMap<(NodeIndex, u8, u32), u32, ahash::RandomState>,

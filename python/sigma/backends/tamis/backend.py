@@ -47,7 +47,7 @@ class TamisBackend(Backend):
         return condition_text(condition)
 
     def _refuse(self, *_: Any) -> Never:
-        raise SigmaFeatureNotSupportedByBackendError("a correlation rule asks about several events")
+        raise SigmaFeatureNotSupportedByBackendError("a correlation rule needs several events")
 
 
 # pySigma asks for a method per kind of condition; here one function converts all of them.

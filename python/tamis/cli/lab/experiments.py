@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tamis.cli.output import CommandError
 from tamis.lab import experiments, records
-from tamis.lab.toml_table import ExperimentError
+from tamis.lab.experiments import ExperimentError
 
 Names = Annotated[list[str], Parameter(negative="")]
 Scale = Literal["full", "small"]

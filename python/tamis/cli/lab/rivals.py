@@ -2,7 +2,7 @@
 
 from tamis.cli.lab.experiments import Machine, Records, errors, open_records
 from tamis.cli.output import VALID, CommandError, write
-from tamis.lab import rivals as records_of
+from tamis.lab import verdicts
 from tamis.lab.records import FOLDER, number
 
 USAGE = "Usage: tamis lab rivals [OPTIONS]"
@@ -35,7 +35,7 @@ def rivals(
         raise CommandError("--runs is at least 1")
     with errors():
         kept = open_records(records, machine)
-        found = records_of.find(kept.all(), factor, runs)
+        found = verdicts.rivals(kept.all(), factor, runs)
     if not found.compared and not found.incomparable:
         raise CommandError(f"there are no records in {kept.folder}: tamis lab run first")
     for each in found.rivals:

@@ -102,7 +102,7 @@ def convert(rule: "SigmaRule") -> Expression:
     """The expression of a rule that pySigma has parsed.
 
     Raises:
-        RuleError: The rule cannot be said exactly.
+        RuleError: The rule cannot be expressed exactly.
     """
     text: Callable[[SigmaRule], str] = _require("tamis.rules.sigma.conditions").rule_text
     return Expression.parse(text(rule))

@@ -60,7 +60,7 @@ def rule_text(rule: SigmaRule) -> str:
     """The expression of a rule; of several conditions one must hold.
 
     Raises:
-        RuleError: The rule cannot be said exactly.
+        RuleError: The rule cannot be expressed exactly.
     """
     return writing.any_of(condition_text(item.parsed) for item in rule.detection.parsed_condition)
 
@@ -69,7 +69,7 @@ def condition_text(condition: Any) -> str:
     """The expression of a parsed condition.
 
     Raises:
-        RuleError: The condition cannot be said exactly.
+        RuleError: The condition cannot be expressed exactly.
     """
     if isinstance(condition, ConditionAND):
         return writing.all_of(condition_text(item) for item in condition.args)
@@ -205,7 +205,7 @@ def _equal_text(subject: str, folded: str, text: str) -> str:
 
 
 def _keyword_text(value: Any) -> str:
-    """A value that may stand anywhere in the event."""
+    """A value that may be anywhere in the event."""
     if isinstance(value, SigmaExpansion):
         return writing.any_of(_keyword_text(item) for item in value.values)
     if isinstance(value, SigmaRegularExpression):

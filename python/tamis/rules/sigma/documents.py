@@ -96,7 +96,7 @@ def _take(
 ) -> None:
     identifier = _identifier(rule)
     if isinstance(rule, SigmaCorrelationRule):
-        reason = "a correlation rule asks about several events"
+        reason = "a correlation rule needs several events"
         read.refuse(identifier, reason, file=file, line=line)
         return
     if isinstance(rule, SigmaFilter):

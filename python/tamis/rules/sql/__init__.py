@@ -4,7 +4,7 @@
 
     sql.parse("lower(name) LIKE 'a%' AND ts > TIMESTAMP '2026-01-01'", dialect="spark")
 
-Read is what asks about one row: comparisons, `in`, `between`, `like`, functions that Tamis has.
+Conditions on one row are read: comparisons, `in`, `between`, `like`, functions that Tamis has.
 Subqueries, aggregates, window functions and other functions are refused by name. Null handling is
 SQL's, so use an index with `missing="unknown"`, the default.
 
@@ -33,7 +33,7 @@ def parse(condition: str, dialect: str = "spark") -> Expression:
         dialect: A dialect that sqlglot knows, such as `spark`, `postgres` or `duckdb`.
 
     Raises:
-        RuleError: sqlglot is not installed, or the condition cannot be said exactly.
+        RuleError: sqlglot is not installed, or the condition cannot be expressed exactly.
     """
     try:
         from tamis.rules.sql.conditions import condition_text

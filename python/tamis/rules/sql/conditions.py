@@ -98,7 +98,7 @@ def condition_text(condition: str, dialect: str) -> str:
     """The expression of a WHERE clause.
 
     Raises:
-        RuleError: The condition is not valid, or cannot be said exactly.
+        RuleError: The condition is not valid, or cannot be expressed exactly.
     """
     if len(condition) > SIZE:
         raise RuleError(
@@ -229,13 +229,11 @@ class _Writer:
                 return f"{_NAMED_FUNCTIONS[name]}({', '.join(map(self.value, node.expressions))})"
             raise RuleError(f"there is no function `{name}` in Tamis")
         if isinstance(node, exp.Query | exp.Subquery):
-            raise RuleError("a subquery asks about more than one row")
+            raise RuleError("a subquery needs more than one row")
         if isinstance(node, exp.AggFunc):
-            raise RuleError(
-                f"the aggregate `{node.sql_name().lower()}` asks about more than one row"
-            )
+            raise RuleError(f"the aggregate `{node.sql_name().lower()}` needs more than one row")
         if isinstance(node, exp.Window):
-            raise RuleError("a window function asks about more than one row")
+            raise RuleError("a window function needs more than one row")
         if isinstance(node, exp.Func):
             raise RuleError(f"there is no function `{node.sql_name().lower()}` in Tamis")
         raise RuleError(f"`{node.sql(self.dialect)}` is not supported")
@@ -327,7 +325,7 @@ def _is(writer: _Writer, node: exp.Is) -> str:
 
 def _in(writer: _Writer, node: exp.In) -> str:
     if node.args.get("query") is not None or node.args.get("unnest") is not None:
-        raise RuleError("`in` with a subquery asks about more than one row")
+        raise RuleError("`in` with a subquery needs more than one row")
     values = node.expressions
     if not values or any(not _is_constant(value) for value in values):
         raise RuleError("`in` takes a list of constants")
@@ -419,7 +417,7 @@ def _array_contains(writer: _Writer, node: exp.ArrayContains) -> str:
 
 def _exists(writer: _Writer, node: exp.Exists) -> str:
     if node.args.get("expression") is None:
-        raise RuleError("`exists` with a subquery asks about more than one row")
+        raise RuleError("`exists` with a subquery needs more than one row")
     return writer._elements("any", node.this, node.expression)
 
 
@@ -461,7 +459,7 @@ def _cast(writer: _Writer, node: exp.Cast) -> str:
         return _number(operand.this)
     if kind not in _TYPES or node.to.expressions:
         shown = node.to.sql(writer.dialect)
-        raise RuleError(f"a cast to {shown} cannot be said exactly in Tamis")
+        raise RuleError(f"a cast to {shown} cannot be expressed exactly in Tamis")
     if node.args.get("format") is not None:
         raise RuleError("a cast with a format is not in Tamis")
     return f"cast({writer.value(operand)} as {_TYPES[kind]})"

@@ -173,7 +173,7 @@ $("editor").addEventListener("submit", guarded(async () => {
   if (!form.id.value) throw new Error("The subscription needs an id.");
   const body = { expression: form.expression.value };
   if (form.metadata.value.trim()) {
-    try { body.metadata = JSON.parse(form.metadata.value); } catch { throw new Error("The metadata is no JSON."); }
+    try { body.metadata = JSON.parse(form.metadata.value); } catch { throw new Error("The metadata is invalid JSON."); }
   }
   const id = String(edited) === form.id.value ? edited : form.id.value;
   const told = await ask(member(id), { method: "PUT", body: JSON.stringify(body) });

@@ -125,7 +125,7 @@ impl Reader {
                 self.spend(value.len())?;
                 Ok(value)
             }
-            Some(None) => Err(format!("the entity %{name}; lies in another file, and none is ever opened")),
+            Some(None) => Err(format!("the entity %{name}; is in another file, which is never opened")),
             None => Err(format!("the entity %{name}; is not declared")),
         }
     }
@@ -227,7 +227,7 @@ fn check_name(name: &str) -> Result<(), String> {
     match (starts && goes_on, name.contains(':')) {
         (true, _) => Ok(()),
         (_, true) => Err(format!("the name `{name}` has a prefix, and workloads know no namespaces")),
-        _ => Err(format!("{name:?} is no name")),
+        _ => Err(format!("{name:?} is not a name")),
     }
 }
 
@@ -293,7 +293,7 @@ impl Model<'_> {
     /// A name or a group with its mark; nothing where it is text.
     fn particle(&mut self, depth: usize) -> Result<Option<Particle>, String> {
         if depth > DEPTH {
-            return Err(format!("groups lie in each other more than {DEPTH} deep"));
+            return Err(format!("groups are nested more than {DEPTH} deep"));
         }
         self.rest = self.rest.trim_start();
         let kind = if self.take('(') {
@@ -330,7 +330,7 @@ impl Model<'_> {
             match next {
                 ')' => break,
                 ',' | '|' if separator.is_none_or(|known| known == next) => separator = Some(next),
-                _ => return Err(format!("`{next}` stands where `,`, `|` or `)` of one kind is expected")),
+                _ => return Err(format!("`{next}` found where `,`, `|` or `)` of one kind is expected")),
             }
         }
         Ok(match (members.is_empty(), separator) {

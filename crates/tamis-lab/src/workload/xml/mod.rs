@@ -106,7 +106,7 @@ pub struct Xml {
     schema: Schema,
     depth: u32,
     repeats: u32,
-    /// Of every element, how many values it takes, and of its attributes how often they occur.
+    /// For every element, how many values it takes, and of its attributes how often they occur.
     elements: Vec<Values>,
     /// The queries, where they must differ.
     chosen: Option<Chosen>,

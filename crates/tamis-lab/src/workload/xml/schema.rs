@@ -97,7 +97,7 @@ pub struct Element {
 #[derive(Debug, Clone)]
 pub struct Schema {
     pub elements: Vec<Element>,
-    /// Of every element, those that it may hold.
+    /// For every element, those that it may hold.
     pub children: Vec<Box<[u32]>>,
     pub root: u32,
 }
@@ -169,7 +169,7 @@ impl Schema {
                 empty[number] = particle.empty(repeats);
             }
         }
-        // Of every element at a level: itself and all below, the leaves among them, and their depths.
+        // For every element at a level: itself and all below, the leaves among them, and their depths.
         let mut below = vec![(1.0, 1.0, f64::from(depth)); count];
         for level in (1..depth).rev() {
             let inside = |number: usize| {

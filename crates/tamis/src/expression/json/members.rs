@@ -57,7 +57,7 @@ impl Members {
             let known: Vec<_> = Operator::spellings().collect();
             let operator = shorten(&operator);
             return Err(Error::expression(format!(
-                "`{operator}` is no operator; there are {}",
+                "`{operator}` is not an operator; known are {}",
                 known.join(", ")
             )));
         };

@@ -31,10 +31,10 @@ impl Predicate {
         )?;
         for predicate in inner.predicates() {
             if predicate.as_xpath().is_some() {
-                return Err(Error::expression("`xpath` asks about documents, not about elements of a list"));
+                return Err(Error::expression("`xpath` queries documents, not elements of a list"));
             }
             if predicate.weights().is_some() {
-                return Err(Error::expression("what is asked of an element has no weight"));
+                return Err(Error::expression("a condition on an element has no weight"));
             }
         }
         let name = attribute_of(list, quantifier == Quantifier::All);

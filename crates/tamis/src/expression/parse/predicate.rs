@@ -147,7 +147,7 @@ impl Parser<'_> {
                 let compared =
                     comparison.map(|comparison| Function::Compare(comparison).fold(&[left, right]));
                 let Some(Some(Value::Boolean(holds))) = compared else {
-                    let message = "a predicate asks about a term that is no constant";
+                    let message = "a predicate tests a term that is not a constant";
                     return Err(self.locate(start, Error::expression(message)));
                 };
                 self.assembler.constant(holds != negated);
@@ -349,7 +349,7 @@ impl Parser<'_> {
                     written.push(next);
                 }
                 _ => {
-                    let expected = "`%`, `_` or the escape character itself behind every escape character";
+                    let expected = "`%`, `_` or the escape character itself after every escape character";
                     return Err(self.error_at(place, self.describe(place), expected, None));
                 }
             }

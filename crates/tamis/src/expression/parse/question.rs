@@ -52,7 +52,7 @@ impl Parser<'_> {
                 return Err(self.error_at(place, self.describe(place), "the name of an attribute", None));
             }
             let expected = match self.token.kind {
-                Kind::Comma => "`)`; `any(list, condition)` asks about the elements of a list",
+                Kind::Comma => "`)`; `any(list, condition)` tests the elements of a list",
                 _ => "`)`",
             };
             self.expect(Kind::Close, expected)?;
@@ -68,7 +68,7 @@ impl Parser<'_> {
         let Term::Attribute(list) = self.term()? else {
             return Err(self.error_at(place, self.describe(place), "the name of a list", None));
         };
-        self.expect(Kind::Comma, "`,` and what is asked of the elements")?;
+        self.expect(Kind::Comma, "`,` and the condition on the elements")?;
         let allowed = self.limits.element_depth.min(DEEPEST);
         limits::check("nesting of `any`, `all` and `none`", "element_depth", self.lists + 1, allowed)?;
         let outer = (std::mem::take(&mut self.assembler), std::mem::take(&mut self.frames), self.in_list);
@@ -106,7 +106,7 @@ impl Parser<'_> {
         while self.token.kind == Kind::Comma {
             self.advance()?;
             let prefix = self.name()?;
-            self.expect(Kind::Equal, "`=` and the namespace that the prefix stands for")?;
+            self.expect(Kind::Equal, "`=` and the namespace of the prefix")?;
             namespaces.push((prefix, self.string("a namespace in single quotes")?));
         }
         self.expect(Kind::Close, "`,` or `)`")?;

@@ -40,7 +40,7 @@ impl Pattern {
                 Ok(Pattern(cache::intern(text, size)))
             }
             Err(reason) => Err(Error::expression(format!(
-                "{} is no regular expression: {reason}",
+                "{} is not a regular expression: {reason}",
                 ValueRef::String(&shorten(&text)),
             ))),
         }
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let error = pattern("a(b").unwrap_err().to_string();
-        assert_eq!(error, "'a(b' is no regular expression: unclosed group");
+        assert_eq!(error, "'a(b' is not a regular expression: unclosed group");
         assert!(pattern(r"(?-u)\xff").unwrap_err().to_string().contains("UTF-8"));
     }
 

@@ -164,7 +164,7 @@ fn substring(text: &str, from: i64, count: i64) -> Option<&str> {
     let Some(start) = usize::try_from(first - 1).ok().and_then(|skipped| starts.nth(skipped)) else {
         return Some("");
     };
-    // `starts` is behind the first character; the end is that of the last one taken.
+    // `starts` is past the first character; the end is that of the last one taken.
     let end = starts.nth(length - 1).unwrap_or(text.len());
     Some(&text[start..end])
 }

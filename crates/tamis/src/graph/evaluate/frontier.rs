@@ -64,7 +64,7 @@ impl Run {
     /// Follows edges until there are enough results.
     fn follow(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut Working, wanted: usize) {
         let end = self.edges.end;
-        // Who asks for few results may not ask for more, and a small graph is in the caches anyway.
+        // A caller that wants few results may not want more, and a small graph is in the caches anyway.
         let few = wanted.saturating_sub(working.results.len()) < AHEAD;
         let near = self.copied || few || snapshot.segment.len() < LARGE;
         let mut ahead = if near { end } else { self.edges.start };
@@ -132,7 +132,7 @@ const LARGE: usize = 1 << 17;
 /// Children that are read ahead together.
 const AHEAD: usize = 16;
 
-/// Reads what following these edges will need, so that these reads do not wait for each other.
+/// Prefetches what following these edges will need, so that the cache misses overlap.
 fn prefetch(edges: Range<usize>, indexed: bool, snapshot: &GraphSnapshot, working: &Working) {
     let segment = &snapshot.segment;
     let mut expressions = [NONE; AHEAD];
@@ -152,8 +152,8 @@ fn prefetch(edges: Range<usize>, indexed: bool, snapshot: &GraphSnapshot, workin
     }
 }
 
-/// What asking the index costs, in evaluations of one expression: at least, and per valid node. On the
-/// workload *exchange* a valid node takes the index 30 ns, and an evaluation 80 ns with all that comes
-/// with it; what is in doubt is left to evaluating, whose first results come at once.
+/// The cost of asking the index, in evaluations of one expression: a minimum, and per valid node. On the workload
+/// *exchange* a valid node takes the index 30 ns, and an evaluation takes 80 ns with everything around it; in doubt,
+/// nodes are evaluated, because the first results come at once.
 const INDEX_BASE: usize = 256;
 const INDEX_VALID: f64 = 0.5;

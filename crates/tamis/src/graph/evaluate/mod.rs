@@ -81,7 +81,7 @@ impl Strategy {
         Strategy::ALL.into_iter().find(|strategy| strategy.name() == name)
     }
 
-    /// What is done in its place where the graph has not the order it needs.
+    /// The strategy to use instead if the graph does not have the order that it needs.
     fn on(self, snapshot: &GraphSnapshot) -> Strategy {
         let skipping = matches!(self, Strategy::DagSkipping | Strategy::GeneralSkipping);
         match self {
@@ -98,7 +98,7 @@ impl Strategy {
     }
 }
 
-/// A search under way.
+/// A search in progress.
 #[derive(Debug)]
 pub(super) struct Run {
     strategy: Strategy,
@@ -147,7 +147,7 @@ impl Run {
         run
     }
 
-    /// Goes on until there are `wanted` results, or all.
+    /// Continues until there are `wanted` results, or all.
     pub fn advance(&mut self, snapshot: &GraphSnapshot, event: &Event, working: &mut Working, wanted: usize) {
         match self.strategy {
             Strategy::Auto | Strategy::Bfs | Strategy::Index => {

@@ -101,7 +101,7 @@ impl Search {
         Ok(true)
     }
 
-    /// Whether a node that was found waits to be taken.
+    /// Whether a node has been found and not yet taken.
     pub fn is_ready(&mut self) -> bool {
         while let Some(&node) = self.working.results.get(self.taken) {
             if self.snapshot.is_wanted(node, self.sinks_only) {

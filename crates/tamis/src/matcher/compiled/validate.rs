@@ -28,7 +28,7 @@ impl Compiled {
                 (of.start, of.len() as u32, self.bounds.ranks(attribute))
             }));
         if !whole {
-            return Err("the values that are asked about are damaged");
+            return Err("the tested values are damaged");
         }
         let sets = self.sets.len() as u32;
         if !self.stabbing.is_whole(attributes) {
@@ -75,7 +75,7 @@ impl Compiled {
     }
 
     fn check_runs(&self, residuals: &Residuals<'_>) -> Result<(), &'static str> {
-        let damaged = Err("what waits for a predicate is damaged");
+        let damaged = Err("an entry list is damaged");
         if !is_ascending(&self.starts, self.entry_lists.len()) {
             return damaged;
         }

@@ -92,7 +92,7 @@ pub fn read_interval(text: &str) -> Result<Duration, String> {
             }
             _ => {
                 return Err(format!(
-                    "`{}` is no unit of time; there are week, day, hour, minute, second, millisecond, microsecond and nanosecond",
+                    "`{}` is not a unit of time; known are week, day, hour, minute, second, millisecond, microsecond and nanosecond",
                     crate::error::shorten(unit)
                 ));
             }

@@ -46,7 +46,7 @@ pub fn split<'t>(raw: &'t str, attributes: &mut Vec<Written<'t>>) -> Result<(), 
         };
         let value = &raw[at + 1..at + 1 + length];
         if let Some(less) = memchr::memchr(b'<', value.as_bytes()) {
-            return Err((at + 1 + less, "`<` stands inside an attribute's value"));
+            return Err((at + 1 + less, "`<` inside an attribute's value"));
         }
         attributes.push(Written { name: &raw[start..end], value, tokenised: false });
         at += length + 2;

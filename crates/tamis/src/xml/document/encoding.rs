@@ -99,7 +99,7 @@ fn iso8859<'b>(bytes: &[u8], windows: &'static Encoding) -> Result<Cow<'b, str>>
     Ok(Cow::Owned(text))
 }
 
-/// Whether bytes that begin a document say that it is UTF-8; `None` if they are too few to say.
+/// Whether the first bytes of a document show that it is UTF-8; `None` if they are too few.
 pub fn is_utf8(bytes: &[u8]) -> Option<bool> {
     match bytes {
         [] | [_] | [0xEF, 0xBB] => None,

@@ -47,7 +47,7 @@ pub struct DocumentNode {
     pub parent: NodeIndex,
     /// The sibling before a child, or 0.
     pub previous: NodeIndex,
-    /// The first node behind this one's attributes and content.
+    /// The first node after this one's attributes and content.
     pub end: NodeIndex,
     /// How many attributes follow an element.
     pub attributes: u32,
@@ -72,7 +72,7 @@ pub struct Document {
     normalized: OnceLock<normalized::Normalized>,
     /// The elements that attributes of type ID identify.
     identified: HashMap<Box<str>, NodeIndex, ahash::RandomState>,
-    /// Of every node, the line on which it begins, if that is wanted.
+    /// For every node, the line on which it begins, if lines are recorded.
     lines: Option<Vec<u32>>,
     /// Working memory of the reader.
     reading: read::Reading,
@@ -97,8 +97,8 @@ impl Document {
         read::begin(self, limits)
     }
 
-    /// Reads on up to `end` in the text so far, decoded and normalised; what lies before `end` is made
-    /// of whole tags and the text between them. The `last` time, all that was promised must be there.
+    /// Continues up to `end` in the text so far, decoded and normalised; the part before `end` consists of complete
+    /// tags and the text between them. In the `last` call, everything must be complete.
     pub(super) fn read_on(
         &mut self,
         progress: &mut Progress,

@@ -56,11 +56,11 @@ pub struct Names {
     namespace_ids: Map<Box<str>, NamespaceId>,
     prefix_ids: Map<Box<str>, PrefixId>,
     written: Map<Box<str>, Written>,
-    /// Of every namespace, its names by their local part.
+    /// For every namespace, its names by their local part.
     expanded: Vec<Map<Box<str>, NameId>>,
     /// About how many bytes of memory they take.
     pub bytes: usize,
-    /// Tells these numbers from those of other documents, and from those given before a `clear`.
+    /// Distinguishes these numbers from those of other documents, and from those before a `clear`.
     pub generation: u64,
 }
 
@@ -84,7 +84,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Forgets all names; their numbers are given anew.
+    /// Removes all names; their numbers are reused.
     pub fn clear(&mut self) {
         *self = Names::default();
     }
@@ -126,8 +126,8 @@ impl Names {
         id
     }
 
-    /// The number of a name, `namespace_of` telling what its prefix stands for; `None` if the
-    /// prefix stands for nothing, or the name is none (which `check` decides once per name).
+    /// The number of a name; `namespace_of` returns the namespace of a prefix. `None` if the prefix is not declared,
+    /// or the name is invalid (which `check` decides once per name).
     #[inline]
     pub fn read<E>(
         &mut self,
@@ -162,7 +162,7 @@ impl Names {
         id
     }
 
-    /// The number that stands for a name to XPath, where a document has used it.
+    /// The number of a name for XPath, if a document has used it.
     pub fn find(&self, namespace: &str, local: &str) -> Option<NameId> {
         let namespace = self.find_namespace(namespace)?;
         self.expanded[namespace as usize].get(local).copied()

@@ -38,7 +38,7 @@ impl Runs {
         runs
     }
 
-    /// Where a place of the original is; inside a run, where the run ends.
+    /// Where a position of the original is; inside a run, where the run ends.
     fn place(&self, original: usize) -> usize {
         let next = self.places.partition_point(|(place, _)| (*place as usize) <= original);
         let (from, to) = next.checked_sub(1).map_or((0, 0), |last| self.places[last]);

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::error::check_limit as check;
 use crate::xml::characters::is_ncname;
 
-/// An attribute that identifies its element, whatever is declared (xml:id Version 1.0, 4).
+/// An attribute that identifies its element, whatever the declaration (xml:id Version 1.0, 4).
 const XML_ID: &str = "xml:id";
 
 impl Session<'_> {
@@ -88,8 +88,8 @@ impl Session<'_> {
         self.check_distinct(element, count, inside)
     }
 
-    /// Adds the attributes that are declared with a default and not written. What they hold counts as
-    /// expanded: a short tag may stand for many.
+    /// Adds the attributes that are declared with a default and not written. Their content counts as expansion: a
+    /// short tag may imply many of them.
     fn add_defaults<'t>(
         &mut self,
         declared: &'t AttributeList,
@@ -144,7 +144,7 @@ impl Session<'_> {
                 let shown: String = written.chars().take(60).collect();
                 match check(written) {
                     Ok(()) => self.fail(offset, &format!("the prefix of `{shown}` is not declared")),
-                    Err(_) => self.fail(offset, &format!("`{shown}` is no name")),
+                    Err(_) => self.fail(offset, &format!("`{shown}` is not a name")),
                 }
             }
         }

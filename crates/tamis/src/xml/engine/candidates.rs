@@ -1,4 +1,4 @@
-//! Which filters wait for what next?
+//! Which piece of its path does each filter wait for?
 //!
 //! XFilter and Hybrid cut a path into pieces and keep, for every piece, a list of the filters that
 //! wait for it (Diao et al. 2003, 3.1 and 3.3). A piece that is found at a level where it is waited
@@ -21,7 +21,7 @@ pub struct Piece {
     pub distance: u32,
     /// Whether it is exactly that many.
     pub exact: bool,
-    /// The path, where this piece is its last.
+    /// The path, if this piece is its last.
     pub path: Option<PathId>,
 }
 
@@ -38,7 +38,7 @@ pub struct CandidateScratch {
     lists: Vec<Vec<Waiting>>,
     /// The lists that promotions were put on, in order.
     promoted: Vec<u32>,
-    /// Of every piece, whether it is waited for from some level on.
+    /// For every piece, whether it is waited for from some level on.
     below: Vec<bool>,
     open: Vec<(NodeIndex, usize)>,
     found: Vec<u32>,

@@ -19,7 +19,7 @@ const ANY: u32 = 1;
 pub struct Hybrid {
     pieces: Vec<Piece>,
     edges: HashMap<(u32, Symbol), u32, ahash::RandomState>,
-    /// Of every node of the trie, the first pieces of paths that end there.
+    /// For every node of the trie, the first pieces of paths that end there.
     initial: Vec<Vec<u32>>,
 }
 

@@ -30,7 +30,7 @@ pub struct PathUse {
     pub fires: bool,
     /// Whether filters may be waiting for each element that completes the path.
     pub awaited: bool,
-    /// The values to look at where the path is reached.
+    /// The values to look up when the path is reached.
     pub keys: Box<[Key]>,
 }
 
@@ -38,7 +38,7 @@ pub struct PathUse {
 #[derive(Debug, Default)]
 pub struct Set {
     states: Box<[StateId]>,
-    /// The filters that elements inside are enough for, whatever their names; known once there was one.
+    /// The filters that any element inside satisfies; known after the first one.
     inside: Option<Box<[Slot]>>,
     /// The last document in which an element inside the set was met.
     seen_inside: u64,
@@ -73,7 +73,7 @@ struct Hits {
     values: HashMap<Box<str>, u32, ahash::RandomState>,
     ranges: HashMap<(SetId, u32, u32), Hit, ahash::RandomState>,
     list: Vec<Access>,
-    /// By where the accesses of a hit that wait begin, and a set below: those that the set completes.
+    /// By the first pending access of a hit and a set below: the accesses that the set completes.
     joins: HashMap<(u32, SetId), (u32, u32), ahash::RandomState>,
     /// The same by the names on the way to an element below, and where on it the hit was: those that
     /// are complete for certain, then those to be checked.
@@ -89,8 +89,7 @@ pub type LabelPath = u32;
 pub const ROOT: LabelPath = 0;
 pub const LOST: LabelPath = u32::MAX;
 
-/// Accesses that a value passes: those of a path that is complete, then those that wait for the rest
-/// of theirs.
+/// Accesses that a value passes: those of complete paths, then those that need the rest of their path.
 #[derive(Debug, Clone, Copy)]
 pub struct Hit {
     start: u32,
@@ -99,7 +98,7 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// Whether some accesses wait; equal hits wait for the same.
+    /// Whether some accesses are pending; equal hits have the same ones.
     pub fn waits(self) -> Option<u32> {
         (self.middle < self.end).then_some(self.middle)
     }
@@ -120,7 +119,7 @@ impl Memo {
         }
     }
 
-    /// The set at the document node. What was remembered is given up where it reached its bound.
+    /// The set at the document node. The cache is cleared if it has reached its limit.
     pub fn start(&mut self, nfa: &Nfa, uses: &[PathUse]) -> SetId {
         self.passing.clear();
         if self.is_full() || !self.has_room(1) {
@@ -192,8 +191,7 @@ impl Memo {
         id
     }
 
-    /// The filters that an element inside a set is enough for, whatever its name; none if there was one in this
-    /// document before.
+    /// The filters that any element inside a set satisfies; none after the first such element of a document.
     pub fn inside(&mut self, around: SetId, document: u64) -> &[Slot] {
         if std::mem::replace(&mut self.set(around).seen_inside, document) == document {
             return &[];
@@ -258,13 +256,13 @@ impl Memo {
         &self.hits.list[hit.start as usize..hit.middle as usize]
     }
 
-    /// The accesses of a hit that wait for the rest of their path.
+    /// The accesses of a hit that need the rest of their path.
     pub fn waiting(&self, hit: Hit) -> &[Access] {
         &self.hits.list[hit.middle as usize..hit.end as usize]
     }
 
-    /// The accesses of a hit above that wait for a path which a set completes; `found` is for those
-    /// that cannot be remembered.
+    /// The accesses of a hit above that need a path which a set completes; `found` is for those that cannot be
+    /// cached.
     pub fn join<'m>(&'m mut self, hit: Hit, set: SetId, found: &'m mut Vec<Access>) -> &'m [Access] {
         if let Some(&(start, end)) = self.hits.joins.get(&(hit.middle, set)) {
             return &self.hits.list[start as usize..end as usize];

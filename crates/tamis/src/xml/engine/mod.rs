@@ -34,7 +34,7 @@ pub enum Engine {
     YFilterUnsorted,
     /// The same automaton; values are tested as soon as their step is reached (5.1, inline).
     YFilterInline,
-    /// Runs of names shared, what lies between them not (3.3).
+    /// Sequences of names are shared, what is between them is not (3.3).
     Hybrid,
     /// One machine per path, with list balance (3.1).
     XFilter,
@@ -85,7 +85,7 @@ pub trait Sink {
 
 /// An algorithm that finds the paths of a document, compiled over a set of distinct paths.
 pub trait Structure: Debug + Send + Sync {
-    /// Tells the sink of every element that completes a path.
+    /// Calls the sink with every element that completes a path.
     fn walk(&self, document: &Document, symbols: &Symbols, scratch: &mut WalkScratch, sink: &mut dyn Sink);
 
     /// How many states, or pieces of paths, there are.
@@ -98,7 +98,7 @@ pub struct WalkScratch {
     pub labels: Labels,
     /// The states, or pieces of paths, that the elements of a document led to.
     pub transitions: u64,
-    /// Of every open element, where it ends.
+    /// For every open element, where it ends.
     open: Vec<NodeIndex>,
     states: Vec<nfa::StateId>,
     starts: Vec<usize>,

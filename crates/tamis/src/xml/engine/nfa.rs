@@ -1,9 +1,8 @@
 //! Which paths does an element complete?
 //!
-//! One nondeterministic automaton for all paths (Diao et al. 2003, 3.2): a trie over their steps, in
-//! which common prefixes are one state and `//` leads over an empty transition to a state that loops.
-//! Departure: a set of states is kept closed under the empty transitions, so that following one is
-//! no work while a document is read.
+//! One nondeterministic automaton for all paths (Diao et al. 2003, 3.2): a trie of their steps, in which common
+//! prefixes are one state and `//` is an empty transition to a state that loops. Departure: a set of states is kept
+//! closed under the empty transitions, so following one costs nothing while a document is read.
 
 use std::collections::HashMap;
 
@@ -41,7 +40,7 @@ const STATE: State = State {
 #[derive(Debug)]
 pub struct Nfa {
     states: Vec<State>,
-    /// Where a name or a namespace leads.
+    /// The target of a name or a namespace.
     edges: HashMap<(StateId, Symbol), StateId, ahash::RandomState>,
 }
 
@@ -109,7 +108,7 @@ impl Nfa {
         Some(self.states[state as usize].path).filter(|path| *path != NONE)
     }
 
-    /// The path that a state completes, if its last step asks for a name.
+    /// The path that a state completes, if its last step has a name.
     pub fn named_path(&self, state: StateId) -> Option<PathId> {
         self.path(state).filter(|_| !self.states[state as usize].wild)
     }
@@ -184,7 +183,7 @@ mod tests {
         name.bytes().next().map_or(0, Symbol::from)
     }
 
-    /// Of every element from the root down, how many states are active and which paths it completes.
+    /// For every element from the root down, how many states are active and which paths it completes.
     fn run(nfa: &Nfa, names: &[&str]) -> Vec<(usize, Vec<PathId>)> {
         let mut around = Vec::new();
         nfa.start(&mut around);

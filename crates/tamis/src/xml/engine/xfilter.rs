@@ -12,7 +12,7 @@ use crate::xml::symbols::{Label, PathId, SymbolPath, SymbolTest, Symbols};
 #[derive(Debug, Default)]
 pub struct XFilter {
     pieces: Vec<Piece>,
-    /// Of every list, the pivots on it, with the steps that lead up to them.
+    /// For every list, the pivots on it, with the steps that lead up to them.
     pivots: Vec<Vec<(u32, SymbolPath)>>,
 }
 

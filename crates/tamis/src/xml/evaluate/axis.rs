@@ -209,7 +209,7 @@ pub fn from_set(
     Ok(found)
 }
 
-/// The nodes from `first` on that are no attributes.
+/// The nodes from `first` on that are not attributes.
 fn content(nodes: &[DocumentNode], first: NodeIndex) -> impl DoubleEndedIterator<Item = NodeIndex> {
     (first..nodes.len() as NodeIndex).filter(|&index| nodes[index as usize].kind != NodeKind::Attribute)
 }

@@ -88,7 +88,7 @@ impl<'e> Evaluation<'e> {
         let document = self.document;
         match comparison {
             Comparison::Equal => {
-                // A set that is kept serves again; otherwise the smaller one is made.
+                // A cached set can be reused; otherwise the smaller one is built.
                 let keeps = |operand: &Operand<'_>| matches!(operand, Operand::Constant(_));
                 let swap = match (keeps(left), keeps(right)) {
                     (true, false) => true,

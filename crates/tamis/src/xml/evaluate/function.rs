@@ -19,7 +19,7 @@ impl<'e> Evaluation<'e> {
         context: Context,
     ) -> Metered<Value<'e>> {
         let document = self.document;
-        // Functions that take a string take the context node's where none is given.
+        // Functions of a string use the context node's if none is given.
         let own = |this: &mut Self, at: usize| match arguments.get(at) {
             Some(argument) => this.string(*argument, context),
             None => Ok(Cow::Borrowed(document.string(context.node))),
@@ -82,7 +82,7 @@ impl<'e> Evaluation<'e> {
                 let mut text = String::new();
                 for argument in arguments {
                     let part = self.string(*argument, context)?;
-                    // What has been put together is there while the rest is evaluated.
+                    // The concatenation so far is held while the rest is evaluated.
                     self.meter.hold(part.len())?;
                     self.meter.spend(part.len() / 16)?;
                     text.push_str(&part);

@@ -49,10 +49,10 @@ pub fn is_true(
 /// Working memory of [`is_true`].
 #[derive(Debug, Default)]
 pub struct EvaluationScratch {
-    /// Predicates answered before, by node, and position and size where they matter.
+    /// Predicates evaluated before, by node, and by position and size if they matter.
     answers: HashMap<(NodeId, NodeIndex, u32, u32), bool, ahash::RandomState>,
     marks: axis::Marks,
-    /// Of every node of the expression, what is known of it as a predicate.
+    /// For every node of the expression, what is known about it as a predicate.
     known: Vec<satisfy::Known>,
 }
 
@@ -121,7 +121,7 @@ struct Evaluation<'e> {
     document: &'e Document,
     scratch: &'e mut EvaluationScratch,
     meter: &'e mut Meter,
-    /// What is the same for every context node, by its place in the expression.
+    /// Operands that are the same for every context node, by their place in the expression.
     constants: HashMap<NodeId, Rc<Constant<'e>>, ahash::RandomState>,
     /// How many predicates enclose what is being evaluated.
     nesting: u32,

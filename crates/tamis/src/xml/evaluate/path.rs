@@ -151,7 +151,7 @@ impl Evaluation<'_> {
             _ => self.boolean(predicate, context)?,
         };
         self.nesting -= 1;
-        // Answers at a position are many and rarely asked for again: they leave room for the others.
+        // Results at a position are many and rarely reused, so they leave room for the others.
         let most = if counts { MEMORY / 2 } else { MEMORY };
         if nested && self.scratch.answers.len() < most {
             self.scratch.answers.insert(key, answer);

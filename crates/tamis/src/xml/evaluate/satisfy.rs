@@ -22,13 +22,13 @@ pub enum Known {
     Tried(u32),
     /// It cannot be answered for all nodes at once.
     Never,
-    /// Of every node, whether it satisfies the predicate.
+    /// For every node, whether it satisfies the predicate.
     Nodes(Vec<bool>),
 }
 
 impl Evaluation<'_> {
-    /// Whether a node satisfies a predicate that does not count, if that is known for all nodes, or
-    /// has been asked often enough to be found out.
+    /// Whether a node satisfies a predicate that does not count, if that is known for all nodes, or has been asked
+    /// often enough to be worth computing.
     pub(super) fn satisfies(&mut self, predicate: NodeId, node: NodeIndex) -> Metered<Option<bool>> {
         match &mut self.scratch.known[predicate as usize] {
             Known::Nodes(nodes) => return Ok(Some(nodes[node as usize])),
@@ -45,7 +45,7 @@ impl Evaluation<'_> {
         Ok(answer)
     }
 
-    /// Of every node, whether an expression is true of it. The memory is held until it is released.
+    /// For every node, whether an expression is true of it. The memory is held until it is released.
     fn satisfying(&mut self, id: NodeId) -> Metered<Option<Vec<bool>>> {
         let xpath = self.xpath;
         let node = xpath.node(id);
@@ -92,7 +92,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// Of every node, whether all operands, or one of them, are true of it.
+    /// For every node, whether all operands, or one of them, are true of it.
     fn combined(&mut self, operands: &[NodeId], all: bool) -> Metered<Option<Vec<bool>>> {
         let size = self.document.nodes().len();
         self.meter.hold(size)?;
@@ -110,8 +110,8 @@ impl Evaluation<'_> {
         Ok(Some(result))
     }
 
-    /// Of every node, whether a path leads from it to a node whose string passes a test, which also
-    /// says how many units it took.
+    /// For every node, whether a path leads from it to a node whose string passes a test; the test also returns how
+    /// many units it took.
     fn beginnings(
         &mut self,
         path: &Path,

@@ -7,7 +7,7 @@ use super::Slot;
 pub struct Work {
     /// The states, or pieces of paths, that its elements led to; of `auto`, the sets of states.
     pub transitions: u64,
-    /// How often an element completed a path that filters wait for; of `auto`, how many paths.
+    /// How often an element completed a path that filters need; with `auto`, how many paths.
     pub paths: u64,
     /// How often the values of a filter were tested.
     pub tested: u64,
@@ -17,17 +17,17 @@ pub struct Work {
     pub units: u64,
 }
 
-/// In place of a count of failures: the filter waits for its evaluation.
+/// Instead of a count of failures: the filter is to be evaluated.
 pub const EVALUATED: u32 = u32::MAX;
 
-/// What is known so far about a document. Both tables have one stamp, the number of the document, which is never
-/// begun again.
+/// What is known so far about a document. Both tables use the number of the document as their stamp, which never
+/// repeats.
 #[derive(Debug)]
 pub struct Answers {
     pub document: u64,
-    /// Of every path, the last document that reached it.
+    /// For every path, the last document that reached it.
     pub reached: Vec<u64>,
-    /// Of every filter, the document that `marks` speaks of, and the groups reached or values failed.
+    /// For every filter, the document that its mark belongs to, and the groups reached or values failed.
     pub marks: Vec<(u64, u32)>,
     pub matched: Bits,
     pub evaluate: Vec<Slot>,
@@ -85,7 +85,7 @@ impl Bits {
         self.used[word / BLOCK] = true;
     }
 
-    /// Sets several. Where they are as many as there are blocks, blocks are not told apart any more.
+    /// Sets several bits. If there are at least as many as blocks, used blocks are no longer tracked.
     pub fn set_all(&mut self, bits: &[u32]) {
         self.dense |= bits.len() >= self.used.len() && !bits.is_empty();
         if !self.dense {

@@ -15,7 +15,7 @@ pub const NONE: u32 = u32::MAX;
 /// Paths that decide no more filters than this name them in every state set.
 const FEW: usize = 8;
 
-/// What waits for a path, while filters are added; groups and inline tests as slots and positions.
+/// What a path leads to, while filters are added; groups and inline tests as slots and positions.
 #[derive(Debug, Default)]
 pub struct PathFilters {
     pub exact: Vec<Slot>,
@@ -156,7 +156,7 @@ impl Builder {
         self.values.push(ValueFilter { steps, tests: tests.into() });
     }
 
-    /// What the default engine wants to know of each path.
+    /// What the default engine needs to know about each path.
     pub fn uses(&mut self) -> Vec<PathUse> {
         let mut uses: Vec<PathUse> = self
             .paths

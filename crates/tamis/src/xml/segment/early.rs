@@ -22,8 +22,8 @@ pub struct Early {
     next: NodeIndex,
     open: Vec<(NodeIndex, SetId)>,
     start: SetId,
-    /// What open elements have passed whose filters wait for the rest of their paths, each with how
-    /// many elements were open then.
+    /// The accesses that open elements have passed and whose filters need the rest of their paths, each with the
+    /// number of elements that were open then.
     active: Vec<(Waiting, usize)>,
     told: Bits,
     /// Filters to check when an element begins or ends.
@@ -35,7 +35,7 @@ pub struct Early {
     exhausted: bool,
 }
 
-/// Accesses that wait for the rest of their paths.
+/// Accesses whose filters need the rest of their paths.
 #[derive(Debug)]
 enum Waiting {
     Remembered(Hit),
@@ -65,8 +65,7 @@ impl Segment {
         }
     }
 
-    /// Goes on to the end of what has been read, and calls `found` with the filters that are certain
-    /// and were not before.
+    /// Continues to the end of what has been read, and calls `found` with the filters that have become certain.
     pub fn tell_early(
         &self,
         document: &Document,
@@ -133,7 +132,7 @@ impl<F: FnMut(Slot)> Walk<'_, F> {
         }
     }
 
-    /// Looks at the filters that an element may decide, where it begins or where it `ended`.
+    /// Examines the filters that an element may decide, when it begins or when it has `ended`.
     fn look(&mut self, element: NodeIndex, set: SetId, ended: bool) {
         let Walk { segment, shared, document, scratch, early, .. } = self;
         let SegmentScratch { memo, walk, found: accesses, .. } = &mut **scratch;
@@ -205,8 +204,8 @@ impl Early {
     }
 }
 
-/// Whether what a filter tests is known where its last element begins, or where it `ended`: of the
-/// elements above only attributes are.
+/// Whether what a filter tests is known when its last element begins, or when it has `ended`: of the enclosing
+/// elements, only attributes are.
 fn is_decidable(filter: &ValueFilter, ended: bool) -> bool {
     let last = filter.steps.len() - 1;
     filter.tests.iter().all(|test| matches!(test.key, Key::Attribute(_)) || ended && test.step == last)

@@ -31,8 +31,8 @@ use crate::xml::symbols::{Label, Labels, PathId, Symbols};
 use crate::xml::values::{ValueFilter, Verdict, any_value};
 use crate::xml::xpath::XPath;
 
-/// A filter whose values failed this often, and for one in so many nodes of a document, is evaluated
-/// instead, once: that takes as long, and a document may fail a filter once for every element.
+/// A filter whose values failed this often, and for at least one in this many nodes of a document, is evaluated once
+/// instead: that takes as long, and a document may fail a filter once for every element.
 const FAILURES: usize = 256;
 const NODES_PER_FAILURE: usize = 16;
 
@@ -45,17 +45,17 @@ const ACTIVE: usize = 256;
 pub struct Segment {
     symbols: Symbols,
     filters: Vec<XPath>,
-    /// Of every path, the filters that it decides.
+    /// For every path, the filters that it decides.
     exact: Lists<Slot>,
-    /// Of every path, the filters that wait for it, and for which of their groups.
+    /// For every path, the filters that need it, and in which of their groups.
     waiting: Lists<[u32; 2]>,
-    /// Of every path, the filters whose values are tested where it is complete.
+    /// For every path, the filters whose values are tested when it is complete.
     postponed: Lists<Slot>,
-    /// Of every path, the tests that are made where it is reached, as filters and positions.
+    /// For every path, the tests that are made when it is reached, as filters and positions.
     inline: Lists<[u32; 2]>,
-    /// Of every filter, the groups that must be reached before it is evaluated, one bit each.
+    /// For every filter, the groups that must be reached before it is evaluated, one bit each.
     groups: Vec<u32>,
-    /// Of every filter, its position in `values`, if it is there.
+    /// For every filter, its position in `values`, if it is there.
     value_positions: Vec<u32>,
     values: Vec<ValueFilter>,
     /// Filters that are true unless one of their paths is reached.
@@ -78,7 +78,7 @@ struct Shared {
     nfa: Nfa,
     uses: Vec<PathUse>,
     access: AccessIndex,
-    /// Whether filters may wait for the rest of their paths.
+    /// Whether filters may need the rest of their paths.
     waits: bool,
 }
 
@@ -118,7 +118,7 @@ struct ElementFrame {
     active: usize,
 }
 
-/// Accesses that an open element has passed, whose filters wait for the rest of their paths.
+/// Accesses that an open element has passed and whose filters need the rest of their paths.
 #[derive(Debug)]
 struct Active {
     hit: Hit,
@@ -223,8 +223,8 @@ impl Segment {
         }
     }
 
-    /// Calls `found` with the filters that a document satisfies, in order. Where the meter is exhausted,
-    /// says by which filter, if it was one's evaluation.
+    /// Calls `found` with the filters that a document satisfies, in order. If the meter is exhausted, returns which
+    /// filter's evaluation exhausted it, if one did.
     pub fn matches(
         &self,
         document: &Document,
@@ -461,7 +461,7 @@ impl Segment {
         self.value_filter(access.slot)?.completes(access.step as usize, chain)
     }
 
-    /// Notes that a path has been reached.
+    /// Records that a path has been reached.
     fn reach(&self, path: PathId, answers: &mut Answers) {
         answers.work.paths += 1;
         let reached = &mut answers.reached[path as usize];

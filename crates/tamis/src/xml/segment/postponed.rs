@@ -10,8 +10,8 @@ use crate::xml::meter::{Exhausted, Meter};
 use crate::xml::symbols::{Labels, PathId};
 use crate::xml::values::any_value;
 
-/// Tests values where a path is complete (Diao et al. 2003, 5.2), or, where the engine asks for it, as
-/// soon as the step that they belong to is reached (5.1).
+/// Tests values when a path is complete (Diao et al. 2003, 5.2), or, if the engine asks for it, as soon as the step
+/// that they belong to is reached (5.1).
 pub struct Postponed<'p> {
     pub segment: &'p Segment,
     pub document: &'p Document,

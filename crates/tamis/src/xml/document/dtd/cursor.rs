@@ -3,7 +3,7 @@
 use super::Fault;
 use crate::xml::characters::{is_name, is_name_start, is_ncname, is_space};
 
-/// What is wrong, and the offset of the place.
+/// What is wrong, and the offset of the error.
 pub type Failure = (usize, Fault);
 
 pub struct Cursor<'t> {
@@ -34,7 +34,7 @@ impl<'t> Cursor<'t> {
         if self.take(token) { Ok(()) } else { self.fail(&format!("`{token}` is expected here")) }
     }
 
-    /// [3] White space, which may be missing; whether it is there.
+    /// [3] Optional white space; returns whether there is any.
     pub fn space(&mut self) -> bool {
         let count = self.rest().bytes().take_while(|byte| is_space(*byte)).count();
         self.at += count;
@@ -57,7 +57,7 @@ impl<'t> Cursor<'t> {
     pub fn name_without_colon(&mut self) -> Result<&'t str, Failure> {
         let start = self.at;
         let name = self.name()?;
-        if name.contains(':') { Err((start, "a colon stands in this name".into())) } else { Ok(name) }
+        if name.contains(':') { Err((start, "this name contains a colon".into())) } else { Ok(name) }
     }
 
     /// The name of an element or attribute (Namespaces in XML 1.0, 5).
@@ -109,7 +109,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// [75] ExternalID, if it is there. With `public`, [83] PublicID will do, which has no system literal.
+    /// [75] ExternalID, if there is one. With `public`, [83] PublicID is enough, which has no system literal.
     pub fn external_id(&mut self, public: bool) -> Result<bool, Failure> {
         if self.take("PUBLIC") {
             self.required_space()?;
@@ -140,21 +140,21 @@ impl<'t> Cursor<'t> {
         };
         match literal.find(|c| !allowed(c)) {
             None => Ok(()),
-            Some(at) => Err((start + at, "a public identifier holds no such character".into())),
+            Some(at) => Err((start + at, "a public identifier cannot contain this character".into())),
         }
     }
 
-    /// [15] Comment, behind its `<!--`.
+    /// [15] Comment, after its `<!--`.
     pub fn comment(&mut self) -> Result<(), Failure> {
         let start = self.at;
         let comment = self.until("-->")?;
         if comment.contains("--") || comment.ends_with('-') {
-            return Err((start, "`--` stands inside a comment".into()));
+            return Err((start, "`--` inside a comment".into()));
         }
         Ok(())
     }
 
-    /// [16] PI, behind its `<?`. [17] Its target is a name other than `xml`.
+    /// [16] PI, after its `<?`. [17] Its target is a name other than `xml`.
     pub fn instruction(&mut self) -> Result<(), Failure> {
         let start = self.at;
         let target = self.name_without_colon()?;

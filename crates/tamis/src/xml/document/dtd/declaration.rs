@@ -5,7 +5,7 @@ use super::{DefaultValue, Dtd, Entity, append_value, character};
 use crate::xml::characters::is_ncname;
 
 impl Dtd {
-    /// [70] EntityDecl, behind its `<!ENTITY`.
+    /// [70] EntityDecl, after its `<!ENTITY`.
     pub(super) fn entity_declaration(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Failure> {
         cursor.required_space()?;
         let parameter = cursor.take("%");
@@ -37,7 +37,7 @@ impl Dtd {
         Ok(())
     }
 
-    /// [52] AttlistDecl, behind its `<!ATTLIST`.
+    /// [52] AttlistDecl, after its `<!ATTLIST`.
     pub(super) fn attribute_list(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Failure> {
         cursor.required_space()?;
         let element = cursor.qualified_name()?;
@@ -82,10 +82,10 @@ impl Dtd {
         }
         let (start, value) = cursor.quoted()?;
         if let Some(at) = value.find('<') {
-            return Err((start + at, "`<` stands inside an attribute's value".into()));
+            return Err((start + at, "`<` inside an attribute's value".into()));
         }
-        // What a default refers to must have been declared before it, and is checked though nobody may
-        // ever ask for it (WFC: Entity Declared, No < in Attribute Values, No External Entity References).
+        // References in a default must have been declared before it, and are checked even if the default is never
+        // used (WFC: Entity Declared, No < in Attribute Values, No External Entity References).
         let mut budget = self.budget;
         append_value(value, false, self, &mut budget, &mut String::new()).map_err(|fault| (start, fault))?;
         self.budget = budget;
@@ -105,7 +105,7 @@ pub enum AttributeType {
 }
 
 impl Cursor<'_> {
-    /// [45] elementdecl, behind its `<!ELEMENT`.
+    /// [45] elementdecl, after its `<!ELEMENT`.
     pub(super) fn element_declaration(&mut self) -> Result<(), Failure> {
         self.required_space()?;
         self.qualified_name()?;
@@ -122,7 +122,7 @@ impl Cursor<'_> {
         self.expect(">")
     }
 
-    /// [51] Mixed, behind its `#PCDATA`.
+    /// [51] Mixed, after its `#PCDATA`.
     fn mixed(&mut self) -> Result<(), Failure> {
         let mut named = false;
         loop {
@@ -136,12 +136,12 @@ impl Cursor<'_> {
             named = true;
         }
         let star = self.take("*");
-        if named && !star { self.fail("`*` is expected behind mixed content") } else { Ok(()) }
+        if named && !star { self.fail("`*` is expected after mixed content") } else { Ok(()) }
     }
 
-    /// [47] children, behind its first `(`. A loop, so deep nesting cannot exhaust the stack.
+    /// [47] children, after its first `(`. A loop, so deep nesting cannot exhaust the stack.
     fn children(&mut self) -> Result<(), Failure> {
-        // Of every open group, what separates its parts, once that is known.
+        // For every open group, what separates its parts, once that is known.
         let mut open: Vec<Option<&str>> = vec![None];
         loop {
             // [48] cp
@@ -166,7 +166,7 @@ impl Cursor<'_> {
                 match open.last_mut() {
                     // [49] choice and [50] seq do not mix.
                     Some(known) if known.is_none_or(|known| known == separator) => *known = Some(separator),
-                    _ => return self.fail("`|` and `,` stand in one group of a content model"),
+                    _ => return self.fail("`|` and `,` in one group of a content model"),
                 }
                 if !self.take(separator) {
                     return self.fail("`|`, `,` or `)` is expected in a content model");
@@ -180,7 +180,7 @@ impl Cursor<'_> {
         let _ = self.take("?") || self.take("*") || self.take("+");
     }
 
-    /// [82] NotationDecl, behind its `<!NOTATION`.
+    /// [82] NotationDecl, after its `<!NOTATION`.
     pub(super) fn notation_declaration(&mut self) -> Result<(), Failure> {
         self.required_space()?;
         self.name_without_colon()?;
@@ -238,14 +238,14 @@ fn entity_value(literal: &str) -> Result<String, Failure> {
         let place = literal.len() - rest.len();
         if rest.starts_with('%') {
             // WFC: PEs in Internal Subset.
-            return Err((place, "`%` stands inside a declaration of the internal subset".into()));
+            return Err((place, "`%` inside a declaration of the internal subset".into()));
         }
         let end = rest.find(';').ok_or((place, "a reference without `;`".into()))?;
         let name = &rest[1..end];
         match name.strip_prefix('#') {
             Some(number) => value.push(character(number).map_err(|message| (place, message.into()))?),
             None if is_ncname(name) => value.push_str(&rest[..=end]),
-            None => return Err((place, "a reference that is no name".into())),
+            None => return Err((place, "a reference that is not a name".into())),
         }
         rest = &rest[end + 1..];
     }

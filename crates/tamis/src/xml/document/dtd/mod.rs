@@ -35,12 +35,12 @@ pub enum Entity {
 /// What is declared about the attributes of an element.
 #[derive(Debug, Default)]
 pub struct AttributeList {
-    /// Of every attribute, its type, and the position of its default, if it has one.
+    /// For every attribute, its type, and the position of its default, if it has one.
     declared: Map<(AttributeType, Option<usize>)>,
     pub defaults: Vec<DefaultValue>,
 }
 
-/// An attribute that is there though it is not written.
+/// An attribute with a default value.
 #[derive(Debug)]
 pub struct DefaultValue {
     pub name: Box<str>,
@@ -65,7 +65,7 @@ pub struct Dtd {
     /// Whether there are declarations that are not read.
     pub incomplete: bool,
     pub undeclared: UndeclaredEntities,
-    /// What entities may still expand to within the declaration.
+    /// How much entities may still expand to within the declaration.
     budget: usize,
 }
 

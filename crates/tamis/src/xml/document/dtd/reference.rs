@@ -101,7 +101,7 @@ pub fn resolve<'d>(name: &str, dtd: &'d Dtd, budget: &mut usize) -> Result<Optio
             "the entity `{shown}` is external, and external entities are never read"
         ))),
         None if !is_ncname(name) => {
-            Err(Fault::Malformed(format!("a reference to `{shown}`, which is no name")))
+            Err(Fault::Malformed(format!("a reference to `{shown}`, which is not a name")))
         }
         None if dtd.incomplete && dtd.undeclared != UndeclaredEntities::Error => Ok(None),
         None if dtd.incomplete => Err(Fault::Malformed(format!(
@@ -127,7 +127,7 @@ pub fn character(number: &str) -> Result<char, String> {
     };
     let character = parsed.and_then(char::from_u32).filter(|c| is_allowed(*c));
     let shown: String = number.chars().take(20).collect();
-    character.ok_or_else(|| format!("&#{shown}; is no character that XML allows"))
+    character.ok_or_else(|| format!("&#{shown}; is not a character that XML allows"))
 }
 
 /// The character of an entity that needs no declaration.

@@ -67,7 +67,7 @@ pub struct Progress {
     rooted: bool,
     /// How many names were known before.
     names: usize,
-    /// What entities may still expand to.
+    /// How much entities may still expand to.
     budget: usize,
 }
 
@@ -86,8 +86,8 @@ pub fn begin(document: &mut Document, limits: &Limits) -> Progress {
     Progress { offset: 0, prolog: Prolog::default(), rooted: false, names, budget: limits.expansion }
 }
 
-/// Reads on up to `end` in a text of which more may come unless this is the `last` time. What lies
-/// before `end` is made of whole tags and the text between them.
+/// Continues up to `end` in a text that may grow unless this is the `last` call. The part before `end` consists of
+/// complete tags and the text between them.
 pub fn read_up_to(
     document: &mut Document,
     progress: &mut Progress,
@@ -179,11 +179,11 @@ pub(super) struct Session<'s> {
     pub text: &'s str,
     /// Where in the text reading began this time.
     base: usize,
-    /// Whether nothing will come behind what is read this time.
+    /// Whether nothing follows this part of the text.
     last: bool,
     /// How many names were known before.
     pub names: usize,
-    /// What entities may still expand to.
+    /// How much entities may still expand to.
     pub budget: usize,
     /// Whether `]]>` occurs at all.
     pub has_section_end: bool,
@@ -217,7 +217,7 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
-    /// Notes the line of a place, where lines are recorded.
+    /// Records the line of a position, if lines are recorded.
     pub(super) fn count_lines(&mut self, place: usize) {
         let reading = &mut self.document.reading;
         if self.document.lines.is_some() && place > reading.counted {
@@ -255,7 +255,7 @@ impl<'s> Session<'s> {
     fn content<'t>(&mut self, main: Frame<'t>, dtd: &'t Dtd, rooted: &mut bool) -> Result<()> {
         let mut frames: Vec<Frame<'t>> = vec![main];
         let mut attributes = Vec::new();
-        // Where the document's own text is; what an entity holds is reported at its reference.
+        // The position in the document's own text; the content of an entity is reported at its reference.
         let mut place = 0;
         while let Some(frame) = frames.last_mut() {
             if frame.name.is_empty() {
@@ -340,10 +340,10 @@ impl<'s> Session<'s> {
                     frames.pop();
                 }
                 Event::Decl(_) => {
-                    return self.fail(start, "an XML declaration stands only at the very beginning");
+                    return self.fail(start, "an XML declaration is allowed only at the very beginning");
                 }
                 Event::DocType(_) => {
-                    return self.fail(start, "a document type declaration stands before the root element");
+                    return self.fail(start, "a document type declaration must come before the root element");
                 }
             }
         }
@@ -363,7 +363,7 @@ impl<'s> Session<'s> {
 
     fn comment(&mut self, content: &str, start: usize) -> Result<()> {
         if content.ends_with('-') || memchr::memmem::find(content.as_bytes(), b"--").is_some() {
-            return self.fail(start, "`--` stands inside a comment");
+            return self.fail(start, "`--` inside a comment");
         }
         self.document.push_value(NodeKind::Comment, 0, content);
         Ok(())

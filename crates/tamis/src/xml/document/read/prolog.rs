@@ -45,7 +45,7 @@ impl<'s> Session<'s> {
             match self.next(&mut frame, start)? {
                 Event::Decl(declaration) => {
                     if start != 0 {
-                        return self.fail(start, "an XML declaration stands only at the very beginning");
+                        return self.fail(start, "an XML declaration is allowed only at the very beginning");
                     }
                     match check_declaration(&declaration) {
                         Ok(declaration) => prolog.declaration = declaration,
@@ -94,12 +94,12 @@ impl<'s> Session<'s> {
             }
             Event::End(_) => self.fail(start, "an end tag without its start tag"),
             Event::Start(_) | Event::Empty(_) => self.fail(start, "a second root element"),
-            Event::Decl(_) => self.fail(start, "an XML declaration stands only at the very beginning"),
+            Event::Decl(_) => self.fail(start, "an XML declaration is allowed only at the very beginning"),
             Event::DocType(_) if self.document.nodes.len() == 1 => {
                 self.fail(start, "`<!DOCTYPE` and a name are expected here")
             }
             Event::DocType(_) => {
-                self.fail(start, "a document type declaration stands before the root element")
+                self.fail(start, "a document type declaration must come before the root element")
             }
             Event::CData(_) | Event::GeneralRef(_) | Event::Eof => {
                 self.fail(start, "character data outside the root element")

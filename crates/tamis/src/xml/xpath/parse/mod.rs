@@ -63,7 +63,7 @@ struct Parser<'t> {
     namespaces: &'t [(Arc<str>, Arc<str>)],
     variables: &'t [(Arc<str>, Variable)],
     nodes: Vec<XPathNode>,
-    /// Of every node, how deep it reaches.
+    /// For every node, how deep it reaches.
     depths: Vec<usize>,
 }
 
