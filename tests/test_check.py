@@ -255,8 +255,6 @@ def test_the_command_writes_the_most_serious_first(
     assert capsys.readouterr().out.endswith("\n0 findings\n")
     assert main([*command, "--ignore", "subsumd"]) == 2
     assert "there is no kind 'subsumd'; the kinds are event, " in capsys.readouterr().err
-    assert main(["check", "a > 1", "--ignore", "equal"]) == 2
-    assert "--ignore is about what --events finds" in capsys.readouterr().err
     index_of(RULES).save("saved")
     kinds = ",".join(linting._KINDS)
     assert main(["check", "-f", "saved", "--events", "good.jsonl", "--ignore", kinds]) == 0

@@ -91,7 +91,8 @@ def test_the_documentation(tmp_path: Path) -> None:
 
 class TestCheck:
     def test_writes_the_canonical_form(self, run: Run) -> None:
-        assert run("check", "a = 1 AND (b)", '{"or": []}') == (0, "a = 1 and b = true\nfalse\n", "")
+        expressions = ("a = 1 AND (b)", '{"attribute": "c", "operator": "exists"}')
+        assert run("check", *expressions) == (0, "a = 1 and b = true\nexists(c)\n", "")
 
     def test_says_where_an_expression_is_wrong(self, run: Run) -> None:
         code, out, err = run("check", "a", "age betwen 1 and 2")
@@ -110,6 +111,33 @@ class TestCheck:
         assert invalid == {"argument": 2, "valid": False}
         assert error["kind"] == "ExpressionSyntaxError"
         assert (error["line"], error["column"], error["suggestion"]) == (1, 5, "between")
+
+    def test_finds_contradictions_without_events(self, run: Run) -> None:
+        # Whether subscriptions equal or imply others is looked for with events only.
+        result = run("check", "a > 3 and not a > 2", "b = 1", "b in (1)", "lower(c) = 'X'", "b > 0")
+        assert (result.code, result.err) == (1, "")
+        *_, last, case, never, summary = result.out.splitlines()
+        assert last == "b > 0"
+        assert case.startswith('"argument 4", column 1: ')
+        assert case.endswith(" [text-case]")
+        assert never == '"argument 1": no event can satisfy this expression [never]'
+        assert summary == "2 findings: 1 text-case, 1 never"
+        ignored = run("check", "lower(c) = 'X'", "--ignore", "text-case")
+        assert ignored == (0, "lower(c) = 'X'\n", "")
+
+    def test_finds_them_in_files_and_saved_indexes(self, run: Run) -> None:
+        index = tamis.Index()
+        index.add_many({"good": "a = 1", "bad": "a > 3 and not a > 2"})
+        index.save("saved")
+        finding = '"bad": no event can satisfy this expression [never]\n1 finding\n'
+        assert run("check", "--file", "saved") == (1, finding, "")
+        assert run("check", "--file", "saved", "--ignore", "never") == (0, "0 findings\n", "")
+        Path("rules.csv").write_text("id,expression\ngood,a = 1\nbad,a > 3 and not a > 2\n")
+        code, out, err = run("check", "--file", "rules.csv")
+        assert (code, err) == (1, "")
+        assert out == "rules.csv: 2 valid, 0 invalid\nrules.csv:3: " + finding
+        *_, last = run("check", "--file", "rules.csv", "--json").json
+        assert (last["finding"], last["line"], last["subscriptions"]) == ("never", 3, ["bad"])
 
     @pytest.mark.parametrize("text", ["", "   ", "a < true", "(" * 100_000, "a \ud800"])
     def test_refuses(self, run: Run, text: str) -> None:
@@ -210,11 +238,11 @@ class TestCheck:
     def test_spaces_do_not_matter(self, run: Run, spaces: str) -> None:
         parts = ["", "{", '"id"', ":", '"x"', ",", '"expression"', ":", '{"and":[]}', "}", ""]
         result = run("check", "-f-", "--format=jsonl", "--json", stdin=spaces.join(parts))
-        assert result.json == [{"line": 1, "id": "x", "valid": True, "expression": "true"}]
+        assert result.json[0] == {"line": 1, "id": "x", "valid": True, "expression": "true"}
 
     def test_the_engine_judges_the_depth_of_the_json_form(self, run: Run) -> None:
         for depth, code in ((499, 0), (100_000, 1)):
-            nested = '{"and": [' * depth + "true" + "]}" * depth
+            nested = '{"not": ' * depth + '{"attribute": "a", "operator": "exists"}' + "}" * depth
             line = f'{{"id": 1, "expression": {nested}}}'
             result = run("check", "-f", "-", "--format", "jsonl", stdin=line)
             assert result.code == code
@@ -508,7 +536,11 @@ class TestUsage:
             ["match", "subscriptions.jsonl", "."],
         ):
             assert run(*arguments)[::2] == (2, "tamis: cannot read .: Is a directory\n")
-        for arguments in (["match", ".", "events.jsonl"], ["explain", ".", "a", "{}"]):
+        for arguments in (
+            ["match", ".", "events.jsonl"],
+            ["explain", ".", "a", "{}"],
+            ["check", "-f", "."],
+        ):
             code, out, err = run(*arguments)
             assert (code, out) == (2, "")
             assert re.match("tamis: .*index.json", err)
@@ -617,6 +649,150 @@ class TestProcess:
         code = "import sys, tamis, tamis.cli; print({'cyclopts', 'rich'} & set(sys.modules))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         assert done.stdout.decode().strip() == "set()"
+
+
+class TestCompile:
+    ROWS = 'id,expression,metadata\nold,age > 60,"{""team"": 1}"\nbad,age >,\nyoung,age < 20,\n'
+
+    def test_saves_what_is_valid(self, run: Run) -> None:
+        Path("rules.csv").write_text(self.ROWS)
+        code, out, err = run("compile", "rules.csv", "saved", "--metadata-columns", "team")
+        assert code == 1
+        assert re.fullmatch(r"saved: 2 subscriptions, 1 invalid, [0-9.]+ s\n", out)
+        assert err.startswith("rules.csv:3: column 6: expected a value")
+        assert err.endswith("rules.csv: 1 invalid, skipped\n")
+        index = tamis.open("saved")
+        assert list(index) == ["old", "young"]
+        assert index.metadata_columns == ["team"]
+        assert index.match({"age": 70}, where="team = 1") == ["old"]
+
+    def test_every_format(self, run: Run) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        pa.parquet.write_table(pa.table({"id": [1], "expression": ["a = 1"]}), "rules.parquet")
+        Path("rule.json").write_text('{"shop": {"source": ["shop"]}}')
+        options = ["--missing", "false", "--time-zone", "Europe/Paris"]
+        assert run("compile", "subscriptions.jsonl", "lines", *options).code == 0
+        assert run("compile", "rules.parquet", "table").code == 0
+        stdin = "id,expression\nx,a = 1\n"
+        assert run("compile", "-", "input", "--format", "csv", stdin=stdin).code == 0
+        assert run("compile", "rule.json", "events", "--from", "eventbridge").code == 0
+        lines = tamis.open("lines")
+        assert (lines.missing, lines.time_zone) == ("false", "Europe/Paris")
+        assert list(lines) == ["young-west", "members", 7]
+        assert lines[7].metadata == {"owner": "Zoë"}
+        assert list(tamis.open("table")) == [1]
+        assert list(tamis.open("input")) == ["x"]
+        assert len(tamis.open("events")) == 1
+        assert run("match", "lines", "events.jsonl").code == 0
+
+    def test_json_says_what_was_refused(self, run: Run) -> None:
+        Path("rules.csv").write_text(self.ROWS)
+        result = run("compile", "rules.csv", "saved", "--json")
+        [told] = result.json
+        assert told.pop("seconds") >= 0
+        [refused] = told.pop("refused")
+        assert told == {"path": "saved", "saved": True, "subscriptions": 2}
+        assert (refused["line"], refused["id"]) == (3, "bad")
+        assert "expected a value" in refused["message"]
+        patterns = '{"good": {"source": ["shop"]},\n"bad": {"source": []}}'
+        Path("rules.json").write_text(patterns)
+        [told] = run("compile", "rules.json", "patterns", "--from", "eventbridge", "--json").json
+        assert told["subscriptions"] == 1
+        [refused] = told["refused"]
+        assert (refused["file"], refused["id"]) == ("rules.json", "bad")
+        assert "empty array" in refused["message"]
+
+    def test_strict_saves_all_or_nothing(self, run: Run) -> None:
+        Path("rules.csv").write_text(self.ROWS)
+        code, out, err = run("compile", "rules.csv", "saved", "--strict")
+        assert (code, out) == (1, "")
+        assert err.endswith("saved: nothing was saved\n")
+        assert not Path("saved").exists()
+        code, out, _ = run("compile", "-", "saved", stdin='{"id": 1, "expression": "a <"}')
+        assert (code, out, Path("saved").exists()) == (1, "", False)
+
+    def test_replaces_an_index_only_if_told_to(self, run: Run) -> None:
+        assert run("compile", "subscriptions.jsonl", "saved").code == 0
+        Path("rules.csv").write_text("id,expression\nx,a = 1\n")
+        expected = (2, "", "tamis: saved already holds an index; --replace replaces it\n")
+        assert run("compile", "rules.csv", "saved") == expected
+        assert len(tamis.open("saved")) == 3
+        assert run("compile", "rules.csv", "saved", "--replace").code == 0
+        assert list(tamis.open("saved")) == ["x"]
+
+    def test_touches_nothing_else(self, run: Run) -> None:
+        Path("notes").mkdir()
+        Path("notes/mine.txt").write_text("mine")
+        for more in ([], ["--replace"]):
+            code, _, err = run("compile", "subscriptions.jsonl", "notes", *more)
+            assert (code, "holds other files" in err) == (2, True)
+            code, _, err = run("compile", "subscriptions.jsonl", "events.jsonl", *more)
+            assert (code, err) == (2, "tamis: events.jsonl is not a folder\n")
+        assert list(Path("notes").iterdir()) == [Path("notes/mine.txt")]
+        Path("empty").mkdir()
+        assert run("compile", "subscriptions.jsonl", "empty").code == 0
+
+    def test_follows_no_link(self, run: Run) -> None:
+        assert run("compile", "subscriptions.jsonl", "saved").code == 0
+        before = {path.name: path.read_bytes() for path in Path("saved").iterdir()}
+        Path("link").symlink_to("saved")
+        Path("dangling").symlink_to("nowhere")
+        Path("rules.csv").write_text("id,expression\nx,a = 1\n")
+        for name in ("link", "link/", "dangling"):
+            code, _, err = run("compile", "rules.csv", name, "--replace")
+            assert (code, "is a symbolic link" in err) == (2, True)
+        assert {path.name: path.read_bytes() for path in Path("saved").iterdir()} == before
+        # A manifest that is a link is replaced, and what it points to stays.
+        Path("saved/index.json").rename("kept.json")
+        Path("saved/index.json").symlink_to("../kept.json")
+        kept = Path("kept.json").read_bytes()
+        assert run("compile", "rules.csv", "saved", "--replace").code == 0
+        assert not Path("saved/index.json").is_symlink()
+        assert Path("kept.json").read_bytes() == kept
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["missing.csv", "saved"], "cannot read missing.csv"),
+            (["subscriptions.jsonl", "saved", "--time-zone", "Mars"], "Mars"),
+            (["subscriptions.jsonl", "saved", "--format", "xml"], "xml"),
+            (["subscriptions.jsonl"], "folder"),
+        ],
+    )
+    def test_refuses(self, run: Run, arguments: list[str], message: str) -> None:
+        code, out, err = run("compile", *arguments)
+        assert (code, out) == (2, "")
+        assert message.lower() in err.lower()
+        assert not Path("saved").exists()
+
+
+def test_a_misspelt_name_in_where_is_reported(run: Run) -> None:
+    for command in (["match"], ["match", "--count"], ["top"], ["first"]):
+        words = [command[0], "subscriptions.jsonl", "events.jsonl", *command[1:]]
+        code, _, err = run(*words, "--where", "ownr = 'Zoë'")
+        said = "`where` asks for `ownr`, which the metadata of 1 subscription does not have"
+        assert (code, err) == (0, f"{said}; did you mean `owner`?\n")
+        assert run(*words, "--where", "owner = 'Zoe'").err == ""
+
+
+def test_explain_says_that_a_subscription_is_inactive(run: Run) -> None:
+    Path("rules.csv").write_text("id,expression,active_until\nold,a = 1,2026-01-01\n")
+    index, _ = tamis.Index.from_csv("rules.csv", on_error="collect")
+    index.save("saved")
+    for name in ("rules.csv", "saved"):
+        words = ("explain", name, "old", '{"a": 1}', "--now", "2026-01-02T05:00Z")
+        code, out, err = run(*words)
+        assert (code, err) == (0, "")
+        assert out.splitlines() == [
+            "false    active until 2026-01-01 00:00:00Z    -- now is 2026-01-02 05:00:00Z",
+            "true     a = 1    -- a is 1",
+        ]
+        [told] = run(*words, "--json").json
+        times = {"active_until": "2026-01-01 00:00:00Z", "now": "2026-01-02 05:00:00Z"}
+        assert told["inactive"] == times
+        assert run(*words[:-1], "2025-01-02").out == "true     a = 1    -- a is 1\n"
 
 
 def test_now_is_given(run: Run) -> None:

@@ -181,6 +181,20 @@ def test_the_first_page_lists_every_page() -> None:
     assert linked == pages
 
 
+def test_the_readme_has_the_figures_of_the_performance_page() -> None:
+    performance = (DOCS / "performance.md").read_text(encoding="utf-8")
+    reasons = [
+        row[1] for row in rows(ROOT / "README.md", "instead of", "because", "stay with it if")
+    ]
+    numbers = r"[0-9][0-9,.]*(?:x\b)?"
+    figures = [number.rstrip(",.") for reason in reasons for number in re.findall(numbers, reason)]
+    assert len(figures) > 15
+    in_microseconds = {"21": "21.1", "73": "73,000", "2.9": "2,896,781", "6": "6.0"}
+    for figure in figures:
+        shown = in_microseconds.get(figure, figure.replace("x", " x"))
+        assert re.search(rf"(?<![0-9,.]){re.escape(shown)}(?![0-9])", performance), figure
+
+
 def test_the_table_of_matchers_lists_every_matcher() -> None:
     listed = rows(DOCS / "python.md", "matcher", "how it finds matches", "choose it")
     names = [name for row in listed for name in row[0].split("`, `")]

@@ -24,6 +24,7 @@ from test_properties import ANY, unambiguous
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 HOURS = st.integers(-2, 2).map(lambda hours: NOW + timedelta(hours=hours))
+IGNORED = pytest.mark.filterwarnings("ignore::tamis.errors.MetadataWarning")  # of random names
 plain_events = events.filter(unambiguous)
 json_events = plain_events.map(
     lambda event: {name: value for name, value in event.items() if is_json(value)}
@@ -134,6 +135,7 @@ def agree(
     ]
 
 
+@IGNORED
 @settings(max_examples=60)
 @given(
     st.lists(rules(), max_size=8),
@@ -324,7 +326,82 @@ def test_hostile_metadata_costs_itself_only() -> None:
     assert "good" in index.match({}, where="tenant = 'a' and missing(deep.a)")
 
 
+def test_names_that_no_metadata_has_are_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+    index = Index(metadata_columns=["Tenant", "region"])
+    index.add("plain", "true")
+    index.match({}, where="tenent = 'a'")  # nobody has metadata: nothing to compare with
+    assert not recwarn
+    index.add("a", "true", metadata={"Tenant": "a", "team": {"owner": "ann"}, "tags": ["x"]})
+    index.add("b", "true", metadata={"rare": 1})
+    for where in (
+        "region = 'eu'",  # declared
+        "rare = 2",
+        "team.owner = 'bob'",
+        "lower(Tenant) = 'b'",
+        "missing(muted)",
+        "muted is not null",
+        "any(tags, it = 'y')",
+        "values() contains 'z'",
+        "true",
+    ):
+        index.match({}, where=where)
+    assert not [str(warning.message) for warning in recwarn]
+    cases: dict[str, tuple[str, str | None]] = {
+        "tennant = 'a'": ("tennant", "Tenant"),
+        "upper(tenant) = 'A'": ("tenant", "Tenant"),
+        "team.ownr = 'ann'": ("team.ownr", "team.owner"),
+        "colour > 3": ("colour", None),
+    }
+    for where, (name, meant) in cases.items():
+        hint = f"; did you mean `{meant}`?" if meant else ""
+        said = f"`where` asks for `{name}`, which the metadata of 2 subscriptions does not have"
+        with pytest.warns(tamis.MetadataWarning) as warned:
+            assert index.match({}, where=where) == []
+        assert [str(warning.message) for warning in warned] == [said + hint]
+        assert warned[0].filename == __file__
+        index.match({}, where=where)  # once per condition
+    for ask in (index.match_batch, index.top_batch, index.first_batch):
+        index = Index()
+        index.add("a", "true", metadata={"tenant": "a"})
+        with pytest.warns(tamis.MetadataWarning, match="tennant"):
+            getattr(index, ask.__name__)([{}], where="tennant = 'a'")
+    assert not recwarn
+
+
+def test_a_warning_of_hostile_metadata() -> None:
+    deep = '{"a":' * 190 + "1" + "}" * 190
+    index = Index()
+    index.add("list", "true", metadata=[1])
+    index.add("text", "true", metadata={"text": "\ud800"})
+    index.add_table(pa.table({"id": ["deep"], "expression": ["true"], "metadata": [deep]}))
+    with pytest.warns(tamis.MetadataWarning, match=r"`texts`.* of 3 subscriptions .*mean `text`"):
+        assert index.match({}, where="texts = 'a'") == []
+
+
 # Validity
+
+
+def test_an_explanation_says_that_a_subscription_is_inactive() -> None:
+    index = Index()
+    index.add("sale", "age >= 18", active_from="2026-11-27", active_until="2026-12-01T12:00Z")
+    for now, active, line in [
+        ("2026-11-26T23:59:59.5Z", False, "active from 2026-11-27 00:00:00Z"),
+        ("2026-11-27", True, None),
+        ("2026-12-01T11:59Z", True, None),
+        ("2026-12-01T12:00Z", False, "active until 2026-12-01 12:00:00Z"),
+    ]:
+        told = index.explain("sale", {"age": 20}, now=now)
+        assert (told.active, told.matched, told.truth) == (active, active, "true")
+        assert told.matched == (index.match({"age": 20}, now=now) == ["sale"])
+        lines = str(told).splitlines()
+        assert lines[-1] == "true     age >= 18    -- age is 20"
+        assert ("inactive" in told.to_dict()) == (not active)
+        if line is not None:
+            assert lines[0].startswith(f"false    {line}    -- now is 2026-")
+            assert f">{lines[0]}<" in told._repr_html_()
+    assert not index.explain("sale", {"age": 3}, now="2026-11-28").matched
+    end = index.explain("sale", {"age": 20}, now="2026-12-02").to_dict()["inactive"]
+    assert end == {"active_until": "2026-12-01 12:00:00Z", "now": "2026-12-02 00:00:00Z"}
 
 
 def test_validity_is_half_open_and_a_moment() -> None:

@@ -306,7 +306,10 @@ class Explanation:
         """The truth of the whole expression."""
     @property
     def matched(self) -> bool:
-        """Whether the subscription matched: whether its expression is true."""
+        """Whether the subscription matched: its expression is true, and it is active."""
+    @property
+    def active(self) -> bool:
+        """Whether `now` lies in the validity of the subscription, so that it can match."""
     def to_dict(self, *, most: int | None = None) -> dict[str, Any]:
         """The explanation as nested dicts.
 
@@ -318,6 +321,10 @@ class Explanation:
         are, `satisfied`, how many satisfy the condition, and `elements`: nodes for up to three
         elements that decided, each with its position in the list as `element`. An explanation
         shows at most 100 elements.
+
+        If the subscription is not active, the outermost node has `inactive`: a dict with `now` and
+        with the end of its validity that `now` lies beyond, `active_from` or `active_until`, as
+        texts in UTC.
 
         Args:
             most: How many values of a list are given at most. A long list that many predicates
@@ -627,7 +634,8 @@ class Index(Generic[_I]):
             event: A mapping, or JSON as text or bytes.
             where: A condition on metadata, such as `tenant = 'a'`: only subscriptions that satisfy
                 it can match. Metadata is read like an event; metadata that is not an object has no
-                attributes. Plain predicates on `metadata_columns` are fast.
+                attributes. Plain predicates on `metadata_columns` are fast. A name that no metadata
+                has is a `MetadataWarning`, once per condition.
             document: The document that `xpath('...')` queries: bytes, text, the path of a file, or
                 an open binary file or stream. Without one, `xpath('...')` is unknown.
             now: The value of `now()`; the current time by default.
@@ -1102,6 +1110,12 @@ class Index(Generic[_I]):
     @property
     def asks_values(self) -> bool:
         """Whether an expression uses `values()`, so events are decoded completely."""
+    @property
+    def asks_now(self) -> bool:
+        """Whether matches may depend on `now()`, also by validity periods.
+
+        Conditions on the elements of lists are assumed to use it.
+        """
     @property
     def metadata_columns(self) -> list[str]:
         """The indexed members of metadata."""

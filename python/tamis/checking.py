@@ -13,8 +13,14 @@ compared letter by letter ('9' is after '10'): write it without quotes, and \
 never ('c',) no event can satisfy this expression
 """
 
+import json
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from difflib import get_close_matches
+from typing import Any, Literal, TypeAlias
+
+from tamis.errors import MetadataWarning
 
 Kind: TypeAlias = Literal[
     "event",
@@ -54,3 +60,42 @@ class Finding:
     count: int = 0
     attribute: str | None = None
     position: int | None = None
+
+
+def warn_of_metadata(
+    unseen: Sequence[str], looked: int, metadata: Sequence[str], declared: Sequence[str]
+) -> None:
+    """Warn of names in a `where` that no metadata has: a misspelt one silently selects nothing.
+
+    Args:
+        unseen: The names.
+        looked: The number of subscriptions whose metadata does not have them.
+        metadata: Metadata of the index, as JSON, whose names may have been meant.
+        declared: The declared columns, which may have been meant, too.
+    """
+    known = {name.lower(): name for text in metadata for name in _names_of(text)}
+    known |= {name.lower(): name for name in declared}
+    for name in unseen:
+        close = get_close_matches(name.lower(), known, 1)
+        hint = f"; did you mean `{known[close[0]]}`?" if close else ""
+        subscriptions = "1 subscription" if looked == 1 else f"{looked:,} subscriptions"
+        warnings.warn(
+            f"`where` asks for `{name}`, which the metadata of {subscriptions} does not have{hint}",
+            MetadataWarning,
+            stacklevel=2,
+        )
+
+
+def _names_of(text: str) -> list[str]:
+    """The names of the members of metadata, as expressions write them."""
+    try:
+        return list(_names(json.loads(text)))
+    except (ValueError, RecursionError):  # beyond what Python reads; there are others
+        return []
+
+
+def _names(value: Any, prefix: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield prefix + name
+            yield from _names(inner, f"{prefix}{name}.")

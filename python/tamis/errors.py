@@ -153,3 +153,7 @@ class StorageError(TamisError, OSError):
     def __init__(self, message: str, *, path: str = "") -> None:
         super().__init__(message)
         self.path = path
+
+
+class MetadataWarning(UserWarning):
+    """A condition on metadata (`where`) compares a name that no subscription's metadata has."""

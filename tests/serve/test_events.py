@@ -104,6 +104,24 @@ def test_explain(client: httpx.Client) -> None:
     assert client.post("/explain", json={}, params={"id": "none"}).status_code == 404
 
 
+def test_explain_says_that_a_subscription_is_inactive(tmp_path: Path) -> None:
+    index = tamis.Index()
+    index.add("old", "age > 3", active_until="2026-01-01")
+    index.save(tmp_path / "index")
+    with running(tmp_path / "index") as served, httpx.Client(base_url=served.url) as client:
+        for now, end in (("2025-12-31", None), ("2026-01-01", "2026-01-01 00:00:00Z")):
+            given = {"id": "old", "now": now}
+            told = client.post("/explain", json={"age": 5}, params=given).json()["explanations"][0]
+            assert (told["matched"], told["tree"]["truth"]) == (end is None, "true")
+            assert told["tree"].get("inactive", {}).get("active_until") == end
+
+
+def test_an_unknown_name_in_where_selects_nothing(client: httpx.Client) -> None:
+    for where, matches in (("owner = 'ada'", ["sale"]), ("ownr = 'ada'", [])):
+        found = client.post("/match", json=EVENT, params={"where": where})
+        assert (found.status_code, found.json()["matches"]) == (200, matches)
+
+
 def test_check(client: httpx.Client) -> None:
     good = client.post("/check", json={"expression": "b = 2 AND (a=1)"}).json()
     assert good["valid"]

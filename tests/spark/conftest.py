@@ -1,9 +1,12 @@
 """One Spark session for all tests of the pipeline, which therefore run in one process."""
 
 import os
+import platform
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -14,6 +17,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _snappy(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Have every Java that the tests start load the Snappy of this system's C library.
+
+    If the loader of musl is installed beside glibc, snappy-java takes the system for one of musl.
+    """
+    machine = platform.machine()
+    if not Path(f"/lib/ld-musl-{machine}.so.1").exists() or platform.libc_ver()[0] != "glibc":
+        return
+    folder, name = tmp_path_factory.mktemp("snappy"), "libsnappyjava.so"
+    (jar,) = (Path(pyspark.__file__).parent / "jars").glob("snappy-java-*.jar")
+    with zipfile.ZipFile(jar) as content:
+        library = content.read(f"org/xerial/snappy/native/Linux/{machine}/{name}")
+    (folder / name).write_bytes(library)
+    prefix = "-Dorg.xerial.snappy.lib"
+    options = f"{prefix}.path={folder} {prefix}.name={name}"
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {options}".strip()
 
 
 @pytest.fixture(scope="session")

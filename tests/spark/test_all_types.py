@@ -254,6 +254,7 @@ def test_tamis_finds_what_spark_finds(
 
 
 def test_variants_are_attributes(spark: SparkSession, tmp_path: Path) -> None:
+    """A variant is whatever it holds, row by row, in every function."""
     rules = [
         ("number", "v = 3"),
         ("text", "v = 'x'"),
@@ -285,6 +286,7 @@ def test_variants_are_attributes(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_text_refuse_the_event(spark: SparkSession, tmp_path: Path) -> None:
+    """Binary that is not UTF-8 refuses its event and no other."""
     rules = [("x", "b = 'x'"), ("y", "l = 'y'")]
     ts.compile(spark.createDataFrame(rules, "id string, expression string"), tmp_path)
     events = spark.sql("select X'78' as b, array(X'79', X'ff') as l union all select X'78', null")
@@ -298,6 +300,7 @@ def test_bytes_that_are_no_text_refuse_the_event(spark: SparkSession, tmp_path: 
 
 
 def test_all_refused_columns_come_in_one_message(spark: SparkSession, tmp_path: Path) -> None:
+    """One error names every column of a type without a meaning, before a job starts."""
     rules = [("x", "a = 1 or b.c = 1 or d = 1 or e.f = 1")]
     ts.compile(spark.createDataFrame(rules, "id string, expression string"), tmp_path)
     events = spark.createDataFrame(

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from tamis import EventError, StorageError, SubscriptionError
 from tamis import spark as ts
 from tamis._tamis import read_manifest, write_manifest
+from tamis.spark import worker
 from tamis.spark.shipping import on_worker
 
 
@@ -36,6 +37,7 @@ def path(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_subscriptions(spark: SparkSession, tmp_path: Path, schema: str, message: str) -> None:
+    """Rules with a column missing or of the wrong type: the error names the column."""
     with pytest.raises(SubscriptionError, match=message):
         ts.compile(spark.createDataFrame([], schema), tmp_path)
     assert ts.versions(tmp_path) == []
@@ -50,6 +52,7 @@ def test_subscriptions(spark: SparkSession, tmp_path: Path, schema: str, message
     ],
 )
 def test_changes(spark: SparkSession, path: Path, schema: str, message: str) -> None:
+    """So for a change feed."""
     with pytest.raises(SubscriptionError, match=message):
         ts.update(path, spark.createDataFrame([], schema))
 
@@ -70,11 +73,13 @@ def test_changes(spark: SparkSession, path: Path, schema: str, message: str) -> 
 def test_events(
     spark: SparkSession, path: Path, schema: str, arguments: dict[str, object], message: str
 ) -> None:
+    """Events with a column missing, taken or of the wrong type: the error names the column."""
     with pytest.raises(EventError, match=message):
         ts.match(spark.createDataFrame([], schema), path, **arguments)  # type: ignore[arg-type]
 
 
 def test_events_of_one_name_twice(spark: SparkSession, path: Path) -> None:
+    """Two columns of one name are refused."""
     with pytest.raises(EventError, match="more than one column `a`"):
         ts.match(spark.sql("select 1 as a, 2 as a"), path)
 
@@ -84,6 +89,7 @@ def test_events_of_one_name_twice(spark: SparkSession, path: Path) -> None:
     [{"placement": "everywhere"}, {"output": "rows"}, {"placement": "sharded", "slices": 0}],
 )
 def test_arguments(spark: SparkSession, path: Path, arguments: dict[str, str]) -> None:
+    """A wrong argument is named, before anything runs."""
     with pytest.raises(ValueError, match=next(reversed(arguments))):
         ts.match(spark.range(1), path, **arguments)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="shards"):
@@ -91,6 +97,7 @@ def test_arguments(spark: SparkSession, path: Path, arguments: dict[str, str]) -
 
 
 def test_a_bad_event_fails_the_job_and_is_named(spark: SparkSession, path: Path) -> None:
+    """The error of the job shows the event and the position in it."""
     events = spark.createDataFrame([('{"a": 1}',), ('{"a": }',)], "e string").coalesce(1)
     with pytest.raises(
         Exception,
@@ -100,6 +107,7 @@ def test_a_bad_event_fails_the_job_and_is_named(spark: SparkSession, path: Path)
 
 
 def test_what_is_no_index(spark: SparkSession, path: Path, tmp_path: Path) -> None:
+    """A folder that is no index, or of another format, is refused by its name."""
     events = spark.range(1)
     with pytest.raises(StorageError, match="nowhere: not an index"):
         ts.match(events, tmp_path / "nowhere")
@@ -125,6 +133,7 @@ def test_what_is_no_index(spark: SparkSession, path: Path, tmp_path: Path) -> No
 
 
 def test_a_file_that_is_missing_or_short(spark: SparkSession, tmp_path: Path) -> None:
+    """A missing or cut segment file is named, on the driver or by the task that needs it."""
     rows = [(n, f"a = {n}") for n in range(100)]
     ts.compile(spark.createDataFrame(rows, "id long, expression string"), tmp_path)
     events = spark.createDataFrame([(1,)], "a long")
@@ -146,8 +155,9 @@ def test_a_file_that_is_missing_or_short(spark: SparkSession, tmp_path: Path) ->
 
 
 def test_a_worker_without_the_wheel_says_so() -> None:
+    """A worker that cannot import Tamis names its interpreter and what to install."""
     dump: Any = cloudpickle.dumps
-    task = base64.b64encode(dump(on_worker("match_batches", uri="x"))).decode()
+    task = base64.b64encode(dump(on_worker(worker.match_batches, uri="x"))).decode()
     program = (
         "import sys, base64, pickle; sys.modules['tamis'] = None; "
         f"task = pickle.loads(base64.b64decode('{task}')); list(task(iter([])))"

@@ -41,6 +41,7 @@ def read(folder: Path) -> list[dict[str, object]]:
 
 
 def test_compile_match_and_stream(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files go through compile, match, top and stream, and give what a local index gives."""
     assert run("compile", folder, "rules.jsonl", "index", options="--strict") == 1
     told = capsys.readouterr()
     assert "1 row refused, nothing was committed" in told.err
@@ -78,6 +79,7 @@ def test_compile_match_and_stream(folder: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_what_goes_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Errors are one line, with an exit code, and no trace."""
     assert run("match", folder, "events/first.jsonl", "nowhere", "found") == 2
     assert "nowhere: not an index" in capsys.readouterr().err
     assert run("compile", folder, "missing.jsonl", "index") == 2
@@ -87,6 +89,7 @@ def test_what_goes_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_update_versions_and_vacuum(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Changes make versions, and vacuum deletes old ones."""
     (folder / "rules.jsonl").write_text('{"id": 1, "expression": "age > 1"}\n')
     (folder / "changes.jsonl").write_text(
         '{"id": 1, "operation": "delete", "sequence": 1}\n'
@@ -116,6 +119,7 @@ def test_update_versions_and_vacuum(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_documents_and_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`match-xml` and `match-graph` write what documents match and events reach."""
     (folder / "rules.jsonl").write_text(
         json.dumps({"id": "cheap", "expression": "xpath('//price[. < 300]')"})
     )
@@ -145,6 +149,7 @@ def test_documents_and_graphs(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_rules_of_another_language(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--from sigma` compiles Sigma rules."""
     (folder / "sigma").mkdir()
     rule = "title: Root\nid: 8f0c1f6e-6f4e-4d8e-9c8a-1f2b3c4d5e6f\n"
     rule += "logsource: {product: linux}\ndetection:\n  one: {user: root}\n  condition: one\n"
@@ -165,6 +170,7 @@ def test_rules_of_another_language(folder: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("command", ["match", "match-xml", "match-graph", "top", "vacuum"])
 def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command explains itself."""
     assert main(["spark", command, "--help"]) == 0
     told = capsys.readouterr().out
     assert told.startswith(f"Usage: tamis spark {command}")
@@ -174,6 +180,7 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_first_and_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`first` and `count` write what a local index gives."""
     (folder / "rules.jsonl").write_text(
         '{"id": "a", "expression": "age > 1", "metadata": {"tenant": 1}}\n'
         '{"id": "b", "expression": "age > 1", "priority": 5, "active_until": "2999-01-01"}\n'

@@ -18,6 +18,7 @@ SUBSCRIPTIONS = [(f"s{n}", f"a = {n % 7} and b between {n % 5} and {n}") for n i
 
 
 def test_what_is_compiled_opens_on_one_machine(spark: SparkSession, tmp_path: Path) -> None:
+    """`tamis.open` reads what `compile` wrote, and matches the same."""
     frame = spark.createDataFrame(SUBSCRIPTIONS, "id string, expression string")
     compiled = ts.compile(frame, tmp_path / "index", shards=3)
     assert (compiled.version, compiled.subscriptions, compiled.shards) == (1, 100, 3)
@@ -36,6 +37,7 @@ def test_what_is_compiled_opens_on_one_machine(spark: SparkSession, tmp_path: Pa
 
 
 def test_bad_rows_are_refused_counted_and_returned(spark: SparkSession, tmp_path: Path) -> None:
+    """Invalid and contradicting rows are errors with positions; the others are compiled."""
     rows = [
         ("good", "a = 1"),
         ("syntax", "a = = 1"),
@@ -66,6 +68,7 @@ def test_bad_rows_are_refused_counted_and_returned(spark: SparkSession, tmp_path
 
 
 def test_metadata_and_integer_ids(spark: SparkSession, tmp_path: Path) -> None:
+    """Metadata of any type and integer ids come back as they were."""
     rows = [(1, "a = 1", {"owner": "x"}), (2, "a = 1", None)]
     frame = spark.createDataFrame(rows, "id int, expression string, metadata map<string, string>")
     ts.compile(frame, tmp_path)
@@ -88,6 +91,7 @@ def test_metadata_and_integer_ids(spark: SparkSession, tmp_path: Path) -> None:
 def test_weights_and_boosts_rank_as_in_a_local_index(
     spark: SparkSession, tmp_path: Path, form: str
 ) -> None:
+    """Columns of weights and boosts give the scores of a local index."""
     draw, tags = Random(11), ["new", "old", "sale"]
     index, rows = tamis.Index(), list[Any]()
     for number in range(60):
@@ -123,6 +127,7 @@ def test_weights_and_boosts_rank_as_in_a_local_index(
 
 
 def test_weights_that_cannot_be_used_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """A bad weight refuses its row, with the reason."""
     rows = [
         ("good", "a = 1", '{"a": 2}'),
         ("none", "a = 1", None),
@@ -143,6 +148,7 @@ def test_weights_that_cannot_be_used_are_refused(spark: SparkSession, tmp_path: 
 
 
 def test_hierarchies_hold_in_every_version(spark: SparkSession, tmp_path: Path) -> None:
+    """A hierarchy that was declared once holds after updates."""
     rows = [("us", "geo = 'US'"), ("west", "geo in ('CA', 'OR')"), ("month", "day = '2008-02'")]
     frame = spark.createDataFrame(rows, "id string, expression string")
     hierarchies: dict[str, Any] = {"geo": {"US": {"CA": ["LA"], "OR": []}}, "day": "dates"}
@@ -173,6 +179,7 @@ def test_hierarchies_hold_in_every_version(spark: SparkSession, tmp_path: Path) 
 
 
 def test_updates_touch_only_their_shards(spark: SparkSession, tmp_path: Path) -> None:
+    """An update builds the shards it changes and keeps the files of the others."""
     frame = spark.createDataFrame(SUBSCRIPTIONS, "id string, expression string")
     ts.compile(frame, tmp_path, shards=8)
     before = {path.name for path in tmp_path.glob("segment-*")}
@@ -215,6 +222,7 @@ def read(folder: Path, version: int) -> Any:
 
 
 def test_a_refused_change_leaves_the_subscription(spark: SparkSession, tmp_path: Path) -> None:
+    """A change that is refused leaves the subscription as it was."""
     frame = spark.createDataFrame([("x", "a = 1"), ("y", "a = 1")], "id string, expression string")
     ts.compile(frame, tmp_path)
     schema = "id string, expression string, operation string"
@@ -230,6 +238,7 @@ def test_a_refused_change_leaves_the_subscription(spark: SparkSession, tmp_path:
 
 
 def test_vacuum_leaves_what_a_running_job_writes(spark: SparkSession, tmp_path: Path) -> None:
+    """Files that no version names are kept while they are young."""
     frame = spark.createDataFrame([("x", "a = 1")], "id string, expression string")
     ts.compile(frame, tmp_path)
     (tmp_path / "segment-0000000000000000-1.tamis").write_bytes(b"under way")
@@ -241,6 +250,7 @@ def test_vacuum_leaves_what_a_running_job_writes(spark: SparkSession, tmp_path: 
 
 
 def test_two_jobs_do_not_commit_one_version(spark: SparkSession, tmp_path: Path) -> None:
+    """The second commit of a version fails and changes nothing."""
     from tamis.storage import manifest
     from tamis.storage.folder import Folder
 
@@ -253,6 +263,7 @@ def test_two_jobs_do_not_commit_one_version(spark: SparkSession, tmp_path: Path)
 
 
 def test_no_subscriptions_are_an_index(spark: SparkSession, tmp_path: Path) -> None:
+    """An empty table compiles, opens, matches nothing and takes updates."""
     nothing = spark.createDataFrame([], "id string, expression string")
     assert ts.compile(nothing, tmp_path).subscriptions == 0
     assert len(tamis.open(tmp_path)) == 0

@@ -47,6 +47,7 @@ def by_number(frame: DataFrame) -> list[Row]:
 
 
 def test_they_give_what_an_index_gives(spark: SparkSession, path: Path, events: DataFrame) -> None:
+    """Every SQL function returns for each event what the method of an index returns."""
     index = tamis.open(path)
     query = """select *, tamis_match(struct(*), 'rules') as hits,
         tamis_top(struct(*), 'rules', 3) as best, tamis_first(struct(*), 'rules') as first,
@@ -66,6 +67,7 @@ def test_they_give_what_an_index_gives(spark: SparkSession, path: Path, events: 
 
 
 def test_every_form_of_events(spark: SparkSession, path: Path, events: DataFrame) -> None:
+    """Structs, JSON, binary, variants and maps are events."""
     struct = sf.struct("age", "user", "tags", "score", "member")
     text = sf.to_json(struct)
     forms = {
@@ -100,6 +102,7 @@ def test_every_form_of_events(spark: SparkSession, path: Path, events: DataFrame
 
 
 def test_refused_events_are_null(spark: SparkSession, events: DataFrame) -> None:
+    """A refused event is NULL, `tamis_error` says why, and the query goes on."""
     lines = spark.createDataFrame(
         [(1, '{"age": 3}'), (2, '{"age": '), (3, None)], "n int, e string"
     )
@@ -118,6 +121,7 @@ def test_refused_events_are_null(spark: SparkSession, events: DataFrame) -> None
 
 
 def test_which_index_is_said_row_by_row(spark: SparkSession, tmp_path: Path) -> None:
+    """The index may be another one in each row."""
     for name in ("one", "two"):
         rules = [(n + 100 * (name == "two"), f"a = {n}") for n in range(10)]
         frame = spark.createDataFrame(rules, "id long, expression string")
@@ -138,6 +142,7 @@ def hits(spark: SparkSession, index: str, function: str = "tamis_match") -> list
 
 
 def test_names_stay_at_their_version_and_paths_follow(spark: SparkSession, tmp_path: Path) -> None:
+    """A name and a column keep their version; a path means the current one."""
     subscribe(spark, tmp_path, 0, 10)
     ts.register(spark, {"rules": tmp_path})
     column = ts.match_column(tmp_path, "e")
@@ -153,6 +158,7 @@ def test_names_stay_at_their_version_and_paths_follow(spark: SparkSession, tmp_p
 
 
 def test_types_of_ids(spark: SparkSession, path: Path, tmp_path: Path) -> None:
+    """Indexes with ids of two types give strings; a type that does not fit is refused."""
     subscribe(spark, tmp_path, 0, 10)
     ts.register(spark, {"numbers": tmp_path, "texts": path})
     assert hits(spark, "numbers") == ["1"]  # one type for all
@@ -164,25 +170,29 @@ def test_types_of_ids(spark: SparkSession, path: Path, tmp_path: Path) -> None:
 
 
 def test_what_workers_refuse(path: Path) -> None:
-    pinned: tuple[Any, ...] = ({}, "bigint", None)
+    """Wrong arguments are errors that say what is taken."""
+    pinned = evaluating.Pinned({}, "bigint", None)
     event, there = pa.array(["{}"]), pa.array([str(path)])
     with pytest.raises(tamis.StorageError, match="register them with ids='string'"):
-        evaluating.call("match", pinned, [event, there], {})
+        evaluating.call("match", pinned, {}, event, there)
     with pytest.raises(tamis.StorageError, match="not an index") as refused:
-        evaluating.call("match", pinned, [event, pa.array(["nowhere"])], {})
+        evaluating.call("match", pinned, {}, event, pa.array(["nowhere"]))
     assert "a name that was given to `register`" in refused.value.__notes__[0]
     with pytest.raises(TypeError, match="tamis_top takes event, index, n, and optionally now"):
-        evaluating.call("top", pinned, [event, there], {})
+        evaluating.call("top", pinned, {}, event, there)
     with pytest.raises(ValueError, match="n is at least 1, not 0"):
-        evaluating.call("top", pinned, [event, there, pa.array([0])], {})
+        evaluating.call("top", pinned, {}, event, there, pa.array([0]))
     months = pa.array([{"age": None}], pa.struct([("age", pa.month_day_nano_interval())]))
     with pytest.raises(tamis.EventError, match="Interval"):
-        evaluating.call("match", ({}, "string", None), [months, there], {})
-    empty = evaluating.call("match", pinned, [event.slice(1), there.slice(1)], {})
+        evaluating.call("match", evaluating.Pinned({}, "string", None), {}, months, there)
+    with pytest.raises(ValueError, match="now is a timestamp, not '2026-01-01'"):
+        evaluating.call("match", pinned, {}, event, there, now=pa.array(["2026-01-01"]))
+    empty = evaluating.call("match", pinned, {}, event.slice(1), there.slice(1))
     assert len(empty) == 0
 
 
 def test_now(spark: SparkSession, tmp_path: Path) -> None:
+    """`now()` is that of `register`, of the query, or of each row, as the query says."""
     rules = [("past", "at < now()"), ("future", "at > now()"), ("now", "at = now()")]
     ts.compile(spark.createDataFrame(rules, "id string, expression string"), tmp_path)
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -205,6 +215,7 @@ def test_now(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_table_function(spark: SparkSession, path: Path, events: DataFrame) -> None:
+    """`LATERAL tamis_matches` and its `TABLE` form give a row per match."""
     index = tamis.open(path)
     expected = [(given["number"], id) for given in EVENTS for id in index.match(given)]
     columns = ", ".join(f"e.{name}" for name in events.columns)
@@ -293,6 +304,7 @@ def test_each_micro_batch_has_its_version_and_moment(spark: SparkSession, tmp_pa
 
 
 def test_errors_are_a_column(spark: SparkSession, path: Path) -> None:
+    """`error_column` is `tamis_error`."""
     lines = spark.createDataFrame([("{}",), ('{"age": ',)], "e string")
     asked = lines.select(ts.match_column(path, "e"), ts.error_column(path, "e"))
     good, bad = asked.collect()
@@ -303,6 +315,7 @@ def test_errors_are_a_column(spark: SparkSession, path: Path) -> None:
 
 
 def test_rules_themselves_are_refused(spark: SparkSession) -> None:
+    """A DataFrame in place of a path is refused, with what to do."""
     rules = spark.createDataFrame([("a", "a = 1")], "id string, expression string")
     unexpected: Any = rules
     message = r"take the folder of an index, not a DataFrame: .*`ts.compile\(rules, path\)`"

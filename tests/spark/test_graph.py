@@ -72,6 +72,7 @@ def reached(graph: Graph, events: list[dict[str, Any]], **more: Any) -> dict[int
 def test_nodes_are_those_of_a_local_graph(
     frame: DataFrame, path: Path, graph: Graph, events: Any, output: Output, form: str
 ) -> None:
+    """Every event reaches what it reaches in a local graph."""
     expected = reached(graph, events)
     assert sum(map(len, expected.values())) > 3000
     given: dict[str, Any] = {"sources": "start", "keep": ["number"], "output": output}
@@ -100,6 +101,7 @@ def test_nodes_are_those_of_a_local_graph(
 def test_one_source_sinks_and_strategies(
     frame: DataFrame, path: Path, graph: Graph, events: Any, strategy: Strategy
 ) -> None:
+    """One source for all, sinks alone, and all strategies give the same."""
     found = ts.match_graph(frame, path, "n11", sinks_only=True, strategy=strategy, keep=["number"])
     expected = {
         (event["number"], node)
@@ -114,6 +116,7 @@ def test_one_source_sinks_and_strategies(
 def test_events_that_say_nothing_reach_what_asks_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    """Events without columns reach the nodes that accept all."""
     graph = Graph()
     graph.add_edge(1, 2)
     graph.add_edge(2, 3, expression="a = 1")
@@ -126,6 +129,7 @@ def test_events_that_say_nothing_reach_what_asks_nothing(
 
 
 def test_a_stream_follows_what_is_saved(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream searches the graph that is current when a micro-batch begins."""
     saved, incoming, out = tmp_path / "graph", tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     graph = Graph()
@@ -160,6 +164,7 @@ def test_a_stream_follows_what_is_saved(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_a_job_goes_on_with_the_version_it_began_with(spark: SparkSession, tmp_path: Path) -> None:
+    """Saving another version does not change a job that runs."""
     graph = Graph()
     graph.add_edge(1, 2, expression="a = 1")
     assert ts.save_graph(graph, tmp_path) == 1
@@ -241,11 +246,13 @@ def test_graphs_are_saved_while_micro_batches_read(spark: SparkSession, tmp_path
 def test_what_is_wrong_is_said_on_the_driver(
     frame: DataFrame, path: Path, arguments: dict[str, Any], error: Any, message: str
 ) -> None:
+    """A wrong column or argument is named before a job starts."""
     with pytest.raises(error, match=message):
         ts.match_graph(frame, path, **arguments)
 
 
 def test_sources_that_are_not_there_fail_the_job(spark: SparkSession, path: Path) -> None:
+    """A source that is no node fails the job and is named."""
     for start, message in ((None, "the source is null"), ("x", 'the source is "x", an id that no')):
         rows = spark.createDataFrame([(1, "n1"), (2, start)], "age int, start string").coalesce(1)
         with pytest.raises(Exception, match=rf"item 1 \(event with age=2, start=.*\): {message}"):
@@ -253,6 +260,7 @@ def test_sources_that_are_not_there_fail_the_job(spark: SparkSession, path: Path
 
 
 def test_what_is_no_graph(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder without a graph is refused by its name."""
     events = spark.createDataFrame([(1,)], "a long")
     with pytest.raises(StorageError, match=r"not a graph: it has neither versions nor a graph"):
         ts.match_graph(events, tmp_path / "nowhere", 1)

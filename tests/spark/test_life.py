@@ -92,6 +92,29 @@ def test_spark_finds_what_an_index_finds(
     }
 
 
+def test_an_unknown_name_in_where_is_a_warning(path: Path, events: DataFrame) -> None:
+    where = "tenent = 'a' and leval > 0"
+    with pytest.warns(tamis.MetadataWarning) as warned:
+        found = ts.match(events, path, where=where)
+    told = f"the metadata of {len(opened(path))} subscriptions does not have; did you mean"
+    assert [str(warning.message) for warning in warned] == [
+        f"`where` asks for `tenent`, which {told} `tenant`?",
+        f"`where` asks for `leval`, which {told} `level`?",
+    ]
+    assert found.count() == 0
+    with pytest.warns(tamis.MetadataWarning, match="tenent"):
+        ts.match_column(path, where="tenent = 'a'")
+
+
+def test_explain_says_that_a_rule_is_inactive(path: Path, events: DataFrame) -> None:
+    index = opened(path)
+    old = next(id for id in index if index[id].active_until is not None)
+    [row] = ts.explain(
+        events, path, subscription=old, limit=1, now=datetime(2999, 6, 1, tzinfo=UTC)
+    ).collect()
+    assert row["explanation"].startswith("false    active until ")
+
+
 def test_an_update_keeps_all_of_it(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     """Priorities, metadata and validity outlive an update of other rows."""
     rules = [rule for rule in RULES if not is_empty(rule)]

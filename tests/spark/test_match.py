@@ -107,6 +107,7 @@ PLACEMENTS: list[Placement] = ["replicated", "sharded"]
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_pairs(frame: DataFrame, path: Path, expected: Any, placement: Placement) -> None:
+    """Both placements find the pairs that a local index finds, and keep all columns."""
     found = ts.match(frame, path, placement=placement)
     assert found.columns == [*frame.columns, "subscription"]
     assert pairs(found) == expected
@@ -117,6 +118,7 @@ def test_pairs(frame: DataFrame, path: Path, expected: Any, placement: Placement
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_lists(frame: DataFrame, path: Path, expected: Any, placement: Placement) -> None:
+    """Lists hold the same pairs, in the order of a local index."""
     found = ts.match(frame, path, output="lists", keep=["number"], placement=placement).collect()
     assert sorted(row["number"] for row in found) == list(range(500))
     lists = {row["number"]: row["subscriptions"] for row in found}
@@ -129,6 +131,7 @@ def test_lists(frame: DataFrame, path: Path, expected: Any, placement: Placement
 
 
 def test_slices_of_shards(frame: DataFrame, path: Path, expected: Any) -> None:
+    """Several tasks may share the events of a shard."""
     found = ts.match(frame, path, placement="sharded", slices=2, keep=["number"])
     assert pairs(found) == expected
 
@@ -137,6 +140,7 @@ def test_slices_of_shards(frame: DataFrame, path: Path, expected: Any) -> None:
 def test_one_column_holds_the_events(
     frame: DataFrame, path: Path, expected: Any, subscriptions: Any, form: str
 ) -> None:
+    """Events in one column match as a local index matches them."""
     struct = sf.struct("age", "user", "tags", "score", "member")
     text = sf.to_json(struct)
     column = {
@@ -172,6 +176,7 @@ def test_one_column_holds_the_events(
 def test_what_index_save_wrote(
     frame: DataFrame, subscriptions: Any, expected: Any, tmp_path: Path
 ) -> None:
+    """A folder of `Index.save` can be matched; it has no shards."""
     index = tamis.Index()
     index.add_many(subscriptions)
     index.save(tmp_path)
@@ -181,12 +186,14 @@ def test_what_index_save_wrote(
 
 
 def test_columns_that_nobody_mentions_are_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark does not even compute columns that nobody asks for."""
     ts.compile(spark.createDataFrame([("x", "b > 1")], "id string, expression string"), tmp_path)
     events = spark.range(4).selectExpr(
-        "id", "id as b", "assert_true(false) as never", "current_timestamp() as at"
+        "id", "id as b", "assert_true(false) as never", "current_date() as at"
     )
     found = ts.match(events, tmp_path, keep=["id"])
     assert sorted(row["id"] for row in found.collect()) == [2, 3]
+    assert "current_timestamp" not in found._jdf.queryExecution().logical().toString()
     nothing = ts.match(
         spark.range(3).select(sf.lit(1).alias("other")), tmp_path, output="lists", keep=[]
     )
@@ -197,6 +204,7 @@ def test_columns_that_nobody_mentions_are_not_read(spark: SparkSession, tmp_path
 def test_now_is_that_of_the_query_and_values_are_all(
     spark: SparkSession, tmp_path: Path, placement: Placement
 ) -> None:
+    """`now()` equals the query's `current_timestamp()` in all tasks and shards."""
     rows = [("now", "at = now()"), ("then", "at < now()"), ("values", "values() = 'x'")]
     ts.compile(spark.createDataFrame(rows, "id string, expression string"), tmp_path, shards=2)
     events = spark.range(0, 4, 1, 2).selectExpr(
@@ -208,6 +216,7 @@ def test_now_is_that_of_the_query_and_values_are_all(
 
 
 def test_now_may_be_given(spark: SparkSession, tmp_path: Path) -> None:
+    """A given moment, or a column of it, replaces the clock in every function."""
     rules = [("now", "at = now()"), ("then", "at < now()")]
     frame = spark.createDataFrame(rules, "id string, expression string")
     ts.compile(frame, tmp_path / "index")
@@ -234,6 +243,7 @@ def test_now_may_be_given(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_names_with_dots_and_quotes(spark: SparkSession, tmp_path: Path) -> None:
+    """Names of columns are taken as they are."""
     rows = [("x", '"a.b" = 1 and "it`s" = 2')]
     ts.compile(spark.createDataFrame(rows, "id string, expression string"), tmp_path)
     events = spark.createDataFrame([(1, 2), (1, 3)], "`a.b` int, `it``s` int")
@@ -241,6 +251,7 @@ def test_names_with_dots_and_quotes(spark: SparkSession, tmp_path: Path) -> None
 
 
 def test_large_results_come_in_parts(spark: SparkSession, tmp_path: Path) -> None:
+    """A batch with many matches comes back in several batches."""
     rows = [(n, "a >= 0") for n in range(200)]
     ts.compile(spark.createDataFrame(rows, "id long, expression string"), tmp_path)
     events = spark.range(0, 3000, 1, 1).withColumnRenamed("id", "a")
@@ -250,6 +261,7 @@ def test_large_results_come_in_parts(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_explanations_are_those_of_a_local_index(frame: DataFrame, path: Path) -> None:
+    """`explain` says what a local index says."""
     found = ts.match(frame, path, placement="replicated")
     index = tamis.open(path)
     rows = ts.explain(found, path, limit=7).collect()
@@ -265,6 +277,7 @@ def test_explanations_are_those_of_a_local_index(frame: DataFrame, path: Path) -
 
 
 def test_explanations_have_the_moment_of_the_query(spark: SparkSession, tmp_path: Path) -> None:
+    """Explanations show the query's `current_timestamp()`."""
     rules = [("x", "t > now() - interval '1' day")]
     ts.compile(spark.createDataFrame(rules, "id string, expression string"), tmp_path)
     events = spark.range(0, 6, 1, 3).select(sf.lit("2026-01-02T05:00Z").alias("t"))
@@ -278,6 +291,7 @@ def test_explanations_have_the_moment_of_the_query(spark: SparkSession, tmp_path
 
 
 def test_documents(spark: SparkSession, tmp_path: Path) -> None:
+    """XPaths are asked of a column of documents, also after an update."""
     rows = [
         ("cheap", "xpath('//price[. < 300]')"),
         ("urgent", "xpath('//item') and priority > 3"),
@@ -307,6 +321,7 @@ def test_documents(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_rankings_are_those_of_a_local_index(spark: SparkSession, tmp_path: Path) -> None:
+    """Rankings of shards merge into that of a local index."""
     draw = Random(8)
     rows = []
     for number in range(200):

@@ -56,6 +56,7 @@ GOOD = [n for n in range(COUNT) if n not in BAD]
 
 @pytest.mark.parametrize("placement", ["replicated", "sharded"])
 def test_pairs(lines: DataFrame, path: Path, placement: Any) -> None:
+    """A refused event gives one row with its reason; the others match as without it."""
     found = ts.match(lines, path, event="e", keep=["n"], placement=placement, on_error="collect")
     assert found.columns == ["n", "subscription", "event_error"]
     rows = [tuple(row) for row in found.collect()]
@@ -76,6 +77,7 @@ def test_pairs(lines: DataFrame, path: Path, placement: Any) -> None:
 
 @pytest.mark.parametrize("placement", ["replicated", "sharded"])
 def test_lists_and_rankings(lines: DataFrame, path: Path, placement: Any) -> None:
+    """So it does in lists and rankings."""
     options: dict[str, Any] = {"event": "e", "keep": ["n"], "placement": placement}
     found = ts.match(lines, path, output="lists", on_error="collect", **options)
     assert found.columns == ["n", "subscriptions", "event_error"]
@@ -105,6 +107,7 @@ def test_attributes_that_only_some_shards_mention(spark: SparkSession, path: Pat
 
 
 def test_documents(spark: SparkSession, tmp_path: Path) -> None:
+    """A document that is no XML refuses its event."""
     rows = [("x", "xpath('//x')"), ("y", "not xpath('//x')")]
     ts.compile(spark.createDataFrame(rows, "id string, expression string"), tmp_path, shards=2)
     documents = spark.createDataFrame(
@@ -121,6 +124,7 @@ def test_documents(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_graphs(spark: SparkSession, tmp_path: Path, lines: DataFrame) -> None:
+    """`match_graph` goes on, too, with pairs and with lists."""
     graph = tamis.Graph()
     for node in range(10):
         graph.add_node(f"n{node}", f"a = {node}")
@@ -139,6 +143,7 @@ def test_graphs(spark: SparkSession, tmp_path: Path, lines: DataFrame) -> None:
 
 
 def test_other_words(spark: SparkSession, path: Path, lines: DataFrame) -> None:
+    """Another word for `on_error` is refused."""
     wrong: Any = "ignore"
     with pytest.raises(ValueError, match="on_error is"):
         ts.match(lines, path, event="e", on_error=wrong)
@@ -147,6 +152,7 @@ def test_other_words(spark: SparkSession, path: Path, lines: DataFrame) -> None:
 
 
 def test_a_subscription_that_is_not_utf8(spark: SparkSession, tmp_path: Path) -> None:
+    """Ids and expressions that are not UTF-8 are refused, row by row."""
     rows = spark.sql(
         "select 'x' as id, 'a = 1' as expression union all "
         "select 'y', concat('a = \\'', cast(X'808182' as string), '\\'') union all "
@@ -191,6 +197,7 @@ def counted(query: StreamingQuery, path: Path) -> Counter[str]:
 
 @pytest.mark.parametrize("placement", ["replicated", "sharded"])
 def test_a_stream_goes_on(spark: SparkSession, path: Path, tmp_path: Path, placement: Any) -> None:
+    """A stream gives matches and reasons, and counts both in its progress."""
     incoming = tmp_path / "in"
     incoming.mkdir()
     stream = spark.readStream.text(str(incoming))
@@ -209,6 +216,7 @@ def test_a_stream_goes_on(spark: SparkSession, path: Path, tmp_path: Path, place
 
 @pytest.mark.parametrize("kind", ["top", "graph", "skip"])
 def test_other_streams_go_on(spark: SparkSession, path: Path, tmp_path: Path, kind: str) -> None:
+    """So do streams of `top`, of graphs, and with `skip`."""
     incoming = tmp_path / "in"
     incoming.mkdir()
     write_lines(incoming, 0, 50)
@@ -267,6 +275,7 @@ def streaming(folder: Path, index: Path) -> Iterator[None]:
 def test_a_stream_with_bad_events_is_killed(
     spark: SparkSession, path: Path, tmp_path: Path
 ) -> None:
+    """Killed and restarted, each match and each reason comes exactly once."""
     incoming, out = tmp_path / "in", tmp_path / "out"
     incoming.mkdir()
     files = 0

@@ -76,6 +76,7 @@ def found_lists(lists: DataFrame, events: int) -> Pairs:
 def test_json_in_batches(
     spark: SparkSession, nodes: list[Any], events: list[Any], missing: Missing, random: Random
 ) -> None:
+    """Random subscriptions and JSON events: both placements find what a local index finds."""
     rows = [(number, str(writers.build(node, random))) for number, node in enumerate(nodes)]
     index = tamis.Index(missing=missing)
     index.add_many(rows)
@@ -95,6 +96,7 @@ def test_json_in_batches(
 def test_columns_in_batches_and_streams(
     spark: SparkSession, seed: int, shards: int, missing: Missing
 ) -> None:
+    """Random columns give the same in batches and in streams."""
     draw = Random(seed)
     rows = [(number, expression(draw)) for number in range(150)]
     events = [event(draw, number) for number in range(100)]
@@ -131,6 +133,7 @@ def streamed(spark: SparkSession, events: DataFrame, path: Path, **given: Any) -
 def test_auto_shards_what_is_large(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, placement: Placement
 ) -> None:
+    """`auto` shards an index beyond its bound, and replicates a smaller one."""
     from tamis.spark import matching
 
     monkeypatch.setattr(matching, "_REPLICATED", 0 if placement == "sharded" else 1 << 30)

@@ -15,6 +15,7 @@ pytest.importorskip("sigma.collection")
 
 
 def test_the_rules_pass_their_tests() -> None:
+    """The rules of the example match what their own tests say."""
     tests = sigma.read_tests(EXAMPLES / "sigma")
     assert tests.refused == []
     assert len(tests.rules) == 4
@@ -25,6 +26,7 @@ def test_the_rules_pass_their_tests() -> None:
 def test_a_stream_of_logs_gives_detections(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Its stream finds the attacks in its logs and nothing else."""
     example = runpy.run_path(str(EXAMPLES / "sigma.py"))
     logs, index, out = tmp_path / "logs", tmp_path / "index", tmp_path / "out"
     logs.mkdir()

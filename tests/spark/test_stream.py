@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from longer import long_test
 from tamis import StorageError
@@ -196,6 +197,38 @@ def test_versions_change_between_micro_batches(
     )
     assert len(rows) == sum(counts.values())
     assert counts == {(n, tens): 1 for n in range(300) for tens in range(n // 100 + 1)}
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_now_is_that_of_the_micro_batch(spark: SparkSession, tmp_path: Path, pinned: bool) -> None:
+    """Rules may begin to use `now()` while a stream runs; it is Spark's moment in all tasks."""
+    index, incoming = tmp_path / "index", tmp_path / "in"
+    incoming.mkdir()
+    subscribe(spark, index, 0, 10)
+    schema = "id long, expression string, operation string"
+    rules = [(10, "at = now()", "upsert"), (11, "at < now()", "upsert")]
+    changes = spark.createDataFrame(rules, schema)
+    if pinned:
+        ts.update(index, changes)
+    stream = spark.readStream.schema(SCHEMA).json(str(incoming))
+    stream = stream.withColumn("at", sf.current_timestamp())
+    found = ts.match(stream, index, version=2 if pinned else None)
+    query = found.writeStream.format("memory").queryName("moments").start()
+    try:
+        write_events(incoming, 0, 50)
+        query.processAllAvailable()
+        if not pinned:
+            ts.update(index, changes)
+        write_events(incoming, 50, 50)
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    rows = spark.table("moments").where("subscription >= 10").collect()
+    assert len({row["at"] for row in spark.table("moments").collect()}) == 2
+    expected = range(100) if pinned else range(50, 100)
+    assert sorted((row["number"], row["subscription"]) for row in rows) == [
+        (number, 10) for number in expected
+    ]
 
 
 def test_for_each_batch_and_into_a_table(spark: SparkSession, tmp_path: Path) -> None:

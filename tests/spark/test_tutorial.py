@@ -16,6 +16,7 @@ FENCES = re.MULTILINE | re.DOTALL
 def test_the_steps_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The commands of the tutorial run and print what the page shows."""
     for name, content in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```', TUTORIAL, FENCES):
         (tmp_path / name).write_text(content, encoding="utf-8")
     monkeypatch.setattr("tamis.spark.session.local_session", lambda **_: spark)

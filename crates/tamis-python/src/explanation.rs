@@ -3,8 +3,7 @@
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tamis::Truth;
-use tamis::explain::Seen;
+use tamis::explain::{Seen, ValidityEnd};
 
 use crate::manners;
 use crate::value;
@@ -21,10 +20,16 @@ impl Explanation {
         self.0.truth().word()
     }
 
-    /// Whether the subscription matched: whether its expression is true.
+    /// Whether the subscription matched: its expression is true, and it is active.
     #[getter]
     fn matched(&self) -> bool {
-        self.0.truth() == Truth::True
+        self.0.matched()
+    }
+
+    /// Whether `now` lies in the validity of the subscription, so that it can match.
+    #[getter]
+    fn active(&self) -> bool {
+        self.0.inactive().is_none()
     }
 
     /// The explanation as nested dicts.
@@ -37,6 +42,10 @@ impl Explanation {
     /// are, `satisfied`, how many satisfy the condition, and `elements`: nodes for up to three
     /// elements that decided, each with its position in the list as `element`. An explanation
     /// shows at most 100 elements.
+    ///
+    /// If the subscription is not active, the outermost node has `inactive`: a dict with `now` and
+    /// with the end of its validity that `now` lies beyond, `active_from` or `active_until`, as
+    /// texts in UTC.
     ///
     /// Args:
     ///     most: How many values of a list are given at most. A long list that many predicates
@@ -77,6 +86,16 @@ impl Explanation {
                     open.push((below, count));
                 }
             }
+        }
+        if let Some(inactive) = self.0.inactive() {
+            let dict = PyDict::new(py);
+            let (name, moment) = match inactive.end {
+                ValidityEnd::From(moment) => ("active_from", moment),
+                ValidityEnd::Until(moment) => ("active_until", moment),
+            };
+            dict.set_item(name, moment.to_string())?;
+            dict.set_item("now", inactive.now.to_string())?;
+            root.set_item("inactive", dict)?;
         }
         Ok(root)
     }

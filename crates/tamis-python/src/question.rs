@@ -55,8 +55,19 @@ impl Index {
             Ok(expression) => Cow::Owned(expression.get().0.to_string()),
             Err(_) => Cow::Borrowed(crate::expression::text_of(py, condition, "`where`")?),
         };
-        let selected = py.detach(|| snapshot.select(&self.index.condition(&text)?, deadline));
-        selected.map(Some).map_err(|error| error::raise(py, &error))
+        let selected = py.detach(|| {
+            let condition = self.index.condition(&text)?;
+            Ok((snapshot.select(&condition, deadline)?, snapshot.take_unseen_metadata(&condition)))
+        });
+        let (selection, (unseen, looked)) = selected.map_err(|error| error::raise(py, &error))?;
+        if !unseen.is_empty() {
+            let unseen: Vec<&str> = unseen.iter().map(|name| &**name).collect();
+            let declared: Vec<&str> = self.index.metadata_columns().iter().map(|name| &**name).collect();
+            let known: Vec<&str> = snapshot.metadata(1000).collect();
+            let arguments = (unseen, looked, known, declared);
+            py.import("tamis.checking")?.call_method1("warn_of_metadata", arguments)?;
+        }
+        Ok(Some(selection))
     }
 
     /// The document that a Python object is, if it is one.

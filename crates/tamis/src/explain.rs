@@ -16,7 +16,7 @@ use crate::expression::{Context, Expression, Node, Predicate, Quantifier, Term};
 use crate::expression::{is_hidden, resolve_predicate, shown};
 use crate::predicate::Check;
 use crate::truth::{Missing, Truth};
-use crate::value::{Value, ValueRef};
+use crate::value::{Timestamp, Value, ValueRef};
 
 /// The truth of every node of an expression on one event.
 #[derive(Debug, Clone)]
@@ -28,6 +28,26 @@ pub struct Explanation {
     seen: Vec<Vec<Witness>>,
     /// By the position of a node that tests the elements of a list: how they decided it.
     lists: HashMap<usize, List, ahash::RandomState>,
+    /// Where the subscription cannot match, whatever its expression says.
+    inactive: Option<Inactive>,
+}
+
+/// The end of a subscription's validity that the moment of the event lies beyond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inactive {
+    /// The end.
+    pub end: ValidityEnd,
+    /// The moment of the event.
+    pub now: Timestamp,
+}
+
+/// An end of a validity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValidityEnd {
+    /// The subscription can match from this moment on.
+    From(Timestamp),
+    /// It can match before this moment.
+    Until(Timestamp),
 }
 
 /// The maximum number of elements shown per list, and for all lists of an explanation.
@@ -126,7 +146,7 @@ fn explain_some(
         truths.push(truth);
         Ok(())
     })?;
-    Ok(Explanation { expression: expression.clone(), truths, seen, lists })
+    Ok(Explanation { expression: expression.clone(), truths, seen, lists, inactive: None })
 }
 
 /// Calls `each` with the truth of every node of an expression, in its order; a predicate comes with it.
@@ -287,6 +307,21 @@ impl Explanation {
         self.truths[self.truths.len() - 1]
     }
 
+    /// Whether the subscription matches: its expression is true, and it is valid at the moment of the event.
+    pub fn matched(&self) -> bool {
+        self.truth() == Truth::True && self.inactive.is_none()
+    }
+
+    /// Why the subscription cannot match at the moment of the event; `None` if it is valid then.
+    pub fn inactive(&self) -> Option<Inactive> {
+        self.inactive
+    }
+
+    /// The same explanation for a subscription that is not valid at the moment of the event.
+    pub(crate) fn with_validity(self, inactive: Option<Inactive>) -> Explanation {
+        Explanation { inactive, ..self }
+    }
+
     /// The nodes, parents before their operands, operands from left to right. The elements of a list follow the node
     /// that tests them.
     pub fn steps(&self) -> Vec<Step<'_>> {
@@ -334,9 +369,13 @@ impl Explanation {
     }
 }
 
-/// Prints one line per node, indented below the node that uses it.
+/// Prints one line per node, indented below the node that uses it. If the subscription is not valid at the moment of
+/// the event, a line before them says so.
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(inactive) = &self.inactive {
+            writeln!(f, "{:<7}  {inactive}", Truth::False.word())?;
+        }
         for (line, step) in self.steps().iter().enumerate() {
             if line > 0 {
                 f.write_str("\n")?;
@@ -356,6 +395,16 @@ impl fmt::Display for Explanation {
             }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Inactive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.end {
+            ValidityEnd::From(moment) => write!(f, "active from {moment}")?,
+            ValidityEnd::Until(moment) => write!(f, "active until {moment}")?,
+        }
+        write!(f, "    -- now is {}", self.now)
     }
 }
 

@@ -171,26 +171,6 @@ impl OrderedSet {
         }
     }
 
-    /// Removes the smallest number. `cursor` starts at 0 and is passed to each call. Numbers that are inserted meanwhile
-    /// must be larger than those removed.
-    pub fn pop(&mut self, cursor: &mut usize) -> Option<u32> {
-        while let Some(filled) = self.filled.get_mut(*cursor) {
-            if *filled == 0 {
-                *cursor += 1;
-                continue;
-            }
-            let word = *cursor * 64 + filled.trailing_zeros() as usize;
-            let bits = &mut self.words[word];
-            let number = word as u32 * 64 + bits.trailing_zeros();
-            *bits &= *bits - 1;
-            if *bits == 0 {
-                *filled &= *filled - 1;
-            }
-            return Some(number);
-        }
-        None
-    }
-
     /// Empties the set.
     pub fn clear(&mut self) {
         for (group, filled) in self.filled.iter_mut().enumerate() {
@@ -264,13 +244,6 @@ mod tests {
         let mut drained = Vec::new();
         set.drain(|number| drained.push(number));
         assert_eq!(drained, numbers.into_iter().chain([19_999]).collect::<Vec<_>>());
-        set.drain(|number| panic!("{number} is left"));
-        let mut cursor = 0;
-        [70, 5, 9_000].into_iter().for_each(|number| set.insert(number));
-        assert_eq!(set.pop(&mut cursor), Some(5));
-        set.insert(64);
-        let rest: Vec<u32> = std::iter::from_fn(|| set.pop(&mut cursor)).collect();
-        assert_eq!(rest, [64, 70, 9_000]);
         set.drain(|number| panic!("{number} is left"));
     }
 }

@@ -1,7 +1,9 @@
-//! What explanations show of the elements of lists.
+//! What explanations show of the elements of lists, and of validity.
 
-use tamis::explain::ElementCounts;
-use tamis::{Event, Id, Index, Limits, Missing, parse};
+use tamis::explain::{ElementCounts, ValidityEnd};
+use tamis::index::{Subscription, Validity};
+use tamis::value::Timestamp;
+use tamis::{Event, Id, Index, Limits, Missing, Truth, parse};
 
 /// The explanation of an expression on an event that keeps the elements of its lists.
 fn explain(text: &str, json: &str) -> tamis::explain::Explanation {
@@ -133,4 +135,29 @@ fn without_elements_an_explanation_is_shorter() {
     event.decode_json(CART.as_bytes(), index.snapshot().attributes(), index.limits()).unwrap();
     let explanation = index.explain(&expression, &event).unwrap();
     assert_eq!(explanation.to_string(), "true     any(items, price > 3)");
+}
+
+#[test]
+fn a_subscription_outside_of_its_validity_is_inactive() {
+    let index = Index::new(Missing::Unknown, Limits::default());
+    let moment = |seconds| Timestamp::new(seconds, 0);
+    let validity = Validity { from: moment(10), until: moment(20) };
+    let expression = parse("a = 1", index.limits()).unwrap();
+    let subscription = Subscription { validity, ..Subscription::new(Id::Integer(1), expression) };
+    let mut event = Event::default();
+    for (now, end) in [
+        (9, Some(ValidityEnd::From(moment(10).unwrap()))),
+        (10, None),
+        (19, None),
+        (20, Some(ValidityEnd::Until(moment(20).unwrap()))),
+    ] {
+        event.set_now(moment(now));
+        index.add(Id::Integer(1), subscription.expression.clone(), None).unwrap();
+        event.decode_json(br#"{"a": 1}"#, index.snapshot().attributes(), index.limits()).unwrap();
+        let explained = index.explain_subscription(&subscription, &event).unwrap();
+        assert_eq!(explained.inactive().map(|inactive| inactive.end), end);
+        assert_eq!(explained.truth(), Truth::True);
+        assert_eq!(explained.matched(), end.is_none());
+        assert_eq!(explained.to_string().lines().count(), if end.is_none() { 1 } else { 2 });
+    }
 }

@@ -430,6 +430,23 @@ fn values_are_all_of_an_event() {
 }
 
 #[test]
+fn what_depends_on_now_is_known() {
+    let asks = |text: &str| index(&["a = 1", text]).snapshot().asks_now();
+    for text in
+        ["at < now()", "at > now() - interval '1' day", "hour(now()) > 5", "any(items, until > now())"]
+    {
+        assert!(asks(text), "{text}");
+    }
+    for text in ["b = 1", "at < timestamp '2026-01-01T00:00:00Z'", "hour(at) > 5", "lower(name) = 'x'"] {
+        assert!(!asks(text), "{text}");
+    }
+    let index = index(&["at < now()"]);
+    assert!(index.remove(&0i64.into()));
+    index.add(9.into(), parse("a = 1", index.limits()).unwrap(), None).unwrap();
+    assert!(!index.snapshot().asks_now());
+}
+
+#[test]
 fn values_are_bounded() {
     let index = index(&["values() = 'x'"]);
     let nested = |depth: usize, open: &str, close: &str| {

@@ -1,5 +1,6 @@
 """The common part of `match`, `top` and `first`: answers for every event of a file."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from tamis.cli.output import (
 )
 from tamis.cli.reading import is_standard_input
 from tamis.cli.rules.languages import From
+from tamis.errors import MetadataWarning
 
 _SHOWN = ("event", "metadata")
 
@@ -200,7 +202,19 @@ class _Writer:
 def _open(subscriptions: File, events: File, options: Options) -> tuple[Index, int]:
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
-    return open_index(subscriptions, options.missing, options.language, options.on_error)
+    index, left_out = open_index(subscriptions, options.missing, options.language, options.on_error)
+    if options.where is not None:
+        _warn_of_metadata(index, options.where)
+    return index, left_out
+
+
+def _warn_of_metadata(index: Index, where: str) -> None:
+    """Report names in `--where` that no subscription has in its metadata."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MetadataWarning)
+        index.match({}, where=where)
+    for warning in caught:
+        report(str(warning.message))
 
 
 def _ask(ask: Ask, index: Index, batch: Batch, options: Options) -> tuple[Any, dict[int, str]]:

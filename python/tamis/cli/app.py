@@ -6,7 +6,7 @@ from typing import Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from tamis._tamis import __version__
-from tamis.cli import check, explain, match, ranked, serve, test
+from tamis.cli import check, compile, explain, match, ranked, serve, test
 from tamis.cli.lab import compare as lab_compare
 from tamis.cli.lab import draw as lab_draw
 from tamis.cli.lab import generate as lab_generate
@@ -35,6 +35,14 @@ Examples:
     tamis completion fish > ~/.config/fish/completions/tamis.fish
 """
 
+
+def _show_default(value: object) -> str | None:
+    """What help says of a default; nothing of a flag that is off and of an empty list."""
+    return None if value is None or value is False or value == () else str(value)
+
+
+_PARAMETER = Parameter(negative="", show_default=_show_default)
+
 app = App(
     name="tamis",
     help="Find, for each event, which of many rules (Boolean expressions) are true.",
@@ -42,10 +50,11 @@ app = App(
     version_flags=["--version", "-V"],
     help_format="markdown",
     help_epilogue="`tamis COMMAND --help` shows all options and examples.",
-    default_parameter=Parameter(negative=""),
+    default_parameter=_PARAMETER,
     suppress_keyboard_interrupt=False,
 )
 app.command(check.check, usage=check.USAGE, help_epilogue=check.EXAMPLES)
+app.command(compile.compile, usage=compile.USAGE, help_epilogue=compile.EXAMPLES)
 app.command(match.match, usage=match.USAGE, help_epilogue=match.EXAMPLES)
 app.command(ranked.top, usage=ranked.TOP_USAGE, help_epilogue=ranked.TOP_EXAMPLES)
 app.command(ranked.first, usage=ranked.FIRST_USAGE, help_epilogue=ranked.FIRST_EXAMPLES)
@@ -56,7 +65,7 @@ app.command(serve.serve, usage=serve.USAGE, help_epilogue=serve.EXAMPLES)
 foreign = App(
     name="rules",
     help="Read rules of other languages: Sigma, EventBridge, MongoDB-style conditions, SQL.",
-    default_parameter=Parameter(negative=""),
+    default_parameter=_PARAMETER,
 )
 app.command(foreign)
 foreign.command(rules_read.read, usage=rules_read.USAGE, help_epilogue=rules_read.EXAMPLES)
@@ -64,7 +73,7 @@ foreign.command(rules_read.read, usage=rules_read.USAGE, help_epilogue=rules_rea
 pipeline = App(
     name="spark",
     help="Compile subscriptions and match events on Spark. Needs `tamis[spark]` and Java 17.",
-    default_parameter=Parameter(negative=""),
+    default_parameter=_PARAMETER,
 )
 app.command(pipeline)
 for command in (
@@ -86,7 +95,7 @@ for command in (
 laboratory = App(
     name="lab",
     help="Generate published workloads, compare the matchers on any data, redraw papers' figures.",
-    default_parameter=Parameter(negative=""),
+    default_parameter=_PARAMETER,
 )
 app.command(laboratory)
 for command in (lab_generate, lab_compare, lab_run, lab_draw, lab_report, lab_rivals):

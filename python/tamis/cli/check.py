@@ -47,21 +47,19 @@ _Checked: TypeAlias = tuple[dict[str, Any], Expression | TamisError, str]
 
 
 class _Valid:
-    """The expressions that are valid, where they are looked at together afterwards."""
+    """The expressions that are valid, which are looked at together afterwards."""
 
-    def __init__(self, missing: Missing, wanted: bool) -> None:
-        self._wanted = wanted
+    def __init__(self, missing: Missing) -> None:
         self._subscriptions = list[tuple[str | int, Expression]]()
         self.missing = missing
         self.places = Places()
 
     def keep(self, place: dict[str, Any], expression: Expression) -> None:
         """Keep an expression under its id, or else under the name of its place."""
-        if self._wanted:
-            name, number = next(iter(place.items()))
-            id = place.get("id", f"{name} {number}")
-            self._subscriptions.append((id, expression))
-            self.places.note(id, place, "id" in place)
+        name, number = next(iter(place.items()))
+        id = place.get("id", f"{name} {number}")
+        self._subscriptions.append((id, expression))
+        self.places.note(id, place, "id" in place)
 
     def index(self) -> Index:
         index = Index(missing=self.missing)
@@ -81,17 +79,16 @@ def check(
 ) -> int:
     """Check whether expressions are valid; for those that are not, show the line and column.
 
-    Prints valid expressions in canonical form; for a file, prints only how many are valid. With
-    `--events`, also reports probable mistakes: attributes and types that no event of the sample
-    has; times, numbers, versions and networks written as text; expressions that are never or always
-    true; and subscriptions that equal others or imply them. The most serious come first.
+    Prints valid expressions in canonical form; for a file, prints only how many are valid. Then
+    reports probable mistakes, the most serious first: times, numbers, versions and networks written
+    as text, and expressions that are never or always true. With `--events`, also attributes and
+    types that no event of the sample has, and subscriptions that equal others or imply them.
 
     The exit code is 0 if all are valid and nothing was found, and 1 otherwise.
 
     Args:
         expressions: Expressions, as text or in the JSON form.
-        file: A file to check instead, or `-` for standard input. With `--events`, it may be the
-            folder of a saved index.
+        file: A file to check instead, `-` for standard input, or the folder of a saved index.
         format: What the file holds: subscriptions (`jsonl`, `csv`, `parquet`), or one expression
             per line (`text`), where lines that begin with `--` are comments. By default, the name
             of the file decides: `.jsonl`, `.csv`, `.parquet`, or `.txt` and `.sql` for text.
@@ -104,23 +101,19 @@ def check(
     """
     if (file is None) == (not expressions):
         raise CommandError("check takes expressions or --file, one of the two")
-    if ignore and events is None:
-        raise CommandError("--ignore is about what --events finds")
     ignored = kinds_of(ignore)
-    if file is not None and events is not None:
-        if is_standard_input(file) and is_standard_input(events):
+    if file is not None:
+        if events is not None and is_standard_input(file) and is_standard_input(events):
             raise CommandError("subscriptions and events cannot both come from standard input")
-        if language is None and is_saved(file):
+        if language is None and format is None and is_saved(file):
             return _code(lint(open_saved(file, missing), events, as_json, ignored))
-    valid = _Valid(missing or "unknown", events is not None)
+    valid = _Valid(missing or "unknown")
     if file is None:
         invalid = _check_arguments(expressions, as_json, valid)
     elif language is not None:
         invalid = _check_rules(file, language, as_json, valid)
     else:
         invalid = _check_file(file, format or _format(file), as_json, valid)
-    if events is None:
-        return _code(invalid)
     return _code(invalid + lint(valid.index(), events, as_json, ignored, valid.places))
 
 

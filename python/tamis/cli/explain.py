@@ -5,7 +5,7 @@ import re
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -86,7 +86,7 @@ def explain(
         known = _find_id(given[0], index, given[1])
     else:
         index = Index(missing=missing or "unknown")
-        index.add(0, _find(Path(given[0]), given[1], language))
+        index.add(**_find(Path(given[0]), given[1], language) | {"id": 0})
     explanation = _explain(index, known, given[-1], line, now)
     if as_json:
         write_json(explanation.to_dict())
@@ -104,8 +104,8 @@ def _find_id(name: str, index: Index, wanted: str) -> str | int:
     raise _unknown(name, wanted, [str(id) for id in islice(index, 100_000)])
 
 
-def _find(path: Path, wanted: str, language: Language | None) -> Expression:
-    """The expression of a subscription; the id is that string or else that integer."""
+def _find(path: Path, wanted: str, language: Language | None) -> dict[str, Any]:
+    """The arguments of `Index.add` for a subscription; its id is that string or that integer."""
     if language is not None:
         return _find_rule(path, wanted, language)
     name = "<stdin>" if is_standard_input(path) else str(path)
@@ -124,17 +124,17 @@ def _find(path: Path, wanted: str, language: Language | None) -> Expression:
     if found is None:
         raise broken or _unknown(name, wanted, ids)
     try:
-        return found[1].expression()
+        return found[1].arguments()
     except TamisError as error:
         message = found[1].explain(error)
         raise CommandError(f"{name_place(name, found[0])}: {message}", INVALID) from error
 
 
-def _find_rule(path: Path, wanted: str, language: Language) -> Expression:
+def _find_rule(path: Path, wanted: str, language: Language) -> dict[str, Any]:
     read = read_rules(language, path)
     for subscription in read.subscriptions:
         if subscription.id == wanted:
-            return subscription.expression
+            return {"expression": subscription.expression}
     for refused in read.refused:
         if refused.id == wanted:
             raise CommandError(str(refused), INVALID)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from tamis._tamis import Index
 from tamis.batches import OnError
 from tamis.cli.arguments import File, Missing
-from tamis.cli.formats import is_saved
+from tamis.cli.formats import Format, is_saved
 from tamis.cli.items import Place, name_place, read_items
-from tamis.cli.output import INVALID, CommandError, report
+from tamis.cli.output import INVALID, CommandError, encode, report
+from tamis.cli.progress import steps
 from tamis.cli.reading import is_standard_input
 from tamis.cli.rules.languages import Language, read_rules, report_refused
 from tamis.errors import SubscriptionError, TamisError
@@ -43,14 +44,12 @@ def open_index(
         return open_saved(path, missing), 0
     index = Index(missing=missing or "unknown")
     if language is not None:
-        read = read_rules(language, path)
-        report_refused(read)
-        index.add_many(read.subscriptions)
+        add_rules(index, path, language)
         return index, 0
     if on_error == "raise":
         _load(index, path)
         return index, 0
-    return index, _load_valid(index, path)
+    return index, len(add_valid(index, path))
 
 
 def open_saved(path: File, missing: Missing | None) -> Index:
@@ -93,24 +92,67 @@ def _load(index: Index, path: File) -> None:
         raise CommandError(message, INVALID) from error
 
 
-def _load_valid(index: Index, path: File) -> int:
-    """Add the valid subscriptions of a file to an index, and report the others; their number."""
+def add_valid(index: Index, path: File, format: Format | None = None) -> list[dict[str, Any]]:
+    """Add the valid subscriptions of a file to an index, and report the others.
+
+    Args:
+        index: The index.
+        path: The file, or `-`.
+        format: Its format; by default the one its name says, or JSON lines.
+
+    Returns:
+        What was refused: the line or row of each, its id and what is wrong with it.
+
+    Raises:
+        CommandError: The file cannot be read.
+    """
     name = "<stdin>" if is_standard_input(path) else str(path)
     numbers, key = array("q"), "line"
+    ids: dict[int, Any] = {}
 
     def items() -> Iterator[Any]:  # an error is refused as itself
         nonlocal key
-        for place, item in read_items(path):
+        for place, item in read_items(path, format):
             ((key, number),) = place.items()
+            given: Any = item
+            if not isinstance(item, TamisError):
+                given = _arguments(item)
+                if isinstance(given, TamisError):
+                    ids[len(numbers)] = item.id
             numbers.append(number)
-            yield item if isinstance(item, TamisError) else _arguments(item)
+            yield given
 
-    refused = index.add_many(items(), on_error="collect").refused
-    for each in refused:
-        report(f"{name_place(name, {key: numbers[each.row]})}: {each.message}")
+    with steps("compiling", at_once=False) as show:
+        loaded = index.add_many(items(), on_error="collect", progress=show)
+    refused = list[dict[str, Any]]()
+    for each in loaded.refused:
+        place = {key: numbers[each.row]}
+        report(f"{name_place(name, place)}: {each.message}")
+        id = ids.get(each.row, each.id)
+        refused.append({**place, "id": id, "message": each.message})
     if refused:
         report(f"{name}: {len(refused)} invalid, skipped")
-    return len(refused)
+    return refused
+
+
+def add_rules(index: Index, path: File, language: Language) -> list[dict[str, Any]]:
+    """Add rules of another language to an index, and report those that are refused.
+
+    Returns:
+        What was refused: the file and line of each rule, its id and why.
+    """
+    read = read_rules(language, path)
+    report_refused(read)
+    with steps("compiling", at_once=False) as show:
+        loaded = index.add_many(read.subscriptions, on_error="collect", progress=show)
+    refused = [
+        {"file": rule.file, "line": rule.line, "id": rule.id, "message": rule.reason}
+        for rule in read.refused
+    ]
+    for each in loaded.refused:
+        report(f"{path}: id {encode(each.id)}: {each.message}")
+        refused.append({"id": each.id, "message": each.message})
+    return refused
 
 
 def _arguments(record: "Record") -> dict[str, Any] | TamisError:

@@ -1,4 +1,4 @@
-"""What is worth a look in subscriptions, given a sample of events: `tamis check --events`."""
+"""What is worth a look in subscriptions, with a sample of events or without: `tamis check`."""
 
 import re
 from collections import Counter
@@ -33,6 +33,10 @@ _MOST_SERIOUS_FIRST = (
     "equal",
     "subsumed",
 )
+
+
+# What comparing subscriptions with each other finds, which takes long and may be no mistake.
+_OF_SEVERAL = ("equal", "subsumed", "bound")
 
 
 def _check_kinds(_: object, names: tuple[str, ...]) -> None:
@@ -84,7 +88,7 @@ class Places:
 
 def lint(
     index: Index,
-    events: File,
+    events: File | None,
     as_json: bool,
     ignored: Collection[str] = (),
     places: Places | None = None,
@@ -93,14 +97,15 @@ def lint(
 
     Args:
         index: The subscriptions.
-        events: The sample.
+        events: The sample. Without one, subscriptions are not compared with each other.
         as_json: Whether to write JSON.
         ignored: The kinds of findings to leave out.
-        places: Where the subscriptions stand in their file.
+        places: Where the subscriptions stand in their file; None for a saved index.
 
     Returns:
         How many findings there are.
     """
+    has_summary = events is not None or places is None
     places = places or Places()
     numbers = list[int]()
 
@@ -110,8 +115,13 @@ def lint(
                 numbers.append(number)
                 yield line
 
-    with Source(events) as source:
-        found = index.check(lines(source))
+    name = ""
+    if events is None:
+        found = index.check(comparisons=0)
+        ignored = {*ignored, *_OF_SEVERAL}
+    else:
+        with Source(events) as source:
+            name, found = source.name, index.check(lines(source))
     findings = [finding for finding in found if finding.kind not in ignored]
     findings.sort(key=lambda finding: _MOST_SERIOUS_FIRST.index(finding.kind))
     for finding in findings:
@@ -126,8 +136,8 @@ def lint(
             written = asdict(finding)
             write_json({"finding": written.pop("kind"), **where, **written})
         else:
-            write(_describe(finding, source.name, line, places))
-    if not as_json:
+            write(_describe(finding, name, line, places))
+    if not as_json and (findings or has_summary):
         write(_summary(findings))
     return len(findings)
 

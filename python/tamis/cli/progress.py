@@ -49,8 +49,18 @@ def progress(source: Source, doing: str, *, writes: bool) -> Iterator[Callable[[
 
 
 @contextmanager
-def steps(doing: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show on standard error how many steps are done; yields None if it is not a terminal."""
+def steps(doing: str, *, at_once: bool = True) -> Iterator[Callable[[int, int], None] | None]:
+    """Show on standard error how many steps are done.
+
+    Args:
+        doing: What is done.
+        at_once: Whether to show anything before the first step is done. If not, something else may
+            be shown until then.
+
+    Yields:
+        A function to call with the number of steps that are done and their total; None if standard
+        error is not a terminal.
+    """
     if not _is_terminal(sys.stderr):
         yield None
         return
@@ -63,9 +73,19 @@ def steps(doing: str) -> Iterator[Callable[[int, int], None] | None]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(doing, total=None)
+
+    def show(done: int, total: int) -> None:
+        bar.start()  # which it may be already
+        bar.update(task, completed=done, total=total)
+
+    try:
+        if at_once:
+            bar.start()
+        yield show
+    finally:
+        bar.stop()
 
 
 @contextmanager

@@ -5,11 +5,13 @@ import contextlib
 import logging
 import resource
 import socket
+import warnings
 from os import PathLike
 from types import FrameType
 
 import uvicorn
 
+from tamis.errors import MetadataWarning
 from tamis.serve import auth
 from tamis.serve.app import Service, create
 from tamis.serve.logs import Forward
@@ -60,6 +62,8 @@ class Server(uvicorn.Server):
     def serve_until_told(self) -> None:
         """Answer requests until SIGTERM, SIGINT or `should_exit`."""
         log = self._service.log
+        # Clients choose the names in `where`, and would fill the log with them.
+        warnings.simplefilter("ignore", MetadataWarning)
         forward = Forward(log)
         for name in ("uvicorn.error", "asyncio"):
             logging.getLogger(name).handlers = [forward]

@@ -28,6 +28,7 @@ from pyspark.sql.types import TimestampType
 from tamis import errors as tamis_errors
 from tamis._tamis import Index, read_manifest
 from tamis.errors import StorageError, SubscriptionError, TamisError
+from tamis.spark import worker
 from tamis.spark.columns import column
 from tamis.spark.metrics import Metrics
 from tamis.spark.shipping import on_worker
@@ -145,7 +146,7 @@ def build(
     with _shown(parts.sparkSession, progress, shards) as counting:
         with counting:
             task = on_worker(
-                "build_shards",
+                worker.build_shards,
                 uri=folder.uri,
                 previous=previous,
                 missing=settings["missing"],
@@ -330,7 +331,7 @@ def saved_empty(
 
 def _read_errors(spark: SparkSession, folder: Folder, files: list[str]) -> DataFrame:
     names = spark.createDataFrame([(name,) for name in files], "file string")
-    return names.mapInArrow(on_worker("read_errors", uri=folder.uri), ERRORS)
+    return names.mapInArrow(on_worker(worker.read_errors, uri=folder.uri), ERRORS)
 
 
 def _describe(count: int, examples: list[Any]) -> str:

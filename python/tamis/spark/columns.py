@@ -45,14 +45,22 @@ def column(name: str) -> Column:
 
 
 def moment(now: Moment | None) -> Column:
-    """The value of `now()` as a column; by default, the query's own."""
-    if now is None:
-        return sf.current_timestamp()
+    """The value of `now()` as a column; by default, the query's own.
+
+    It is the text of the microseconds since 1970, which `values.moment_of` reads. Spark writes a
+    constant timestamp into the code that it generates for a query, so a query would be compiled
+    anew each time it runs: 70 to 110 ms of 240 for 100,000 events of 20 columns. It does not do so
+    with texts.
+    """
     if isinstance(now, Column):
-        return now.cast("timestamp")
-    if now.tzinfo is None:
+        instant = now.cast("timestamp")
+    elif now is None:
+        instant = sf.current_timestamp()
+    elif now.tzinfo is None:
         raise ValueError(f"now is a datetime with a time zone, not {now!r}")
-    return sf.lit(now.astimezone(UTC).isoformat()).cast("timestamp")
+    else:
+        instant = sf.lit(now.astimezone(UTC).isoformat()).cast("timestamp")
+    return sf.unix_micros(instant).cast("string")
 
 
 def require(frame: DataFrame, name: str, error: type[TamisError], what: str) -> DataType:

@@ -19,8 +19,8 @@ from tamis._tamis import Index
 from tamis.batches import on_one_line
 from tamis.errors import EventError, StorageError, UnknownIdError
 from tamis.spark.asking import ask
-from tamis.spark.values import to_python
-from tamis.spark.worker import freeze
+from tamis.spark.values import moment_of, to_python
+from tamis.spark.worker import freeze, ignore_metadata_warnings
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import open_index
 from tamis.storage.folder import Folder
@@ -63,26 +63,33 @@ class Question:
 
 
 def call(
-    function: Function, pinned: Sequence[Any], arguments: Sequence[Any], named: Mapping[str, Any]
+    function: Function,
+    pinned: Pinned,
+    constants: Mapping[str, Any],
+    /,
+    *arguments: pa.Array,
+    **named: pa.Array,
 ) -> pa.Array:
     """The result of a function for each row of a batch.
 
     Args:
         function: Its name, without the prefix.
-        pinned: The driver's decisions, as a tuple.
-        arguments: An array for each argument.
-        named: Further arguments by their names: arrays, or what is the same for all rows.
+        pinned: The driver's decisions.
+        constants: Arguments that are the same for all rows, by their names.
+        arguments: An array for each other argument.
+        named: Further arguments by their names.
     """
     required, optional = ARGUMENTS[function]
     names = (*required, *optional)
-    given = {**dict(zip(names, arguments, strict=False)), **named}
+    given = {**constants, **dict(zip(names, arguments, strict=False)), **named}
     if len(arguments) > len(names) or not set(required) <= set(given) <= set(names):
         raise TypeError(
             f"tamis_{function} takes {', '.join(required)}, and optionally {', '.join(optional)}; "
             f"it was given {len(arguments)} arguments"
             + (f" and {', '.join(named)}" if named else "")
         )
-    found = _evaluate(function, Pinned(*pinned), given.pop("event"), given.pop("id", None), given)
+    ignore_metadata_warnings()
+    found = _evaluate(function, pinned, given.pop("event"), given.pop("id", None), given)
     freeze()
     return found
 
@@ -166,6 +173,8 @@ def _question(given: dict[str, Any]) -> Question | None:
         return None
     if "n" in given and (given["n"] is None or given["n"] < 1):
         raise ValueError(f"n is at least 1, not {given['n']}")
+    if isinstance(given.get("now"), str):
+        given["now"] = moment_of(given["now"])
     return Question(**given)
 
 

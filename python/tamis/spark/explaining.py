@@ -5,6 +5,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from tamis.errors import EventError
+from tamis.spark import worker
 from tamis.spark.columns import Moment, column, moment, require
 from tamis.spark.shipping import on_worker
 from tamis.spark.tables import Rules, index_of
@@ -61,7 +62,7 @@ def explain(
         text = sf.to_json(column(event), {"ignoreNullFields": "false"})
     rows = events.limit(limit).withColumns({_EVENT: text, _ID: id, NOW: moment(now)})
     task = on_worker(
-        "explain_batches", uri=index.folder.uri, manifest=index.key, names=rows.columns
+        worker.explain_batches, uri=index.folder.uri, manifest=index.key, names=rows.columns
     )
     fields = [StructField(field.name, field.dataType) for field in events.schema]
     plain = rows.toDF(*(f"c{number}" for number in range(len(rows.columns))))

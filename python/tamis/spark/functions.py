@@ -7,6 +7,7 @@ The driver decides which version of an index a name means, once, so that all tas
 from the same one. `evaluating` is what the workers do.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from os import PathLike
@@ -26,9 +27,9 @@ from pyspark.sql.types import (
 )
 
 from tamis.spark.columns import Moment, moment
-from tamis.spark.evaluating import ARGUMENTS, Function, Pinned
+from tamis.spark.evaluating import ARGUMENTS, Function, Pinned, call
 from tamis.spark.matching import what_it_says
-from tamis.spark.session import use_this_python
+from tamis.spark.shipping import shipped
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
 from tamis.storage.manifest import Manifest
@@ -155,43 +156,27 @@ def _column(
     now: Moment | None,
 ) -> Column:
     index = _read(path if version is None else (path, version))
-    ids = _ids(index)
+    said = what_it_says(index, where)
+    ids = "string" if isinstance(said.ids, StringType) else "bigint"
     pinned = Pinned({"": (index.folder.uri, index.key)}, ids, None)
     if event is None:
         event = sf.struct("*")
     constants = {"index": "", "where": where} if function == "match" else {"index": ""}
     task = _task(function, pinned, **constants)
-    answered: Column = _function(task, _result(function, ids))(event, now=moment(now))
+    moments = {"now": moment(now)} if said.asks_now or where is not None else {}
+    answered: Column = _function(task, _result(function, ids))(event, **moments)
     return answered
 
 
 def _task(function: Function, pinned: Pinned, **constants: Any) -> Callable[..., Any]:
     """The function that a worker calls for each batch of arguments.
 
-    It is pickled by value, so a worker without Tamis can report that. It has no annotations, since
-    Spark would derive from them what kind of function it is.
-
     Args:
         function: The name of the function.
         pinned: The driver's decisions.
         constants: Arguments that are the same for all events.
     """
-    use_this_python()
-    decided = tuple(pinned)
-
-    def run(*arguments, **named):  # type: ignore[no-untyped-def]
-        try:
-            from tamis.spark import evaluating
-        except ModuleNotFoundError as error:
-            import sys
-
-            raise RuntimeError(
-                f"a Spark worker cannot import {error.name}: its Python, {sys.executable}, needs "
-                "the wheel of Tamis with the extra `spark`, installed or shipped with --archives"
-            ) from error
-        return evaluating.call(function, decided, arguments, {**constants, **named})
-
-    return run
+    return shipped(functools.partial(call, function, pinned, constants))
 
 
 def _table_function(pinned: Pinned) -> Any:
@@ -243,5 +228,4 @@ def _read(place: Path | tuple[Path, int]) -> Manifest:
 
 
 def _ids(index: Manifest) -> str:
-    _, kind = what_it_says(index)
-    return "string" if isinstance(kind, StringType) else "bigint"
+    return "string" if isinstance(what_it_says(index).ids, StringType) else "bigint"

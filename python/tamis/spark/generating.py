@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from tamis._tamis import Workload
+from tamis.spark import worker
 from tamis.spark.shipping import on_worker
 
 
@@ -78,5 +79,5 @@ def _generate(
     Workload(workload, size=0, seed=seed, parameters=given)  # wrong names are errors on the driver
     columns = ("id", "expression") if kind == "expressions" else ("number", "event")
     settings = {"workload": workload, "seed": seed, "size": size, "parameters": given}
-    task = on_worker("generate", kind=kind, names=columns, **settings)
+    task = on_worker(worker.generate, kind=kind, names=columns, **settings)
     return spark.range(count).mapInArrow(task, f"{columns[0]} bigint, {columns[1]} string")

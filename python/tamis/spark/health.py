@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
 
+from tamis.spark import health_tasks
 from tamis.spark.columns import Events
 from tamis.spark.matching import Placement, count, what_it_says
 from tamis.spark.shipping import on_worker
@@ -37,14 +38,14 @@ def subscriptions(
 
 def _subscriptions(spark: SparkSession, index: Manifest) -> DataFrame:
     index.check_files()
-    _, ids = what_it_says(index)
+    ids = what_it_says(index).ids
     fields = [
         StructField("subscription", ids),
         StructField("expression", StringType()),
         StructField("metadata", StringType()),
         StructField("priority", LongType()),
     ]
-    task = on_worker("list_subscriptions", uri=index.folder.uri, manifest=index.key)
+    task = on_worker(health_tasks.list_subscriptions, uri=index.folder.uri, manifest=index.key)
     return _shards(spark, index).mapInArrow(task, StructType(fields))
 
 
@@ -121,12 +122,18 @@ def slowest(
         raise ValueError("n, sample and rules are at least 1")
     index = index_of(events, path, version)
     index.check_files()
-    mentioned, ids = what_it_says(index)
+    said = what_it_says(index)
     prepared = Events(
-        events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
+        events,
+        event=event,
+        document=document,
+        keep=(),
+        mentioned=said.attributes,
+        prune=True,
+        taken=(),
     )
     task = on_worker(
-        "time_subscriptions",
+        health_tasks.time_subscriptions,
         uri=index.folder.uri,
         manifest=index.key,
         events=_as_bytes(prepared.frame.limit(sample)),
@@ -136,7 +143,7 @@ def slowest(
         n=n,
     )
     fields = [
-        StructField("subscription", ids),
+        StructField("subscription", said.ids),
         StructField("expression", StringType()),
         StructField("microseconds", DoubleType()),
     ]

@@ -9,9 +9,9 @@ Sharded: every event is sent to every shard, and a task maps one shard only.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 from tamis._tamis import Index
 from tamis.batches import OnError
 from tamis.errors import StorageError
+from tamis.spark import worker
 from tamis.spark.columns import Events, Moment, column, moment
 from tamis.spark.shipping import on_worker
 from tamis.spark.tables import Rules, index_of
@@ -262,17 +263,25 @@ def count(
     index = index_of(events, path, version)
     sharded = _is_sharded(index, placement)
     index.check_files()
-    mentioned, ids = what_it_says(index)
+    said = what_it_says(index, where)
     prepared = Events(
-        events, event=event, document=document, keep=(), mentioned=mentioned, prune=True, taken=()
+        events,
+        event=event,
+        document=document,
+        keep=(),
+        mentioned=said.attributes,
+        prune=True,
+        taken=(),
     )
-    frame = prepared.frame.withColumn(NOW, moment(now))
+    frame = prepared.frame
+    if said.asks_now or where is not None:
+        frame = with_now(frame, now)
     if sharded:
         if on_error == "skip":
             frame = _check(frame, prepared, index, index.name)
         frame = _to_shards(frame, index, slices)
     task = on_worker(
-        "count_batches",
+        worker.count_batches,
         uri=index.folder.uri,
         names=frame.columns,
         manifest=index.key,
@@ -283,7 +292,7 @@ def count(
         skip=on_error == "skip",
     )
     plain = frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
-    fields = [StructField("subscription", ids), StructField("count", LongType())]
+    fields = [StructField("subscription", said.ids), StructField("count", LongType())]
     counted = plain.mapInArrow(task, StructType(fields))
     return counted.groupBy("subscription").agg(sf.sum("count").alias("count"))
 
@@ -347,18 +356,20 @@ def _answer(
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
     index.check_files()
-    mentioned, ids = what_it_says(index)
-    added = _added(ids, metadata, lists) if by is None else _ranked(ids, by)
+    said = what_it_says(index, where)
+    added = _added(said.ids, metadata, lists) if by is None else _ranked(said.ids, by)
     names = [field.name for field in added]
     versioned = [StructField("version", LongType())] if add_version else []
     follows = version is None and events.isStreaming and index.shards is not None
     errors = [StructField(REFUSED, StringType())] if on_error != "raise" else []
     taken = [*names, *(field.name for field in (*versioned, *errors))]
     # A later version may mention other attributes.
-    prepared = Events(events, **columns, mentioned=mentioned, prune=not follows, taken=taken)
-    frame, keys = prepared.frame.withColumn(NOW, moment(now)), list[str]()
+    prepared = Events(events, **columns, mentioned=said.attributes, prune=not follows, taken=taken)
+    frame, keys = prepared.frame, list[str]()
     if follows:
-        frame = frame.crossJoin(sf.broadcast(_current(events.sparkSession, index)))
+        frame = with_now(frame, now, _current(events.sparkSession, index))
+    elif said.asks_now or where is not None:  # a condition on metadata may use it
+        frame = with_now(frame, now)
     if sharded:
         if lists or most is not None:
             if events.isStreaming:
@@ -371,7 +382,7 @@ def _answer(
         frame = _to_shards(frame, index, slices)
     outgoing = [*keys, *prepared.keep]
     task = on_worker(
-        "match_batches",
+        worker.match_batches,
         uri=index.folder.uri,
         names=frame.columns,
         manifest=None if follows else index.key,
@@ -438,10 +449,25 @@ def metrics_of(events: DataFrame, folder: str) -> str | None:
     return f"tamis-{name}" if events.isStreaming else None
 
 
+def with_now(frame: DataFrame, now: Moment | None, current: DataFrame | None = None) -> DataFrame:
+    """Events with the value of `now()`.
+
+    Args:
+        frame: The events.
+        now: The value, as in `match`.
+        current: One row with the manifest that is current, which the events get as well.
+    """
+    if current is None:
+        return frame.withColumn(NOW, moment(now))
+    if isinstance(now, Column):  # which may be one of the events
+        return frame.crossJoin(sf.broadcast(current)).withColumn(NOW, moment(now))
+    return frame.crossJoin(sf.broadcast(current.withColumn(NOW, moment(now))))
+
+
 def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | None) -> DataFrame:
     """Events, with the reason why one cannot be read by some shard of an index."""
     task = on_worker(
-        "check_batches",
+        worker.check_batches,
         uri=index.folder.uri,
         names=frame.columns,
         manifest=manifest,
@@ -456,12 +482,34 @@ def _check(frame: DataFrame, events: Events, index: Manifest, manifest: str | No
 
 def _current(spark: SparkSession, index: Manifest) -> DataFrame:
     """The manifest that is current when this is evaluated, in one row."""
-    task = on_worker("current_manifest", uri=index.folder.uri, shards=index.shards, ids=index.ids)
+    task = on_worker(
+        worker.current_manifest, uri=index.folder.uri, shards=index.shards, ids=index.ids
+    )
     return spark.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
 
 
-def what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
-    """The attributes that an index mentions, if not all, and the type of its ids."""
+class Said(NamedTuple):
+    """What an index says of itself.
+
+    Attributes:
+        attributes: The attributes that it mentions; None for all.
+        ids: The type of its ids.
+        asks_now: Whether matches may depend on `now()`.
+    """
+
+    attributes: set[str] | None
+    ids: DataType
+    asks_now: bool
+
+
+def what_it_says(index: Manifest, where: str | None = None) -> Said:
+    """What is known of an index before events are matched.
+
+    Args:
+        index: The index.
+        where: A condition on metadata; a `MetadataWarning` says which of its names no metadata has,
+            if the index is on a local disk.
+    """
     kind: Any = None if index.ids is None else StringType() if index.ids == "string" else LongType()
     if index.folder.local is None:
         if kind is None:
@@ -469,14 +517,17 @@ def what_it_says(index: Manifest) -> tuple[set[str] | None, DataType]:
                 f"{index.folder}: an index that Index.save wrote is opened from a local disk only"
             )
             raise StorageError(message, path=str(index.folder))
-        return index.attributes, kind
+        return Said(index.attributes, kind, index.asks_now)
     opened = Index.open(index.folder.local / index.name, verify=False)
     if kind is None:
         import pyarrow as pa
 
         found = opened.match_batch(pa.table({}), threads=1).schema.field("subscription").type
         kind = StringType() if pa.types.is_string(found) else LongType()
-    return None if opened.asks_values else set(opened.attributes), kind
+    if where is not None:
+        opened.match({}, where=where)
+    attributes = None if opened.asks_values else set(opened.attributes)
+    return Said(attributes, kind, opened.asks_now)
 
 
 def _is_sharded(index: Manifest, placement: str) -> bool:

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import get_args
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
 from tamis._tamis import read_manifest
 from tamis.batches import OnError
 from tamis.errors import StorageError, UnknownIdError
 from tamis.graph import Graph, Strategy
-from tamis.spark.columns import Events, Moment, moment
-from tamis.spark.matching import Output, metrics_of, what_on_error, with_errors
+from tamis.spark import worker
+from tamis.spark.columns import Events, Moment
+from tamis.spark.matching import Output, metrics_of, what_on_error, with_errors, with_now
 from tamis.spark.shipping import on_worker
-from tamis.spark.worker import NOW, REFUSED, VERSION
+from tamis.spark.worker import REFUSED, VERSION
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import ids_of, load_graph
 from tamis.storage.folder import Folder
@@ -144,13 +144,13 @@ def match_graph(
         taken=[added, *(field.name for field in errors)],
         source=sources,
     )
-    frame, ids = prepared.frame.withColumn(NOW, moment(now)), ids_of(graph)
+    ids, current = ids_of(graph), None
     if follows:
-        task = on_worker("current_graph", uri=folder.uri, ids=ids)
+        task = on_worker(worker.current_graph, uri=folder.uri, ids=ids)
         current = events.sparkSession.range(0, 1, 1, 1).mapInArrow(task, f"{VERSION} string")
-        frame = frame.crossJoin(sf.broadcast(current))
+    frame = with_now(prepared.frame, now, current)
     task = on_worker(
-        "search_batches",
+        worker.search_batches,
         uri=folder.uri,
         names=frame.columns,
         manifest=None if follows else saved.key,

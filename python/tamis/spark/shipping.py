@@ -1,27 +1,47 @@
 """How is a function sent to the workers?"""
 
-from collections.abc import Callable
+import functools
+import pickle
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tamis.spark import metrics
+import pyarrow as pa
+
+from tamis.spark import metrics, worker
+from tamis.spark.metrics import Counters, Watch
 from tamis.spark.session import use_this_python
+from tamis.spark.shapes import Batches
 
 
-def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
-    """What `mapInArrow` runs: a function of `worker`, found by its name over there.
-
-    It is pickled by value, so a worker without Tamis can report that.
+def on_worker(
+    function: Callable[..., Iterator[pa.RecordBatch]], **arguments: Any
+) -> Callable[[Any], Any]:
+    """What `mapInArrow` runs: a function that takes the batches of a partition.
 
     Args:
-        function: The function's name.
+        function: A function of a module, which the workers import.
         arguments: Its arguments besides the batches.
     """
-    use_this_python()
-    counters = metrics.current()
+    return shipped(functools.partial(_run, function, arguments, metrics.current()))
 
-    def run(batches: Any) -> Any:
+
+def shipped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that workers load when they call it.
+
+    Spark pickles the result by value, so a worker without Tamis can report that. It has no
+    annotations, since Spark would derive from them what kind of function it is.
+
+    Args:
+        function: A function of a module, perhaps with some arguments.
+    """
+    use_this_python()
+    pickled = pickle.dumps(function)
+
+    def call(*arguments, **named):  # type: ignore[no-untyped-def]
+        import pickle
+
         try:
-            from tamis.spark import worker
+            loaded = pickle.loads(pickled)
         except ModuleNotFoundError as error:
             import sys
 
@@ -29,6 +49,29 @@ def on_worker(function: str, **arguments: Any) -> Callable[[Any], Any]:
                 f"a Spark worker cannot import {error.name}: its Python, {sys.executable}, needs "
                 "the wheel of Tamis with the extra `spark`, installed or shipped with --archives"
             ) from error
-        return worker.run(function, batches, arguments, counters)
+        return loaded(*arguments, **named)
 
-    return run
+    return call
+
+
+def _run(
+    function: Callable[..., Iterator[pa.RecordBatch]],
+    arguments: Mapping[str, Any],
+    counters: Counters | None,
+    batches: Batches,
+) -> Batches:
+    """Run a function in a task.
+
+    Args:
+        function: What to run.
+        arguments: Its arguments besides the batches.
+        counters: Counters of what the task reads, writes and costs.
+        batches: The rows of the task's partition.
+    """
+    worker.ignore_metadata_warnings()
+    if counters is None:
+        yield from function(batches, **arguments)
+    else:
+        watch = Watch(counters)
+        yield from watch.write(function(watch.read(batches), **arguments))
+    worker.freeze()

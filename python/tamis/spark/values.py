@@ -6,9 +6,24 @@ events with variants, whose types differ from row to row.
 
 import itertools
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment_of(text: str) -> datetime:
+    """The moment that the text of its microseconds since 1970 stands for.
+
+    Raises:
+        ValueError: It is another text.
+    """
+    try:
+        return _EPOCH + timedelta(microseconds=int(text))
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"now is a timestamp, not {text!r}") from error
 
 
 def is_variant(kind: pa.DataType) -> bool:

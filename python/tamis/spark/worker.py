@@ -12,6 +12,7 @@ import json
 import textwrap
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,10 @@ import pyarrow.parquet
 from tamis._tamis import Builder, Index, Limits, Workload, read_manifest
 from tamis.batches import Refused, on_one_line
 from tamis.builder import any_of, attr, values
-from tamis.errors import StorageError, TamisError
+from tamis.errors import MetadataWarning, StorageError, TamisError
 from tamis.spark import asking, shapes
-from tamis.spark.health_tasks import (  # noqa: F401 - found by their names
-    list_subscriptions,
-    time_subscriptions,
-)
-from tamis.spark.metrics import Counters, Watch
 from tamis.spark.shapes import Batches
+from tamis.spark.values import moment_of
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import ids_of, load_index, open_graph, open_index
 from tamis.storage.folder import Folder
@@ -45,26 +42,10 @@ _SHOWN = 200  # characters of a row in a message
 _MANY = 100_000  # attributes, beyond which a manifest does not list them
 
 
-def run(
-    function: str,
-    batches: Batches,
-    arguments: Mapping[str, Any],
-    counters: Counters | None = None,
-) -> Batches:
-    """Run a function of this module in a task.
-
-    Args:
-        function: Its name.
-        batches: The rows of the task's partition.
-        arguments: Its other arguments.
-        counters: Counters of what the task reads, writes and costs.
-    """
-    if counters is None:
-        yield from globals()[function](batches, **arguments)
-    else:
-        watch = Watch(counters)
-        yield from watch.write(globals()[function](watch.read(batches), **arguments))
-    freeze()
+@functools.cache
+def ignore_metadata_warnings() -> None:
+    """Leave these to the driver: the names in a `where` need not occur in every shard."""
+    warnings.simplefilter("ignore", MetadataWarning)
 
 
 @functools.cache
@@ -182,7 +163,7 @@ def _save(index: Index, folder: Folder, place: Path, shard: int) -> dict[str, An
         folder.take(file)
     for segment in manifest["segments"]:
         listed = None if len(attributes) >= _MANY or index.asks_values else sorted(attributes)
-        segment |= {"subscriptions": len(index), "attributes": listed}
+        segment |= {"subscriptions": len(index), "attributes": listed, "now": index.asks_now}
     return manifest
 
 
@@ -574,10 +555,11 @@ def _shape(kept: pa.RecordBatch, found: pa.Table, lists: Sequence[str] | None) -
 
 
 def _now(events: pa.RecordBatch) -> Any:
-    """The value of `now()`, the same for all events of the query."""
-    if events.num_rows == 0:
+    """The value of `now()`, the same for all events of the query; None if no rule asks for it."""
+    if events.num_rows == 0 or NOW not in events.schema.names:
         return None
-    return events.column(NOW).slice(0, 1).cast(pa.timestamp("us", "UTC"))[0].as_py()
+    text = events.column(NOW)[0].as_py()
+    return None if text is None else moment_of(text)
 
 
 def _parts(

@@ -100,6 +100,11 @@ class Manifest:
         return {attribute for attributes in lists for attribute in attributes or ()}
 
     @property
+    def asks_now(self) -> bool:
+        """Whether matches may depend on `now()`; true where nothing says it."""
+        return any(segment.get("now") is not False for segment in self.segments)
+
+    @property
     def files(self) -> set[str]:
         """All files that belong to the version."""
         return {

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use tamis::index::{MatchScratch, WrittenSubscription};
+use tamis::index::{FoundIds, MatchScratch, WrittenSubscription};
 use tamis::matcher::Evaluation;
 use tamis::{Event, Index, Limits};
 use tamis_lab::reference::{Access, Compact, Corpus, Counting, Probabilities, Reference, ReferenceScratch};
@@ -156,9 +156,14 @@ fn index(setting: &Setting, batch: Option<Evaluation>) -> Option<Built> {
         let mut count = 0;
         let matched = match batch {
             Some(_) => snapshot.matches_many(&events[range], &mut scratch, |_, _| count += 1),
-            None => events[range]
-                .iter()
-                .try_for_each(|event| snapshot.matches(event, &mut scratch, |_| count += 1)),
+            None => events[range].iter().try_for_each(|event| {
+                let found = snapshot.ids_selected(event, None, &mut scratch)?;
+                count += match found {
+                    FoundIds::Integers(ids) => ids.len() as u64,
+                    FoundIds::Any(ids) => ids.len() as u64,
+                };
+                Ok(())
+            }),
         };
         matched.expect("nothing is on disk");
         count

@@ -113,7 +113,7 @@ impl Index {
         let mut decoded = event.read_to_explain(snapshot.attributes(), self.index.limits())?;
         py.detach(|| self.read_document(&snapshot, &document, &mut decoded))
             .map_err(|failure| failure.raise(py))?;
-        let explained = py.detach(|| self.index.explain(&subscription.expression, &decoded));
+        let explained = py.detach(|| self.index.explain_subscription(&subscription, &decoded));
         explained.map(Explanation).map_err(|error| error::raise(py, &error))
     }
 

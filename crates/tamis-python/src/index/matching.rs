@@ -26,7 +26,8 @@ impl Index {
     ///     event: A mapping, or JSON as text or bytes.
     ///     where: A condition on metadata, such as `tenant = 'a'`: only subscriptions that satisfy
     ///         it can match. Metadata is read like an event; metadata that is not an object has no
-    ///         attributes. Plain predicates on `metadata_columns` are fast.
+    ///         attributes. Plain predicates on `metadata_columns` are fast. A name that no metadata
+    ///         has is a `MetadataWarning`, once per condition.
     ///     document: The document that `xpath('...')` queries: bytes, text, the path of a file, or
     ///         an open binary file or stream. Without one, `xpath('...')` is unknown.
     ///     now: The value of `now()`; the current time by default.

@@ -129,6 +129,14 @@ impl Index {
         self.index.snapshot().attributes().asks_values().is_some()
     }
 
+    /// Whether matches may depend on `now()`, also by validity periods.
+    ///
+    /// Conditions on the elements of lists are assumed to use it.
+    #[getter]
+    fn asks_now(&self) -> bool {
+        self.index.snapshot().asks_now()
+    }
+
     /// The indexed members of metadata.
     #[getter]
     fn metadata_columns(&self) -> Vec<String> {

@@ -211,8 +211,8 @@ impl Event {
 
     /// What a function depends on besides its arguments; the clock is read only for functions that need it.
     fn context<'s>(&self, function: Function, settings: &'s Settings) -> Context<'s> {
-        let asks_now = matches!(function, Function::Now | Function::Read(Reading::SinceNow));
-        Context { zone: Some(&settings.time_zone), now: asks_now.then(|| self.moment()), floating: false }
+        let now = function.asks_now().then(|| self.moment());
+        Context { zone: Some(&settings.time_zone), now, floating: false }
     }
 
     /// Applies a function to all combinations of its arguments' values.

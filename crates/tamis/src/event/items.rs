@@ -145,6 +145,52 @@ impl Items {
         }
     }
 
+    /// Whether no item is a null.
+    pub fn are_all_valid(&self) -> bool {
+        match self.validity() {
+            Validity::Nothing => false,
+            Validity::Everything => true,
+            Validity::Bits(nulls) => nulls.null_count() == 0,
+        }
+    }
+
+    /// Calls `found` with the position and value of each integer at these positions, in order, but for nulls. Returns
+    /// false, and calls nothing, where the items are not integers of up to 64 bits.
+    pub fn each_integer(&self, positions: Range<usize>, found: impl FnMut(usize, i64)) -> bool {
+        fn each<T: ArrowPrimitiveType>(
+            array: &PrimitiveArray<T>,
+            positions: Range<usize>,
+            mut found: impl FnMut(usize, i64),
+        ) -> bool
+        where
+            T::Native: Into<i64>,
+        {
+            match array.nulls() {
+                None => {
+                    let values = &array.values()[positions.clone()];
+                    positions.zip(values).for_each(|(position, value)| found(position, (*value).into()));
+                }
+                Some(nulls) => {
+                    let (start, length) = (nulls.offset() + positions.start, positions.len());
+                    BitIndexIterator::new(nulls.validity(), start, length)
+                        .map(|position| positions.start + position)
+                        .for_each(|position| found(position, array.value(position).into()));
+                }
+            }
+            true
+        }
+        match self {
+            Items::Int8(array) => each(array, positions, found),
+            Items::Int16(array) => each(array, positions, found),
+            Items::Int32(array) => each(array, positions, found),
+            Items::Int64(array) => each(array, positions, found),
+            Items::UInt8(array) => each(array, positions, found),
+            Items::UInt16(array) => each(array, positions, found),
+            Items::UInt32(array) => each(array, positions, found),
+            _ => false,
+        }
+    }
+
     fn validity(&self) -> Validity<'_> {
         let nulls = match self {
             Items::Null | Items::Objects => return Validity::Nothing,

@@ -52,6 +52,9 @@ use parts::Part;
 /// once.
 pub(crate) const UNSORTED: usize = 16;
 
+/// The most values, and bytes of text, whatever limits say: positions are 32-bit numbers.
+const MOST: usize = u32::MAX as usize;
+
 /// The pairs of one event.
 #[derive(Debug, Default)]
 pub struct Event {
@@ -324,10 +327,31 @@ impl Event {
         Ok(())
     }
 
+    /// Adds an attribute whose one value is an integer: `begin` and `push` in one step.
+    #[cfg(feature = "arrow")]
+    #[inline]
+    fn push_integer(&mut self, attribute: AttributeId, value: i64, limits: &Limits) -> Result<()> {
+        let (start, allowed) = (self.values.len(), limits.event_values.min(MOST));
+        if start >= allowed || limits.list == 0 || self.text.len() > limits.event.min(MOST) {
+            self.begin(attribute);
+            return self.push(ValueRef::Integer(value), limits); // which says what is too much
+        }
+        self.allowed = allowed;
+        let (start, end) = (start as u32, start as u32 + 1);
+        self.fields.push(Field {
+            attribute,
+            null: false,
+            shape: Shape::Plain,
+            part: Part::Whole,
+            start,
+            end,
+        });
+        self.values.push(Stored::Integer(value));
+        Ok(())
+    }
+
     /// Fails if there is no room for another value with this many bytes of text.
     fn check_room(&mut self, text: usize, limits: &Limits) -> Result<()> {
-        // Positions are 32-bit numbers, whatever the limits.
-        const MOST: usize = u32::MAX as usize;
         self.allowed = limits.event_values.min(MOST);
         limits::check("values of an event", "event_values", self.values.len() + 1, self.allowed)?;
         let first = self.fields.last().map_or(0, |field| field.start as usize);
@@ -416,12 +440,17 @@ impl Event {
     }
 
     /// Sorts and deduplicates the values of a field if there are many.
+    #[inline]
     fn sort(&mut self, position: usize) {
         let Field { start, end, .. } = self.fields[position];
-        let within = start as usize..end as usize;
-        if within.len() <= UNSORTED {
-            return;
+        if (end - start) as usize > UNSORTED {
+            self.sort_many(position);
         }
+    }
+
+    fn sort_many(&mut self, position: usize) {
+        let Field { start, end, .. } = self.fields[position];
+        let within = start as usize..end as usize;
         let order = |one: &Stored, other: &Stored| one.read(self).canonical_order(other.read(self));
         if self.values[within.clone()].is_sorted_by(|one, other| order(one, other).is_lt()) {
             return;

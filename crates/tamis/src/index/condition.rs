@@ -6,15 +6,15 @@
 //! and unions of slots.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::columns::{Declared, Grouped, read_metadata};
 use super::segment::Segment;
 use super::slots::Bits;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::event::{Attributes, Event};
-use crate::expression::{Expression, Node, is_hidden, total_size};
+use crate::event::{Attributes, Event, Presence};
+use crate::expression::{Expression, Node, Test, is_hidden, total_size};
 use crate::limits::{self, Limits};
 use crate::matcher::{Matcher, Scan, Scratch, Slot};
 use crate::truth::Missing;
@@ -32,6 +32,9 @@ pub struct Condition {
     whole: Probe,
     /// How to find its slots without examining each; `None` if it uses more than declared columns.
     plan: Option<Plan>,
+    /// The members that it compares with something, apart from declared columns, until somebody asked whether
+    /// they exist.
+    compared: Mutex<Vec<Arc<str>>>,
 }
 
 /// Working memory of a condition.
@@ -124,7 +127,34 @@ impl Condition {
         });
         let plan = plain.then(|| Plan::new(expression, DEEPEST, &setting)).transpose()?;
         let whole = Probe::new(expression, &setting)?;
-        Ok(Condition { text: expression.to_string().into(), whole, plan })
+        let compared = Mutex::new(compared(expression, declared));
+        Ok(Condition { text: expression.to_string().into(), whole, plan, compared })
+    }
+
+    /// The members it compares with something that none of these metadata has, and how many metadata there are. Only
+    /// the first call looks for them; later ones find none.
+    pub(super) fn take_unseen<'m>(&self, metadata: impl Iterator<Item = &'m str>) -> (Vec<Arc<str>>, usize) {
+        let mut names = match self.compared.lock() {
+            Ok(mut compared) => std::mem::take(&mut *compared),
+            Err(_) => Vec::new(),
+        };
+        let Probe { attributes, limits, .. } = &self.whole;
+        let (mut event, mut looked) = (Event::default(), 0);
+        if names.is_empty() {
+            return (names, looked);
+        }
+        for text in metadata {
+            looked += 1;
+            read_metadata(&mut event, Some(text), attributes, limits);
+            names.retain(|name| {
+                let attribute = attributes.find(name);
+                attribute.is_none_or(|attribute| matches!(event.get(attribute), Presence::Missing))
+            });
+            if names.is_empty() {
+                break;
+            }
+        }
+        if looked > 0 { (names, looked) } else { (Vec::new(), 0) }
     }
 
     pub(super) fn text(&self) -> &Arc<str> {
@@ -198,6 +228,26 @@ impl Plan {
             }
         }
     }
+}
+
+/// The members of metadata that an expression compares with something, apart from declared columns.
+fn compared(expression: &Expression, declared: &Declared) -> Vec<Arc<str>> {
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for predicate in expression.predicates() {
+        // That a member exists nowhere may be what is asked; elements of lists are read apart.
+        if matches!(predicate.test(), Test::Exists | Test::IsNull)
+            || predicate.as_elements().is_some()
+            || predicate.as_unknown().is_some()
+        {
+            continue;
+        }
+        predicate.attributes(&mut |name| {
+            if !is_hidden(name) && declared.position(name).is_none() && !names.contains(name) {
+                names.push(name.clone());
+            }
+        });
+    }
+    names
 }
 
 /// The slots in those groups whose first slot is selected.

@@ -263,6 +263,12 @@ impl Index {
         explain(expression, event, &self.snapshot().attributes, self.shared.missing)
     }
 
+    /// Why a subscription matches an event, or not: as [`Index::explain`], with its validity.
+    pub fn explain_subscription(&self, subscription: &Subscription, event: &Event) -> Result<Explanation> {
+        let inactive = subscription.validity.inactive(event.moment());
+        Ok(self.explain(&subscription.expression, event)?.with_validity(inactive))
+    }
+
     /// Waits until nothing is left to merge, but not much longer than this; returns whether nothing is left.
     pub fn settle_within(&self, patience: Duration) -> bool {
         self.shared.settle_within((), patience)

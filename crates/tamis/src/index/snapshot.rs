@@ -25,6 +25,8 @@ use crate::xml::Input;
 
 /// How many ids are prefetched.
 const AHEAD: usize = 256;
+/// How many subscriptions' metadata is searched for the names in a condition.
+const METADATA: usize = 10_000;
 
 /// An index at one moment.
 #[derive(Debug)]
@@ -115,6 +117,12 @@ impl Snapshot {
         &self.attributes
     }
 
+    /// Whether what matches may depend on `now()`: an expression may use it, or a subscription is not always valid.
+    pub fn asks_now(&self) -> bool {
+        let is_bounded = |segment: &Arc<Segment>| segment.validities().are_bounded();
+        self.attributes.asks_now() || self.segments.iter().any(is_bounded)
+    }
+
     /// New working memory. It keeps its own share of matched events as a sample, as every thread does, once there are
     /// enough to start with.
     pub fn scratch(&self) -> MatchScratch {
@@ -193,6 +201,19 @@ impl Snapshot {
     /// The selection of a condition, for this snapshot only. Fails at the deadline, if there is one.
     pub fn select(&self, condition: &Arc<Condition>, deadline: Option<Deadline>) -> Result<Selection> {
         Selection::new(condition, &self.segments, deadline)
+    }
+
+    /// The members of metadata that a condition compares with something and that none of the first 10,000
+    /// subscriptions has, and how many of these have metadata. Later calls for the same condition find none.
+    pub fn take_unseen_metadata(&self, condition: &Condition) -> (Vec<Arc<str>>, usize) {
+        if self.is_empty() { (Vec::new(), 0) } else { condition.take_unseen(self.metadata(METADATA)) }
+    }
+
+    /// The metadata of the first so many subscriptions, where they have any, as JSON.
+    pub fn metadata(&self, most: usize) -> impl Iterator<Item = &str> {
+        let segments = self.segments.iter();
+        let slots = segments.flat_map(|segment| segment.live(self.version).map(move |slot| (segment, slot)));
+        slots.take(most).filter_map(|(segment, slot)| segment.metadata(slot))
     }
 
     /// Which slots of a segment are selected.

@@ -6,6 +6,7 @@
 
 use crate::column::Column;
 use crate::error::{Error, Result};
+use crate::explain::{Inactive, ValidityEnd};
 use crate::matcher::Slot;
 use crate::sections::{SectionReader, Sections};
 use crate::value::Timestamp;
@@ -28,6 +29,13 @@ impl Validity {
     /// Whether it contains a moment.
     pub fn holds(&self, now: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= now) && self.until.is_none_or(|until| now < until)
+    }
+
+    /// The end that a moment lies beyond; `None` if it lies in it.
+    pub(super) fn inactive(&self, now: Timestamp) -> Option<Inactive> {
+        let early = self.from.filter(|from| now < *from).map(ValidityEnd::From);
+        let late = self.until.filter(|until| *until <= now).map(ValidityEnd::Until);
+        early.or(late).map(|end| Inactive { end, now })
     }
 
     /// Fails if it contains no moment.

@@ -217,6 +217,11 @@ function explanation(one) {
   const box = element("div");
   box.append(element("h3", `${one.id}: ${one.matched ? "matches" : "does not match"}`, one.matched ? "true" : "false"));
   const list = element("ul", undefined, "tree");
+  const inactive = one.tree?.inactive;
+  if (inactive) {
+    const end = inactive.active_from ? `from ${inactive.active_from}` : `until ${inactive.active_until}`;
+    list.append(element("li", `active ${end}, and now is ${inactive.now}`, "false"));
+  }
   if (one.tree) list.append(tree(one.tree));
   for (const part of one.parts || []) list.append(tree({ ...part, truth: String(part.truth) }));
   box.append(list);

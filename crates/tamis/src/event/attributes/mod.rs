@@ -190,6 +190,11 @@ impl Attributes {
         self.program.load().as_ref().and_then(|program| program.values())
     }
 
+    /// Whether a subscription may use `now()`. Where elements of lists are asked about, they are assumed to.
+    pub fn asks_now(&self) -> bool {
+        self.program.load().as_ref().is_some_and(|program| program.asks_now())
+    }
+
     /// The element of a list itself, if expressions test it.
     pub fn it(&self) -> Option<AttributeId> {
         self.table.find(&IT.into())

@@ -68,6 +68,11 @@ impl Program {
         self.terms.get(&term)
     }
 
+    /// Whether a term may depend on the moment of evaluation. What is asked of elements may.
+    pub fn asks_now(&self) -> bool {
+        !self.asked.is_empty() || self.terms.values().any(|computation| computation.function.asks_now())
+    }
+
     /// The values of the whole event, if they are used.
     pub fn values(&self) -> Option<AttributeId> {
         self.values

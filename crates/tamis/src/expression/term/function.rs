@@ -259,6 +259,11 @@ impl Function {
         }
     }
 
+    /// Whether it depends on the moment of evaluation.
+    pub(crate) fn asks_now(self) -> bool {
+        matches!(self, Function::Now | Function::Read(Reading::SinceNow))
+    }
+
     /// The constant that a function of constants is, where that depends on nothing else.
     pub(in crate::expression) fn fold(self, arguments: &[Term]) -> Option<Value> {
         if matches!(self, Function::Now | Function::Values | Function::IsUnknown | Function::Read(_)) {

@@ -84,8 +84,9 @@ impl Lowering {
                         position += 1;
                     }
                 }
-                // Bit tests are the cheapest checks, so they come first.
-                others.sort_by_key(|&other| !self.is_bit_test(other));
+                // Bit tests are the cheapest checks, so they come first. Nodes come last: a check that needs a node whose
+                // level is not settled yet defers all that follow it.
+                others.sort_by_key(|&other| (self.asks_nodes[other as usize], !self.is_bit_test(other)));
                 let rest = self.residual(&others, rest);
                 let from = self.entries.len();
                 self.enter(access, rest, target);

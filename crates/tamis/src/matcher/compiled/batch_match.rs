@@ -2,7 +2,7 @@
 //!
 //! The entries of a trigger are read once for all events of a batch that make the trigger true, and every test is
 //! made for all these events at once, so its result is a set of events instead of a truth value. Nodes are evaluated
-//! last, in ascending order and each for all of its events, because a node depends only on smaller nodes.
+//! last, level by level and each for all of its events, because a node depends only on nodes of lower levels.
 
 use super::batch_state::{BatchState, Sizes};
 use super::entry_list::{Candidate, EntryList};
@@ -11,7 +11,7 @@ use super::keys::NO_KEY;
 use super::program::{self, KIND, LAST, NEGATED};
 use super::ranges::NO_RANK;
 use super::working::Known;
-use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
+use super::{Compiled, NO_RESIDUAL, first_slot};
 use crate::event::{Event, Presence};
 use crate::matcher::Slot;
 use crate::truth::Missing;
@@ -42,7 +42,7 @@ impl Compiled {
         ends: &mut Vec<usize>,
     ) -> bool {
         state.begin(events.len(), &self.sizes());
-        let mut matching = BatchMatch { compiled: self, events, state };
+        let mut matching = BatchMatch { compiled: self, events, settled: 0, state };
         matching.load();
         let matched = in_any_case || matching.costs_less();
         if matched {
@@ -76,7 +76,8 @@ impl Compiled {
             sets: set_count,
             ranges: (patterns - sets) as usize - set_count,
             patterns: self.patterns.len(),
-            nodes: self.bodies.len(),
+            nodes: self.nodes() as usize,
+            levels: self.level_count() + 1,
             slots: self.counts[0] as usize,
         }
     }
@@ -86,6 +87,8 @@ impl Compiled {
 pub(super) struct BatchMatch<'a> {
     pub compiled: &'a Compiled,
     pub events: &'a [Event],
+    /// How many levels of nodes are settled: what of them was not reached is false.
+    pub settled: usize,
     pub state: &'a mut BatchState,
 }
 
@@ -192,11 +195,31 @@ impl BatchMatch<'_> {
         for position in 0..self.state.ranges.items.len() {
             self.follow(ranges + self.state.ranges.numbers()[position], self.state.ranges.items[position]);
         }
-        let mut cursor = 0;
-        while let Some(node) = self.state.pending.pop(&mut cursor) {
-            let lanes = self.state.nodes.item(node).fired;
-            self.follow(nodes + node, lanes);
+        let mut reached = Vec::new();
+        for level in 0..compiled.level_count() {
+            self.check_deferred(level);
+            self.settled = level + 1;
+            let of_level = compiled.levels[level]..compiled.levels[level + 1];
+            self.state.reached.for_each(of_level, |node| reached.push(node));
+            for node in reached.drain(..) {
+                let lanes = *self.state.nodes.item(node);
+                self.follow(nodes + node, lanes);
+            }
         }
+        self.check_deferred(compiled.level_count());
+    }
+
+    /// Checks the candidates for targets of a level whose residuals asked for nodes, now that all of these are settled.
+    fn check_deferred(&mut self, level: usize) {
+        self.settled = level;
+        let mut deferred = std::mem::take(&mut self.state.deferred[level]);
+        for &(candidate, lanes) in &deferred {
+            if !self.check(candidate, lanes) {
+                break;
+            }
+        }
+        deferred.clear();
+        self.state.deferred[level] = deferred;
     }
 
     /// Follows the ranges of an attribute: either all of them in turn, or those that contain the ranks of the events'
@@ -318,7 +341,13 @@ impl BatchMatch<'_> {
             if self.state.timer.spend(ENTRY_UNITS) {
                 return false;
             }
-            lanes = self.holds(residual as usize, lanes);
+            let level = self.compiled.level_of(target);
+            let mut open = None;
+            let may_wait = (level > self.settled).then_some(&mut open);
+            lanes = self.holds(residual as usize, lanes, may_wait);
+            if let Some((residual, lanes)) = open {
+                self.state.deferred[level].push((Candidate { residual, target }, lanes));
+            }
         }
         if !lanes.is_none() {
             self.reach(target, lanes);
@@ -327,25 +356,34 @@ impl BatchMatch<'_> {
     }
 
     fn reach(&mut self, target: u32, lanes: EventSet) {
-        if target & TARGET_NODE == 0 {
-            lanes.each(|lane| self.state.found[lane].push(target));
+        if target < self.compiled.nodes() {
+            *self.state.nodes.item(target) |= lanes;
+            self.state.reached.insert(target);
             return;
         }
-        let node = target & !TARGET_NODE;
-        let truths = self.state.nodes.item(node);
-        truths.known |= lanes;
-        truths.truth |= lanes;
-        truths.fired |= lanes;
-        self.state.pending.insert(node);
+        let slot = target - first_slot(&self.compiled.levels);
+        lanes.each(|lane| self.state.found[lane].push(slot));
     }
 
-    /// The events of `lanes` for which all checks of the residual at `position` hold.
-    fn holds(&mut self, mut position: usize, mut lanes: EventSet) -> EventSet {
+    /// The events of `lanes` for which all checks of the residual at `position` hold. Where a check asks for nodes and may
+    /// wait, it is put into `open` with the events it remains to be made for, and there are none.
+    fn holds(
+        &mut self,
+        mut position: usize,
+        mut lanes: EventSet,
+        mut open: Option<&mut Option<(u32, EventSet)>>,
+    ) -> EventSet {
         let compiled = self.compiled;
         let program = &compiled.program[..];
         loop {
             let head = program[position];
             let (attribute, count) = (head >> 10, (head >> 6 & 15) as usize);
+            if let Some(open) = &mut open
+                && matches!((head & KIND, count), (program::NODE, _) | (program::ANY, 1..))
+            {
+                **open = Some((position as u32, lanes));
+                return EventSet::NONE;
+            }
             // Whether the check is unknown for events without a value of the attribute.
             let mut needs_value = true;
             let (found, next) = match head & KIND {
@@ -382,7 +420,8 @@ impl BatchMatch<'_> {
                 }
                 program::NODE => {
                     needs_value = false;
-                    (self.node(program[position + 1], lanes), position + 2)
+                    let node = program[position + 1];
+                    (self.state.nodes.get(node).copied().unwrap_or(EventSet::NONE), position + 2)
                 }
                 program::ANY => {
                     needs_value = false;
@@ -394,7 +433,7 @@ impl BatchMatch<'_> {
                         if rest.is_none() {
                             break;
                         }
-                        found |= self.holds(residual + 1, rest);
+                        found |= self.holds(residual + 1, rest, None);
                         residual += 1 + program[residual] as usize;
                     }
                     (found, position + 3 + words as usize)
@@ -417,19 +456,5 @@ impl BatchMatch<'_> {
             }
             position = next;
         }
-    }
-
-    /// The events of `lanes`, and perhaps others, for which a node is true.
-    fn node(&mut self, node: u32, lanes: EventSet) -> EventSet {
-        let truths = *self.state.nodes.item(node);
-        let rest = lanes.without(truths.known);
-        if rest.is_none() {
-            return truths.truth;
-        }
-        let found = self.holds(self.compiled.bodies[node as usize] as usize, rest);
-        let truths = self.state.nodes.item(node);
-        truths.known |= rest;
-        truths.truth |= found;
-        truths.truth
     }
 }

@@ -4,6 +4,7 @@
 //! Memory is used only for what some event of the batch has.
 
 use super::bits::Bits;
+use super::entry_list::Candidate;
 use super::event_set::EventSet;
 use super::keys::Probe;
 use super::patterns::TextScratch;
@@ -38,9 +39,13 @@ pub(crate) struct BatchState {
     pub(super) ranges: Sparse<EventSet>,
     pub(super) texts: TextScratch,
     pub(super) patterns: Sparse<PatternTruths>,
-    pub(super) nodes: Sparse<Truths>,
-    /// Nodes that are true for events whose dependants have not been followed yet.
-    pub(super) pending: OrderedSet,
+    /// The events for which each node is true.
+    pub(super) nodes: Sparse<EventSet>,
+    /// The nodes that are true for some event.
+    pub(super) reached: OrderedSet,
+    /// By the level of their targets: candidates whose residuals ask for a node that may still become true, and the
+    /// events to check them for.
+    pub(super) deferred: Vec<Vec<(Candidate, EventSet)>>,
     /// The slots of each event, in any order and perhaps repeated.
     pub(super) found: Vec<Vec<Slot>>,
     pub(super) ascending: OrderedSet,
@@ -102,15 +107,6 @@ pub(super) struct PatternTruths {
     pub truth: EventSet,
 }
 
-/// Events for which a node was evaluated, and those for which it is true.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Truths {
-    pub known: EventSet,
-    pub truth: EventSet,
-    /// The events for which its dependants have been followed.
-    pub fired: EventSet,
-}
-
 /// The number of each kind of item.
 pub(super) struct Sizes {
     pub words: usize,
@@ -119,6 +115,8 @@ pub(super) struct Sizes {
     pub ranges: usize,
     pub patterns: usize,
     pub nodes: usize,
+    /// Those of nodes, and that of slots.
+    pub levels: usize,
     pub slots: usize,
 }
 
@@ -132,7 +130,8 @@ impl BatchState {
         self.ranges.grow(sizes.ranges);
         self.patterns.grow(sizes.patterns);
         self.nodes.grow(sizes.nodes);
-        self.pending.grow(sizes.nodes);
+        self.reached.grow(sizes.nodes);
+        self.deferred.resize_with(self.deferred.len().max(sizes.levels), Vec::new);
         self.ascending.grow(sizes.slots);
         self.found.resize_with(self.found.len().max(events), Vec::new);
     }
@@ -145,6 +144,8 @@ impl BatchState {
         self.ranges.clear();
         self.patterns.clear();
         self.nodes.clear();
+        self.reached.clear();
+        self.deferred.iter_mut().for_each(Vec::clear);
         self.bits.clear();
         self.marks.clear();
         self.seen.clear();

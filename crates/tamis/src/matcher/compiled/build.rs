@@ -22,7 +22,7 @@ use crate::truth::Missing;
 use crate::value::TimeZone;
 
 /// Expressions with more levels than this are evaluated by a scan, which needs no recursion.
-const MOST_LEVELS: u32 = 64;
+pub(super) const MOST_LEVELS: u32 = 64;
 /// Collects expressions for a compiled matcher; an expression is not kept after it has been split.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledBuilder {
@@ -138,6 +138,8 @@ fn compile(
         costs: vec![0.0; ir.len()],
         nodes: vec![NO_NODE; ir.len()],
         node_parts: Vec::new(),
+        levels: Vec::new(),
+        asks_nodes: Vec::new(),
         entries: Vec::new(),
         program: Vec::new(),
         sets: Sets::default(),

@@ -8,15 +8,13 @@ use super::entry_list::{PendingEntry, write_entry_list};
 use super::ir::PartId;
 use super::lower::{Lowering, Trigger};
 use super::ranges::Stabbing;
-use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
+use super::{Compiled, NO_RESIDUAL, first_slot};
 use crate::csr::Lists;
 use crate::matcher::{Scan, Slot};
 
 /// Everything there is, before it is laid out.
 struct Lowered {
     lowering: Lowering,
-    /// The residual that evaluates each node.
-    bodies: Vec<u32>,
     /// The number of expressions.
     slots: usize,
     deep: Vec<Slot>,
@@ -26,27 +24,26 @@ struct Lowered {
 impl Lowering {
     /// Enters every expression and lays out what there is.
     pub fn finish(mut self, roots: &[PartId], deep: Vec<Slot>, scan: Scan, local: Vec<u32>) -> Compiled {
-        let mut bodies = Vec::new();
         for (part, node) in std::mem::take(&mut self.node_parts).into_iter().zip(0..) {
-            bodies.push(self.body(part));
-            self.enter_parts(part, NO_RESIDUAL, node | TARGET_NODE);
+            self.enter_parts(part, NO_RESIDUAL, node);
         }
+        let first_slot = first_slot(&self.levels);
         // Expressions entered under the same trigger are compiled one behind the other, so that what
         // remains to be checked of them is read consecutively.
         let mut order: Vec<Slot> =
             (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != PartId::MAX).collect();
         order.sort_by_cached_key(|&slot| self.likeliest_trigger(roots[slot as usize]));
         for slot in order {
-            self.enter(roots[slot as usize], NO_RESIDUAL, slot);
+            self.enter(roots[slot as usize], NO_RESIDUAL, first_slot + slot);
         }
-        Lowered { lowering: self, bodies, slots: roots.len(), deep, scan }.lay_out(local)
+        Lowered { lowering: self, slots: roots.len(), deep, scan }.lay_out(local)
     }
 }
 
 impl Lowered {
     /// Lays it out; `local` has the number here of each attribute of the index.
     fn lay_out(self, local: Vec<u32>) -> Compiled {
-        let Lowered { mut lowering, bodies, slots, deep, scan } = self;
+        let Lowered { mut lowering, slots, deep, scan } = self;
         let (stats, attribute_predicates) = std::mem::take(&mut lowering.stats);
         let (intervals, range_numbers) = std::mem::take(&mut lowering.intervals).in_order();
         let Lowering { ir, keys, sets, .. } = &lowering;
@@ -64,7 +61,7 @@ impl Lowered {
         let pattern_triggers = section(ir.patterns.len());
         let attribute_triggers = section(count + 1);
         let always = section(1);
-        let node_triggers = section(bodies.len());
+        let node_triggers = section(*lowering.levels.last().unwrap_or(&0) as usize);
         let number = |trigger: Trigger| match trigger {
             Trigger::Key(key) => key,
             Trigger::Set(set) => set_triggers + set,
@@ -116,7 +113,7 @@ impl Lowered {
             key_sets,
             sets,
             stabbing,
-            bodies: bodies.into(),
+            levels: lowering.levels.into(),
             deep: deep.into(),
             scan,
             keys: lowering.keys,

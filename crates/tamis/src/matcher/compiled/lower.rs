@@ -61,6 +61,10 @@ pub(super) struct Lowering {
     /// The node of a part, and the part of each node.
     pub nodes: Vec<u32>,
     pub node_parts: Vec<PartId>,
+    /// Where each level of nodes begins, and where the last ends.
+    pub levels: Vec<u32>,
+    /// Whether checking a part needs the truth of a node.
+    pub asks_nodes: Vec<bool>,
     pub entries: Vec<(Trigger, PendingEntry)>,
     pub program: Vec<u32>,
     pub sets: Sets,
@@ -136,8 +140,8 @@ impl Lowering {
         }
     }
 
-    /// Numbers the nodes. A node comes after those it depends on, and nodes with the same trigger are adjacent, so
-    /// that their entry lists and truth values share cache lines.
+    /// Numbers the nodes, level by level: a node depends only on nodes of lower levels. Nodes of a level with the same
+    /// trigger are adjacent, so that their entry lists and bits share cache lines.
     pub fn number_nodes(&mut self, uses: &[u32]) {
         let mut nodes = Vec::new();
         let mut levels: Vec<u32> = Vec::with_capacity(uses.len());
@@ -146,11 +150,18 @@ impl Lowering {
             let below = operands.iter().map(|&operand| levels[operand as usize]).max().unwrap_or(0);
             let is_node = uses > 1 && !operands.is_empty();
             levels.push(below + u32::from(is_node));
+            self.asks_nodes.push(levels[part as usize] > 0);
             if is_node {
                 nodes.push(part);
             }
         }
         nodes.sort_by_cached_key(|&part| (levels[part as usize], self.likeliest_trigger(part)));
+        let of_levels = nodes.chunk_by(|&one, &other| levels[one as usize] == levels[other as usize]);
+        self.levels = vec![0];
+        self.levels.extend(of_levels.scan(0, |end, nodes| {
+            *end += nodes.len() as u32;
+            Some(*end)
+        }));
         for (&part, node) in nodes.iter().zip(0..) {
             self.nodes[part as usize] = node;
         }

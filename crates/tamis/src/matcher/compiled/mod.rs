@@ -112,10 +112,13 @@
 //! ```
 //!
 //! Without `vip` in the event, the negated check would be unknown, and slot 1 would not match (with
-//! `Missing::False` it would). Slot 2 was never examined. If a target is a node instead of a slot
-//! (`TARGET_NODE`), its trigger is put on the list, under which the expressions that it is or is a part of
-//! are entered; `follow` repeats until the list is empty. A residual that needs a node which no trigger has reached evaluates its *body*
-//! on demand, once per event.
+//! `Missing::False` it would). Slot 2 was never examined.
+//!
+//! **Nodes** (`Compiled::follow_all`). Targets are numbered: nodes first, level by level, then slots. A node of one
+//! level needs only nodes of lower levels. Once the entry lists of all literals were read, the nodes of the first level
+//! that are true are known; their triggers are followed next, then those of the second level, and so on. A residual
+//! that needs a node of a level not yet reached is put off until that level is known. So no node is
+//! evaluated twice, and none that no trigger leads to.
 //!
 //! **Many events** (`batch_state`, `batch_match`, `event_set`). Up to 512 events can be matched together:
 //! each bit, trigger and node then has a set of events, and every entry list is read once for all of them.
@@ -125,7 +128,7 @@
 //!
 //! - The access child of a conjunction is chosen by estimated cost, not at random.
 //! - Only identical subexpressions are shared, not subsets of operands.
-//! - There are no levels: a node is reached through its trigger, or evaluated on demand, once.
+//! - Levels count shared nodes only, and a node is evaluated only where its trigger is true.
 //! - Expressions that nest more than 64 levels are evaluated by a scan, which does not recurse.
 
 mod access;
@@ -175,7 +178,7 @@ use entry_list::{Candidate, NO_RESIDUAL, Stages, prefetch};
 use event_set::LANES;
 use keys::{Keys, NO_KEY};
 use patterns::Patterns;
-use program::{Context, holds, residual_holds};
+use program::{Context, Outcome, evaluate};
 use ranges::{Bounds, NO_RANK, Stabbing};
 pub use stats::ExpressionStats;
 pub(crate) use working::Working;
@@ -188,9 +191,6 @@ const LISTS: usize = 256;
 
 /// Fewer events are looked at one by one.
 const LEAST_BATCH: usize = 64;
-/// Marks a target that is a node, not a slot.
-const TARGET_NODE: u32 = 1 << 31;
-
 /// A compiled set of expressions.
 #[derive(Debug)]
 pub struct Compiled {
@@ -211,8 +211,8 @@ pub struct Compiled {
     /// The keys of every set, ascending.
     sets: Lists<u32>,
     stabbing: Stabbing,
-    /// The residual that evaluates each node.
-    bodies: Column<u32>,
+    /// The first node of each level, and the number of nodes. A node asks only for nodes of lower levels.
+    levels: Column<u32>,
     /// The slots of expressions too deep to compile, and a scan over them.
     deep: Column<Slot>,
     scan: Scan,
@@ -250,6 +250,24 @@ impl Compiled {
     /// The first trigger of the sets, patterns, attributes, of what is always true, and of the nodes.
     fn triggers(&self) -> [u32; 5] {
         std::array::from_fn(|kind| self.counts[1 + kind] as u32)
+    }
+
+    /// How many nodes there are.
+    fn nodes(&self) -> u32 {
+        self.levels.last().copied().unwrap_or(0)
+    }
+
+    /// How many levels of nodes there are.
+    fn level_count(&self) -> usize {
+        self.levels.len().saturating_sub(1)
+    }
+
+    /// The level of a target; that of slots comes after those of all nodes.
+    fn level_of(&self, target: u32) -> usize {
+        match target < self.nodes() {
+            true => self.levels.iter().skip(1).take_while(|&&end| end <= target).count(),
+            false => self.level_count(),
+        }
     }
 
     /// What the expressions consist of, except those too deep to compile.
@@ -293,7 +311,7 @@ impl Compiled {
             &self.key_sets.items,
             &self.sets.starts,
             &self.sets.items,
-            &self.bodies,
+            &self.levels,
             &self.deep,
             &self.attribute_predicates,
         ]
@@ -336,7 +354,7 @@ impl Compiled {
             program: reader.next()?,
             key_sets: Lists::read(reader)?,
             sets: Lists::read(reader)?,
-            bodies: reader.next()?,
+            levels: reader.next()?,
             deep: reader.next()?,
             attribute_predicates: reader.next()?,
             scan: Scan::new([], attributes, missing),
@@ -496,11 +514,28 @@ impl Compiled {
         if self.key_sets.items.is_empty() { &[] } else { self.key_sets.get(key) }
     }
 
-    /// Looks at the entries of all triggers that wait.
-    fn follow(&self, event: &Event, working: &mut Working) {
+    /// Looks at the entries of all triggers that are true: first those of literals, then those of nodes, level by
+    /// level. A level is settled once everything below was looked at: what of it was not reached is false.
+    fn follow_all(&self, event: &Event, working: &mut Working) {
+        self.follow(event, 0, working);
+        for level in 0..self.level_count() {
+            if working.timer.is_late() {
+                return;
+            }
+            self.check_deferred(event, level, working);
+            let (nodes, first) = (self.levels[level]..self.levels[level + 1], self.triggers()[4]);
+            let Working { reached, triggers, .. } = &mut *working;
+            reached.for_each(nodes, |node| triggers.push(first + node));
+            working.counters.nodes += working.triggers.len() as u64;
+            self.follow(event, level + 1, working);
+        }
+        self.check_deferred(event, self.level_count(), working);
+    }
+
+    /// Looks at the entries of the triggers at hand. So many levels of nodes are settled.
+    fn follow(&self, event: &Event, settled: usize, working: &mut Working) {
         let mut stages = std::mem::take(&mut working.stages);
-        std::mem::swap(&mut working.triggers, &mut working.followed);
-        let followed = std::mem::take(&mut working.followed);
+        let mut followed = std::mem::take(&mut working.triggers);
         for triggers in followed.chunks(LISTS) {
             let ranges = triggers.iter().map(|&trigger| {
                 let trigger = trigger as usize;
@@ -508,35 +543,38 @@ impl Compiled {
             });
             stages.begin(ranges, &self.entry_lists, &working.bits, &mut working.counters);
             for targets in stages.targets(&self.entry_lists) {
-                targets.iter().for_each(|&target| self.reach(target, working));
+                targets.iter().for_each(|&target| working.reached.insert(target));
                 working.timer.spend(targets.len());
             }
-            self.check_candidates(event, &mut stages, working);
+            self.check_candidates(event, settled, &mut stages, working);
             if working.timer.is_late() {
-                working.triggers.clear();
                 break;
             }
         }
-        working.followed = followed;
-        working.followed.clear();
+        followed.clear();
+        working.triggers = followed;
         working.stages = stages;
     }
 
     /// Checks the entries that pass their bit tests.
-    fn check_candidates(&self, event: &Event, stages: &mut Stages, working: &mut Working) {
+    fn check_candidates(&self, event: &Event, settled: usize, stages: &mut Stages, working: &mut Working) {
         while stages.pass(&self.entry_lists, &working.bits, &mut working.counters) {
             prefetch(&self.program, stages.candidates().iter().map(|candidate| candidate.residual));
-            let targets = stages.candidates().iter().map(|candidate| candidate.target);
-            prefetch(
-                &working.nodes,
-                targets.filter(|target| target & TARGET_NODE != 0).map(|node| node & !TARGET_NODE),
-            );
             let matching = Matching { compiled: self, event };
             for &Candidate { residual, target } in stages.candidates() {
-                if residual == NO_RESIDUAL
-                    || residual_holds(&matching, &self.program, residual as usize, working)
-                {
-                    self.reach(target, working);
+                if residual == NO_RESIDUAL {
+                    working.reached.insert(target);
+                    continue;
+                }
+                match evaluate(&matching, &self.program, residual as usize, working) {
+                    Outcome::True => working.reached.insert(target),
+                    Outcome::False => {}
+                    Outcome::Open(residual) => {
+                        let level = self.level_of(target);
+                        if level > settled {
+                            working.deferred[level].push(Candidate { residual, target });
+                        }
+                    }
                 }
                 if working.timer.is_late() {
                     break;
@@ -548,17 +586,26 @@ impl Compiled {
         }
     }
 
-    fn reach(&self, target: u32, working: &mut Working) {
-        if target & TARGET_NODE == 0 {
-            working.emit(target);
-            return;
+    /// Checks the candidates for targets of a level whose residuals asked for nodes, now that all of these are settled.
+    fn check_deferred(&self, event: &Event, level: usize, working: &mut Working) {
+        let mut deferred = std::mem::take(&mut working.deferred[level]);
+        let matching = Matching { compiled: self, event };
+        for &Candidate { residual, target } in &deferred {
+            if evaluate(&matching, &self.program, residual as usize, working) == Outcome::True {
+                working.reached.insert(target);
+            }
+            if working.timer.spend(1) {
+                break;
+            }
         }
-        let node = target & !TARGET_NODE;
-        if !working.reach(node) {
-            return;
-        }
-        working.triggers.push(self.triggers()[4] + node);
+        deferred.clear();
+        working.deferred[level] = deferred;
     }
+}
+
+/// The first target that is a slot: it follows the nodes, and begins a word of a bitmap of targets.
+fn first_slot(levels: &[u32]) -> u32 {
+    levels.last().map_or(0, |nodes| nodes.next_multiple_of(u64::BITS))
 }
 
 /// A compiled matcher at work on an event.
@@ -574,17 +621,6 @@ impl Context for Matching<'_> {
 
     fn pattern(&self, pattern: u32, working: &mut Working) -> bool {
         self.compiled.pattern_holds(pattern, self.event, working)
-    }
-
-    fn node(&self, node: u32, working: &mut Working) -> bool {
-        if let Some(truth) = working.truth(node) {
-            return truth;
-        }
-        let body = self.compiled.bodies[node as usize] as usize;
-        let truth = holds(self, &self.compiled.program, body, working);
-        working.counters.nodes += 1;
-        working.set_truth(node, truth);
-        truth
     }
 
     fn missing(&self) -> Missing {
@@ -610,22 +646,26 @@ impl Matcher for Compiled {
         }
         let working = &mut scratch.compiled;
         working.timer = scratch.timer.clone();
-        let sets = self.sets.len();
+        let first_slot = first_slot(&self.levels);
         working.begin(
             self.names.len(),
             self.bits.words(),
             self.patterns.len(),
-            self.bodies.len(),
-            sets,
-            self.counts[0] as usize,
+            self.sets.len(),
+            first_slot as usize + self.counts[0] as usize,
+            self.level_count() + 1,
         );
         self.load(event, working);
-        while !working.triggers.is_empty() {
-            self.follow(event, working);
-        }
+        self.follow_all(event, working);
         scratch.timer = working.timer.clone();
-        deep.into_iter().for_each(|position| working.emit(self.deep[position as usize]));
-        working.take(found);
+        for position in deep {
+            working.reached.insert(first_slot + self.deep[position as usize]);
+        }
+        working.reached.drain(|target| {
+            if target >= first_slot {
+                found.push(target - first_slot);
+            }
+        });
         working.end();
     }
 

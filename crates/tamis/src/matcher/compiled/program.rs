@@ -14,13 +14,14 @@ pub(super) const RANGE: u32 = 2; // the first and last rank follow
 pub(super) const PATTERN: u32 = 3; // a pattern follows
 pub(super) const PRESENCE: u32 = 4; // count 0: exists, 1: is null
 pub(super) const NODE: u32 = 5; // a node follows
-pub(super) const ANY: u32 = 6; // the number of alternatives and the words they take, then each with its length
+pub(super) const ANY: u32 = 6; // the number of alternatives and the words they take, then each with its length; count 1: some ask for nodes
 pub(super) const JUMP: u32 = 7; // a residual goes on elsewhere
 pub(super) const BITS: u32 = 8; // a word and the halves of its mask follow: an exact test
 
 pub(super) const KIND: u32 = 15;
 pub(super) const NEGATED: u32 = 1 << 4;
 pub(super) const LAST: u32 = 1 << 5;
+const NEGATED_BITS: u32 = BITS | NEGATED;
 /// The maximum number of keys in a check; more become a set.
 pub(super) const MOST_KEYS: usize = 15;
 /// The largest attribute number that fits into a head.
@@ -41,69 +42,82 @@ pub(super) fn end_residual(program: &mut [u32], position: usize) {
     program[position] |= LAST;
 }
 
+/// The result of evaluating a residual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    False,
+    True,
+    /// All checks before this position hold, and the one there asks for a node that is not true so far.
+    Open(u32),
+}
+
 /// What checks need from the matcher besides the event.
 pub(super) trait Context {
     /// The keys of a set, ascending.
     fn set(&self, set: u32) -> &[u32];
     /// Whether some value matches a pattern.
     fn pattern(&self, pattern: u32, working: &mut Working) -> bool;
-    /// Whether a node is true.
-    fn node(&self, node: u32, working: &mut Working) -> bool;
     /// The truth of predicates on an attribute without a value.
     fn missing(&self) -> Missing;
     /// Whether some value of an attribute has this key.
     fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
 }
 
-/// Whether all checks of the residual at `position` hold. Residuals that consist only of bit tests and of keys of
-/// single-valued attributes are decided inline.
+/// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes, and keys of
+/// single-valued attributes.
 #[inline]
-pub(super) fn residual_holds<C: Context>(
+pub(super) fn evaluate<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,
     working: &mut Working,
-) -> bool {
+) -> Outcome {
     loop {
         let head = program[position];
-        let (found, next) = match head & (KIND | NEGATED) {
-            BITS => {
-                let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
-                (working.bits[program[position + 1] as usize] & mask != 0, position + 4)
+        let (holds, next) = match head & (KIND | NEGATED) {
+            BITS => (working.has_bits(program, position), position + 4),
+            NEGATED_BITS => {
+                let known = working.fields[(head >> 10) as usize].values > 0;
+                let unknown_holds = context.missing() == Missing::False;
+                ((known | unknown_holds) & !working.has_bits(program, position), position + 4)
             }
+            NODE if working.is_true(program[position + 1]) => (true, position + 2),
+            NODE => return Outcome::Open(position as u32),
             KEYS => match working.fields[(head >> 10) as usize] {
-                EventAttribute { values: 0, .. } => return false,
+                EventAttribute { values: 0, .. } => return Outcome::False,
                 EventAttribute { values: 1, key, .. } => {
                     let next = position + 1 + key_count(head);
                     (program[position + 1..next].contains(&key), next)
                 }
-                _ => return holds(context, program, position, working),
+                _ => return evaluate_any(context, program, position, working),
             },
-            _ => return holds(context, program, position, working),
+            _ => return evaluate_any(context, program, position, working),
         };
-        if !found || head & LAST != 0 {
-            return found;
+        if !holds {
+            return Outcome::False;
+        }
+        if head & LAST != 0 {
+            return Outcome::True;
         }
         position = next;
     }
 }
 
-/// Whether all checks of the residual at `position` hold. The recursion through nodes and alternatives is as deep as
-/// the expressions, whose depth is limited when they are compiled and when a file is validated.
-pub(super) fn holds<C: Context>(
+/// Evaluates the residual at `position`, whatever it checks. The recursion through alternatives is as deep as the
+/// expressions, whose depth is limited when they are compiled and when a file is validated.
+fn evaluate_any<C: Context>(
     context: &C,
     program: &[u32],
     mut position: usize,
     working: &mut Working,
-) -> bool {
+) -> Outcome {
     loop {
         let word = program[position];
         let (attribute, count) = ((word >> 10) as usize, key_count(word));
         let negated = word & NEGATED != 0;
         let (found, next) = match word & KIND {
             BITS => {
-                let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
-                let found = working.bits[program[position + 1] as usize] & mask != 0;
+                let found = working.has_bits(program, position);
                 // Whether there is a value at all matters only if the check is negated and nothing was found.
                 let known = found || !negated || working.fields[attribute].values > 0;
                 (known.then_some(found), position + 4)
@@ -122,7 +136,7 @@ pub(super) fn holds<C: Context>(
                 let field = working.fields[attribute];
                 // Every set may have to go through a long list, so this counts as work.
                 if working.timer.spend(keys.len().min(field.values as usize)) {
-                    return false;
+                    return Outcome::False;
                 }
                 let found = match keys.len() < field.values as usize {
                     true => keys.iter().any(|&key| context.has_key(attribute as u32, key, working)),
@@ -146,20 +160,24 @@ pub(super) fn holds<C: Context>(
                 let found = if count == 0 { field.present } else { field.values == 0 };
                 (Some(found), position + 1)
             }
-            NODE => (Some(context.node(program[position + 1], working)), position + 2),
+            NODE if working.is_true(program[position + 1]) => (Some(true), position + 2),
+            NODE => return Outcome::Open(position as u32),
             ANY => {
                 let (residuals, words) = (program[position + 1], program[position + 2]);
                 if working.timer.spend(residuals as usize) {
-                    return false;
+                    return Outcome::False;
                 }
                 let mut residual = position + 3;
                 let mut found = false;
                 for _ in 0..residuals {
-                    if holds(context, program, residual + 1, working) {
+                    if evaluate(context, program, residual + 1, working) == Outcome::True {
                         found = true;
                         break;
                     }
                     residual += 1 + program[residual] as usize;
+                }
+                if !found && count > 0 {
+                    return Outcome::Open(position as u32);
                 }
                 (Some(found), position + 3 + words as usize)
             }
@@ -174,10 +192,10 @@ pub(super) fn holds<C: Context>(
             None => negated && context.missing() == Missing::False,
         };
         if !holds {
-            return false;
+            return Outcome::False;
         }
         if word & LAST != 0 {
-            return true;
+            return Outcome::True;
         }
         position = next;
     }

@@ -30,27 +30,6 @@ impl Lowering {
         residual
     }
 
-    /// The residual that evaluates a node from its operands.
-    pub(super) fn body(&mut self, id: PartId) -> u32 {
-        let mut words = Vec::new();
-        let mut last = 0;
-        let part = self.ir.get(id);
-        if part.tag == Tag::And {
-            let mut operands = part.operands().to_vec();
-            operands.sort_by(|&a, &b| self.chances[a as usize].total_cmp(&self.chances[b as usize]));
-            for operand in operands {
-                last = words.len();
-                self.check(operand, &mut words);
-            }
-        } else {
-            self.alternatives(id, &mut words);
-        }
-        end_residual(&mut words, last);
-        let residual = self.program.len() as u32;
-        self.program.extend(words);
-        residual
-    }
-
     /// Appends the check that a part is true.
     fn check(&mut self, id: PartId, words: &mut Vec<u32>) {
         if self.nodes[id as usize] != NO_NODE {
@@ -95,7 +74,8 @@ impl Lowering {
     fn alternatives(&mut self, id: PartId, words: &mut Vec<u32>) {
         let mut operands = self.ir.get(id).operands().to_vec();
         operands.sort_by(|&a, &b| self.chances[b as usize].total_cmp(&self.chances[a as usize]));
-        words.extend([head(program::ANY, false, 0, 0), operands.len() as u32, 0]);
+        let asks_nodes = operands.iter().any(|&operand| self.asks_nodes[operand as usize]);
+        words.extend([head(program::ANY, false, asks_nodes.into(), 0), operands.len() as u32, 0]);
         let start = words.len();
         for operand in operands {
             let length = words.len();

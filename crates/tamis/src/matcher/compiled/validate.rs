@@ -6,9 +6,10 @@
 //!
 //! A forged file may still give wrong results. It cannot make matching fail, loop or use memory without bound.
 
+use super::build::MOST_LEVELS;
 use super::entry_list::{Candidate, is_whole};
 use super::program::{ANY, BITS, JUMP, KEYS, KIND, LAST, NODE, PATTERN, PRESENCE, RANGE, SET, key_count};
-use super::{Compiled, NO_RESIDUAL, TARGET_NODE};
+use super::{Compiled, NO_RESIDUAL, first_slot};
 use crate::csr::is_ascending;
 
 /// More levels of nesting and continuation than residuals of a compiled expression can have: two for each of its
@@ -63,8 +64,13 @@ impl Compiled {
             Some(always + 1),
             Some(self.starts.len() as u64),
         ];
-        let expected = [sets, patterns, attributes, always, nodes, nodes + self.bodies.len() as u64 + 1];
-        let right = slots < u64::from(TARGET_NODE) && numbers == expected.map(Some);
+        let expected = [sets, patterns, attributes, always, nodes, nodes + u64::from(self.nodes()) + 1];
+        // No level is empty, and there are no more of them than expressions can have.
+        let levels = self.levels.first() == Some(&0)
+            && self.levels.is_sorted_by(|one, other| one < other)
+            && self.level_count() <= MOST_LEVELS as usize + 1;
+        let targets = u64::from(self.nodes()) + u64::from(u64::BITS) + slots;
+        let right = levels && targets <= u64::from(u32::MAX) && numbers == expected.map(Some);
         if right { Ok(()) } else { Err("the counts are wrong") }
     }
 
@@ -73,18 +79,20 @@ impl Compiled {
         if !is_ascending(&self.starts, self.entry_lists.len()) {
             return damaged;
         }
-        let (words, slots, nodes) = (self.bits.words(), self.counts[0] as u32, self.bodies.len() as u32);
+        let (words, nodes) = (self.bits.words(), self.nodes());
+        let first_slot = first_slot(&self.levels);
+        let slots = first_slot..first_slot + self.counts[0] as u32;
         let first_node = self.triggers()[4];
         for (bounds, trigger) in self.starts.windows(2).zip(0u32..) {
             let list = &self.entry_lists[bounds[0] as usize..bounds[1] as usize];
-            // The entries of a node may only make larger nodes true.
-            let least = trigger.checked_sub(first_node).map_or(0, |node| node + 1);
+            // The entries of a node may only make nodes of higher levels true.
+            let least = match trigger.checked_sub(first_node) {
+                Some(node) => self.levels[self.level_of(node) + 1],
+                None => 0,
+            };
             let leads_on = |Candidate { residual, target }: Candidate| {
-                let reached = match target & TARGET_NODE {
-                    0 => target < slots,
-                    _ => (least..nodes).contains(&(target & !TARGET_NODE)),
-                };
-                reached && (residual == NO_RESIDUAL || residuals.is_start(residual))
+                ((least..nodes).contains(&target) || slots.contains(&target))
+                    && (residual == NO_RESIDUAL || residuals.is_start(residual))
             };
             if !list.is_empty() && !is_whole(list, words, leads_on) {
                 return damaged;
@@ -100,28 +108,20 @@ struct Residuals<'a> {
     program: &'a [u32],
     /// For every word at which a residual begins, its nesting depth plus one; 0 elsewhere.
     depths: Vec<u8>,
-    /// The depth of every node whose body has been checked.
-    nodes: Vec<u8>,
 }
 
 impl<'a> Residuals<'a> {
-    /// Goes over all residuals in turn. A residual may continue only at an earlier one, and may use only nodes whose
-    /// bodies come before it, so there are no loops.
+    /// Goes over all residuals in turn. A residual may continue only at an earlier one, so there are no loops.
     fn new(compiled: &'a Compiled) -> Result<Residuals<'a>, &'static str> {
         let program = &compiled.program[..];
-        let mut residuals =
-            Residuals { compiled, program, depths: vec![0; program.len()], nodes: Vec::new() };
-        let mut bodies = compiled.bodies.iter().peekable();
+        let mut residuals = Residuals { compiled, program, depths: vec![0; program.len()] };
         let mut start = 0;
         while start < program.len() {
             let (depth, end) = residuals.residual(start, true, 0).ok_or("a program is damaged")?;
             residuals.depths[start] = depth + 1;
-            if bodies.next_if(|&&body| body as usize == start).is_some() {
-                residuals.nodes.push(depth);
-            }
             start = end;
         }
-        if residuals.nodes.len() == compiled.bodies.len() { Ok(residuals) } else { Err("a node is damaged") }
+        Ok(residuals)
     }
 
     fn is_start(&self, residual: u32) -> bool {
@@ -166,8 +166,7 @@ impl<'a> Residuals<'a> {
                 }
                 PRESENCE => 0,
                 NODE => {
-                    below(0, self.nodes.len())?;
-                    deepest = deepest.max(self.nodes[operands[0] as usize].checked_add(1)?);
+                    below(0, self.compiled.nodes() as usize)?;
                     1
                 }
                 ANY => {

@@ -3,7 +3,7 @@
 //! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
 //! no event costs work proportional to the number of expressions.
 
-use super::entry_list::Stages;
+use super::entry_list::{Candidate, Stages};
 use super::keys::Probe;
 use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
@@ -11,10 +11,6 @@ use crate::deadline::Timer;
 use crate::event::UNSORTED;
 use crate::matcher::Counters;
 use crate::reusable::OrderedSet;
-
-/// What is known of a node: that it is true, and that what waits for it was looked at.
-const TRUE: u32 = 1;
-const REACHED: u32 = 2;
 
 /// What the event has for an attribute.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,24 +58,23 @@ pub(crate) struct Working {
     pub(super) values: Vec<Known>,
     /// The attributes that the event has.
     pub(super) touched: Vec<u32>,
-    /// Triggers that are true and wait for their entries to be looked at.
+    /// Triggers that are true, whose entries are looked at next.
     pub(super) triggers: Vec<u32>,
-    /// Those whose entries are being looked at.
-    pub(super) followed: Vec<u32>,
     pub(super) stages: Stages,
     pub(super) texts: TextScratch,
     /// What is known of patterns: four times the stamp, plus a [`Guess`]. A `Stamped` table would take eight bytes per
-    /// pattern and node instead of four.
+    /// pattern instead of four.
     patterns: Vec<u32>,
-    /// What is known of nodes: four times the stamp, plus [`TRUE`] and [`REACHED`].
-    pub(super) nodes: Vec<u32>,
     /// The sets that were found: the stamp.
     sets: Vec<u32>,
     pub(in crate::matcher) counters: Counters,
     /// Tells when to give up.
     pub(in crate::matcher) timer: Timer,
     stamp: u32,
-    found: OrderedSet,
+    /// The targets that were reached: nodes that are true, and slots that match.
+    pub(super) reached: OrderedSet,
+    /// By the level of their targets: candidates whose residuals ask for a node that may still become true.
+    pub(super) deferred: Vec<Vec<Candidate>>,
 }
 
 impl Working {
@@ -89,12 +84,12 @@ impl Working {
         attributes: usize,
         words: usize,
         patterns: usize,
-        nodes: usize,
         sets: usize,
-        slots: usize,
+        targets: usize,
+        levels: usize,
     ) {
         if self.stamp >= u32::MAX / 4 - 1 {
-            for truths in [&mut self.patterns, &mut self.nodes, &mut self.sets] {
+            for truths in [&mut self.patterns, &mut self.sets] {
                 truths.clear();
             }
             self.stamp = 0;
@@ -104,9 +99,9 @@ impl Working {
         self.bits[0] = u64::MAX;
         grow(&mut self.fields, attributes + 1, EventAttribute::default());
         grow(&mut self.patterns, patterns, 0);
-        grow(&mut self.nodes, nodes, 0);
         grow(&mut self.sets, sets, 0);
-        self.found.grow(slots);
+        self.reached.grow(targets);
+        self.deferred.resize_with(self.deferred.len().max(levels), Vec::new);
     }
 
     /// Undoes what the event did to the attributes.
@@ -119,18 +114,32 @@ impl Working {
         }
         self.values.clear();
         self.triggers.clear();
+        self.deferred.iter_mut().for_each(Vec::clear);
         // What a long list took is given back, so that one event does not cost memory for ever.
         shrink(&mut self.filled);
         shrink(&mut self.probes);
         shrink(&mut self.values);
         shrink(&mut self.triggers);
-        shrink(&mut self.followed);
+        self.deferred.iter_mut().for_each(shrink);
     }
 
     /// Notes a bit that the event has.
     pub(super) fn set(&mut self, word: u32, bit: u64) {
         self.bits[word as usize] |= bit;
         self.filled.push(word);
+    }
+
+    /// Whether the event passes the bit test whose head stands at a position of a program.
+    #[inline]
+    pub(super) fn has_bits(&self, program: &[u32], position: usize) -> bool {
+        let mask = u64::from(program[position + 2]) | u64::from(program[position + 3]) << 32;
+        self.bits[program[position + 1] as usize] & mask != 0
+    }
+
+    /// Whether a node is true, as far as is known.
+    #[inline]
+    pub(super) fn is_true(&self, node: u32) -> bool {
+        self.reached.contains(node)
     }
 
     pub(super) fn values(&self, field: EventAttribute) -> &[Known] {
@@ -166,41 +175,9 @@ impl Working {
         values.get(position).is_some_and(|value| value.rank <= last)
     }
 
-    /// The truth of a node on this event, if it is known.
-    pub(super) fn truth(&self, node: u32) -> Option<bool> {
-        let known = self.nodes[node as usize];
-        (known >> 2 == self.stamp).then_some(known & TRUE != 0)
-    }
-
-    pub(super) fn set_truth(&mut self, node: u32, truth: bool) {
-        self.nodes[node as usize] = self.stamp << 2 | if truth { TRUE } else { 0 };
-    }
-
-    /// Notes that a node is true and what waits for it follows; false where that was noted before.
-    pub(super) fn reach(&mut self, node: u32) -> bool {
-        let known = &mut self.nodes[node as usize];
-        let is_of_event = *known >> 2 == self.stamp;
-        if is_of_event && *known & REACHED != 0 {
-            return false;
-        }
-        // What was evaluated before was counted then.
-        self.counters.nodes += u64::from(!is_of_event);
-        *known = self.stamp << 2 | TRUE | REACHED;
-        true
-    }
-
     /// Notes that the event has one of a set's values; false where that was noted before.
     pub(super) fn find_set(&mut self, set: u32) -> bool {
         std::mem::replace(&mut self.sets[set as usize], self.stamp) != self.stamp
-    }
-
-    pub(super) fn emit(&mut self, slot: u32) {
-        self.found.insert(slot);
-    }
-
-    /// Takes what was found, ascending.
-    pub(super) fn take(&mut self, found: &mut Vec<u32>) {
-        self.found.drain(|slot| found.push(slot));
     }
 }
 
