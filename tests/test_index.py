@@ -236,6 +236,16 @@ def test_stats_say_how_batches_are_matched_and_by_what_triggers_were_chosen() ->
     assert any(time is not None and time > 0 for time in times)
 
 
+def test_every_index_of_a_thread_learns_from_its_events() -> None:
+    for _ in range(2):
+        index = Index()
+        index.add_many((n, f"a = {n} and b = {n % 7}") for n in range(2_000))
+        for n in range(300):
+            index.match({"a": n, "b": 1})
+        index.settle()
+        assert index.stats()["sampled_events"] > 0
+
+
 def test_few_but_large_expressions_are_compiled() -> None:
     index = Index()
     index.add(1, " or ".join(f"a = {n} and b = {n}" for n in range(1_000)))

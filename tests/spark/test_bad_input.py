@@ -111,6 +111,10 @@ def test_what_is_no_index(spark: SparkSession, path: Path, tmp_path: Path) -> No
     events = spark.range(1)
     with pytest.raises(StorageError, match="nowhere: not an index"):
         ts.match(events, tmp_path / "nowhere")
+    with pytest.raises(
+        StorageError, match=r"no_such: not an index.*; nor is there a table `no_such`"
+    ):
+        ts.match(events, "no_such")
     with pytest.raises(StorageError, match="not an index"):
         ts.vacuum(tmp_path)
     (tmp_path / "index-1.json").write_text("{}")

@@ -91,7 +91,7 @@ impl<'t> Pipeline<'_, 't> {
             events: Vec::new(),
             rows: Vec::new(),
             failures: Vec::new(),
-            scratch: self.asked.snapshot.scratch(),
+            scratch: MatchScratch::default(),
             matched: Ok(0),
         });
         (chunk.first, chunk.count, chunk.matched) = (first, 0, Ok(0));

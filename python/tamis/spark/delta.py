@@ -6,10 +6,15 @@ table. So it does not matter how often a row changed, in what order, or whether 
 several rows.
 """
 
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
@@ -80,7 +85,8 @@ class DeltaTable:
 def look(spark: SparkSession, name: str) -> DeltaTable | None:
     """The current version of a Delta table; None where a name is that of something else."""
     try:
-        detail = spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
+        with _not_logged():
+            detail = spark.sql(f"DESCRIBE DETAIL {name}").collect()[0]
     except PySparkException:  # a view, or a session without Delta
         return None
     if detail["format"] != "delta":
@@ -88,3 +94,18 @@ def look(spark: SparkSession, name: str) -> DeltaTable | None:
     latest = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").select("version").collect()[0]
     has_feed = (detail["properties"] or {}).get(_FEED, "").lower() == "true"
     return DeltaTable(name, detail["id"], latest["version"], has_feed)
+
+
+@contextmanager
+def _not_logged() -> Iterator[None]:
+    """Keep PySpark from logging a failure of this thread, which is an answer here."""
+    thread, logger = threading.get_ident(), PySparkLogger.getLogger("SQLQueryContextLogger")
+
+    def is_of_another(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    logger.addFilter(is_of_another)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_of_another)

@@ -32,6 +32,7 @@ Rules = DataFrame | str | PathLike[str]
 
 _log = logging.getLogger("tamis.spark")
 _FILES = re.compile(r"\w+\.`[^`]+`")  # such as delta.`s3://bucket/rules`, a table without a name
+_NAME = re.compile(r"\w+(\.\w+)*")  # of a table, perhaps
 _ATTEMPTS = 5  # if rules change while they are compiled
 _KEPT = 32  # compiled rules that the local cache always keeps
 _UNUSED = 24 * 3600.0  # seconds after which it evicts others
@@ -62,7 +63,13 @@ def index_of(events: DataFrame, rules: Rules, version: int | None = None) -> Man
     """
     spark = events.sparkSession
     if not isinstance(rules, DataFrame) and not _is_table(spark, rules):
-        return manifests.read(Folder(rules), version)
+        try:
+            return manifests.read(Folder(rules), version)
+        except StorageError as error:
+            if version is None and isinstance(rules, str) and _NAME.fullmatch(rules):
+                message = f"{error}; nor is there a table `{rules}`"
+                raise StorageError(message, path=error.path) from error
+            raise
     if version is not None:
         raise ValueError("`version` is one of an index in a folder; rules in a table have none")
     if events.isStreaming:

@@ -194,7 +194,7 @@ impl Snapshot {
         let stopped = || batch.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
         let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
         let work = || {
-            let (mut decoded, mut scratch, mut kept) = (Vec::new(), self.scratch(), keep());
+            let (mut decoded, mut scratch, mut kept) = (Vec::new(), MatchScratch::default(), keep());
             scratch.set_evaluation(batching.evaluation);
             loop {
                 let block = next.fetch_add(1, Ordering::Relaxed);

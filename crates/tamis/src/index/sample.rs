@@ -17,15 +17,18 @@ const INTERVAL: u32 = 64;
 #[derive(Debug, Default)]
 pub(super) struct Sample {
     events: Mutex<(Vec<Event>, usize)>,
+    /// Set when there are enough events, and kept.
+    full: AtomicBool,
     /// Set when there are enough events for the first time.
     filled: AtomicBool,
 }
 
 impl Sample {
-    /// Considers an event that is being matched for the sample; `seen` counts the events of one thread.
+    /// Considers an event that is being matched for the sample. `seen` counts the events of one thread, of all indexes
+    /// together: it thins them out, but does not say how many this sample has.
     pub fn observe(&self, event: &Event, seen: &mut u32) {
         *seen = seen.wrapping_add(1);
-        if *seen > SIZE as u32 && !seen.is_multiple_of(INTERVAL) {
+        if self.is_full() && !seen.is_multiple_of(INTERVAL) {
             return;
         }
         if event.is_large() {
@@ -35,7 +38,10 @@ impl Sample {
         let (events, next) = &mut *guard;
         if events.len() < SIZE {
             events.push(event.clone());
-            self.filled.store(events.len() == SIZE, Ordering::Release);
+            if events.len() == SIZE {
+                self.full.store(true, Ordering::Release);
+                self.filled.store(true, Ordering::Release);
+            }
         } else {
             events[*next] = event.clone();
             *next = (*next + 1) % SIZE;
@@ -49,18 +55,12 @@ impl Sample {
 
     /// Whether there are enough events to choose triggers with.
     pub fn is_full(&self) -> bool {
-        // This never waits: in a forked process, the holder of the lock may not exist.
-        self.events.try_lock().is_ok_and(|guard| guard.0.len() == SIZE)
-    }
-
-    /// The initial event count of a new thread. If there are enough events, it is such that the thread keeps few of
-    /// its first ones, because keeping an event takes as long as reading one.
-    pub fn seen(&self) -> u32 {
-        if self.is_full() { SIZE as u32 } else { 0 }
+        self.full.load(Ordering::Relaxed)
     }
 
     /// The events kept.
     pub fn events(&self) -> Vec<Event> {
+        // This never waits: in a forked process, the holder of the lock may not exist.
         self.events.try_lock().map_or_else(|_| Vec::new(), |guard| guard.0.clone())
     }
 }

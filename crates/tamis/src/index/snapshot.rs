@@ -123,12 +123,6 @@ impl Snapshot {
         self.attributes.asks_now() || self.segments.iter().any(is_bounded)
     }
 
-    /// New working memory. It keeps its own share of matched events as a sample, as every thread does, once there are
-    /// enough to start with.
-    pub fn scratch(&self) -> MatchScratch {
-        MatchScratch { events: self.sample.seen(), ..MatchScratch::default() }
-    }
-
     /// Calls `found` with the id of every subscription that the event matches, in insertion order.
     ///
     /// Fails only at the event's deadline, if it has one, or if a file that was opened without verification turns out
