@@ -442,7 +442,7 @@ class TestExplain:
             (
                 ["subscriptions.jsonl", "7", "@events.jsonl"],
                 1,
-                "events.jsonl: the event is no.*\nto .*--line",
+                "events.jsonl: the event is invalid.*\nto .*--line",
             ),
             (["subscriptions.jsonl", "7"], 2, "tamis: explain takes SUBSCRIPTIONS ID EVENT"),
             (["-", "7", "-"], 2, "tamis: subscriptions and event cannot both come"),
