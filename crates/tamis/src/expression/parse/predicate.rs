@@ -393,6 +393,9 @@ impl Parser<'_> {
     /// A value of a set: a constant, or a term of constants.
     fn set_value(&mut self) -> Result<Value> {
         let place = self.token;
+        if matches!(place.kind, Kind::String | Kind::Number) && self.lexer.is_before_separator() {
+            return self.value();
+        }
         match self.term()?.settled() {
             Term::Constant(value) => Ok(value),
             _ => {
