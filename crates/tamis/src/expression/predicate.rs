@@ -14,7 +14,8 @@ use crate::error::{Error, Result, shorten};
 use crate::limits::{self, Limits};
 use crate::value::{Value, ValueRef};
 
-/// The operators of the language in their positive form.
+/// The operators of the language in their positive form. Their order and number are part of the file format
+/// (`binary`): a new one comes last, and changes the version of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Operator {

@@ -465,7 +465,7 @@ mod tests {
             "notes.txt",
         ] {
             let error = written(&members(&entry(file), "")).unwrap_err().to_string();
-            assert!(error.contains("no file that a save writes"), "{file}: {error}");
+            assert!(error.contains("not a file that a save writes"), "{file}: {error}");
         }
     }
 

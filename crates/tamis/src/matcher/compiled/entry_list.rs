@@ -148,7 +148,7 @@ pub(super) fn write_entry_list<'a>(pending: impl Iterator<Item = &'a PendingEntr
         };
     let entries: Vec<Entry> =
         members.iter().rev().flat_map(|members| members.iter().map(|pending| entry(pending))).collect();
-    // Slots come before nodes.
+    // Nodes come before slots.
     targets.sort_unstable();
     targets.dedup();
     let header = |count: usize, content: u32| (count as u32) << CONTENT_BITS | content;

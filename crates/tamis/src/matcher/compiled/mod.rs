@@ -116,13 +116,20 @@
 //!
 //! **Nodes** (`Compiled::follow_all`). Targets are numbered: nodes first, level by level, then slots. A node of one
 //! level needs only nodes of lower levels. Once the entry lists of all literals were read, the nodes of the first level
-//! that are true are known; their triggers are followed next, then those of the second level, and so on. A residual
-//! that needs a node of a level not yet reached is put off until that level is known. So no node is
-//! evaluated twice, and none that no trigger leads to.
+//! that are true are known; their triggers are followed next, then those of the second level, and so on. An entry
+//! whose residual needs a node that is not true so far is deferred until all levels below its target are settled. So
+//! the entries under a node are read at most once, and no node is evaluated that no trigger leads to.
+//!
+//! **Patterns** (`patterns`, `text_match`). While an event is loaded, its texts are searched for the literals of all
+//! patterns of their attributes. A pattern that its literals decide is a trigger like any other; one that they do not
+//! decide is tried if something is entered under it, or else when a residual asks for it.
+//!
+//! `matcher::Counters` has what each step reads: `lists` and `entries` of the groups that are open, `candidates` that
+//! pass both tests, `nodes` that are true, and patterns that were `tried`.
 //!
 //! **Many events** (`batch_state`, `batch_match`, `event_set`). Up to 512 events can be matched together:
 //! each bit, trigger and node then has a set of events, and every entry list is read once for all of them.
-//! Unless forced, this is done only if it was measured to be faster than one event at a time (`choice`).
+//! Unless forced, both ways are measured and the faster one is taken (`choice`); at first, the cost is estimated.
 //!
 //! # Departures from the paper
 //!
@@ -452,7 +459,7 @@ impl Compiled {
             }
         }
         self.keys.prefetch(&working.probes);
-        let mut probe = 0;
+        let (mut probe, mut repeated) = (0, false);
         for (attribute, global, presence) in self.known(event) {
             let first = working.values.len() as u32;
             working.touched.push(attribute);
@@ -498,6 +505,12 @@ impl Compiled {
                 working.triggers.clear();
                 return;
             }
+            repeated |= values > 1;
+        }
+        // Several values can lie in one range: its entry list is read once.
+        if repeated {
+            working.triggers.sort_unstable();
+            working.triggers.dedup();
         }
     }
 

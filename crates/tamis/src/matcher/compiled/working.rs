@@ -1,7 +1,7 @@
 //! What is the working memory of a match?
 //!
-//! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
-//! no event costs work proportional to the number of expressions.
+//! Everything here is sized to the matcher once and emptied by undoing what the event did, so the work of
+//! an event hardly depends on the number of expressions: reading what was reached takes a step per 4,096 of them.
 
 use super::entry_list::{Candidate, Stages};
 use super::keys::Probe;
