@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +269,63 @@ def test_the_command_names_rows(folder: Path, capsys: pytest.CaptureFixture[str]
     assert main(["check", "--file", "rules.parquet", "--events", "good.jsonl", "--json"]) == 1
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (found["finding"], found["row"]) == ("unseen-attribute", 2)
+
+
+def test_a_rule_with_the_same_mistake_twice_counts_once() -> None:
+    index = Index()
+    index.add("h", "hour(at) >= 22 or hour(at) < 6")
+    index.add("i", "hour(at) = 3")
+    (unseen,) = (found for found in index.check([{"x": 1}]) if found.kind == "unseen-attribute")
+    assert (unseen.subscriptions, unseen.count) == (("h", "i"), 2)
+
+
+def test_ends_of_a_range_in_the_wrong_order() -> None:
+    index = Index()
+    index.add("night", "x = 1 or hour(at) between 22 and 6")
+    index.add("fine", "hour(at) between 6 and 22 and a between 'x' and 'y'")
+    (found,) = index.check()
+    assert (found.kind, found.subscriptions, found.attribute) == ("never", ("night",), "hour(at)")
+    assert "the lower end is above the upper" in found.message
+    assert "`hour(at) >= 22 or hour(at) <= 6`" in found.message
+
+
+def test_advice_on_networks_keeps_the_negation() -> None:
+    index = Index()
+    index.add("in", "client in ('10.0.0.0/8')")
+    index.add("out", "client not in ('10.0.0.0/8')")
+    advice = {found.subscriptions: found.message.rpartition("write ")[2] for found in index.check()}
+    assert advice == {
+        ("in",): "`client in (cidr '10.0.0.0/8')`",
+        ("out",): "`client not in (cidr '10.0.0.0/8')`",
+    }
+    network = ip_network("10.0.0.0/8")
+    with pytest.raises(tamis.ExpressionError, match=r"write `not in \(cidr .*instead of `!=`"):
+        tamis.attr.client != network  # noqa: B015
+    with pytest.raises(tamis.ExpressionError, match=r"write `in \(cidr .*instead of `=`"):
+        tamis.attr.client == network  # noqa: B015
+
+
+def test_a_sample_in_csv_and_parquet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    csv, table = tmp_path / "e.csv", tmp_path / "e.parquet"
+    csv.write_text("age,name\n3,ada\n4\n")
+    parquet.write_table(pa.table({"age": [3]}), table)
+    assert main(["check", "age > 1 and nme = 'x'", "--events", str(csv)]) == 1
+    out = capsys.readouterr().out
+    assert "none of 2 events has `nme`; did you mean `name`?" in out
+    assert "e.csv:3: the row has 1 cells, and the header 2 [event]" in out
+    assert main(["check", "age > 1", "--events", str(table)]) == 0
+    (tmp_path / "e.xml").write_text("<a/>")
+    assert main(["check", "age > 1", "--events", str(tmp_path / "e.xml")]) == 2
+
+
+def test_similar_findings_are_counted_unless_as_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.txt"
+    rules.write_text("".join(f"a > {n} and not a > 1\n" for n in range(1, 51)))
+    assert main(["check", "--file", str(rules)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert sum(line.endswith("[never]") for line in out) == 20
+    assert out[-2:] == ["30 more of the kind never; --json writes all", "50 findings"]
+    assert main(["check", "--file", str(rules), "--json"]) == 1
+    assert capsys.readouterr().out.count('"finding": "never"') == 50

@@ -302,9 +302,9 @@ class TestMatch:
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            ('{"id": 8, "expression": "a <"}', "column 4: expected a value"),
-            ('{"id": 8, "expression": {"an": []}}', "JSON form of an expression"),
-            ('{"id": null, "expression": "a"}', "an id is a string"),
+            ('{"id": 8, "expression": "a <"}', "id 8: column 4: expected a value"),
+            ('{"id": 8, "expression": {"an": []}}', "id 8: JSON form of an expression"),
+            ('{"id": null, "expression": "a"}', "id null: an id is a string"),
             ('{"id": 7, "expression": "a"}', "the id 7 is already on line 4"),
             ("age > 3", "the line is not valid JSON: column 1: expected a JSON object, found `a`"),
         ],
@@ -331,11 +331,11 @@ class TestMatch:
         found = run("match", *command, stdin='{"x": 3}')
         assert (found.code, found.json) == (1, [{"line": 1, "matches": ["a", "d"]}])
         beginnings = [
-            "rules.jsonl:2: column 4: expected a value",
-            "rules.jsonl:4: an id is a string",
+            'rules.jsonl:2: id "b": column 4: expected a value',
+            "rules.jsonl:4: id []: an id is a string",
             'rules.jsonl:5: the id "a" is already on line 1',
             "rules.jsonl:6: the line is not valid JSON: column 2",
-            "rules.jsonl:7: line 2, column 7: expected",
+            'rules.jsonl:7: id "c": line 2, column 7: expected',
             "rules.jsonl: 5 invalid, skipped",
         ]
         said = [line for line in found.err.splitlines() if line.startswith("rules.jsonl")]
@@ -659,7 +659,7 @@ class TestCompile:
         code, out, err = run("compile", "rules.csv", "saved", "--metadata-columns", "team")
         assert code == 1
         assert re.fullmatch(r"saved: 2 subscriptions, 1 invalid, [0-9.]+ s\n", out)
-        assert err.startswith("rules.csv:3: column 6: expected a value")
+        assert err.startswith('rules.csv:3: id "bad": column 6: expected a value')
         assert err.endswith("rules.csv: 1 invalid, skipped\n")
         index = tamis.open("saved")
         assert list(index) == ["old", "young"]
@@ -786,7 +786,7 @@ def test_explain_says_that_a_subscription_is_inactive(run: Run) -> None:
         code, out, err = run(*words)
         assert (code, err) == (0, "")
         assert out.splitlines() == [
-            "false    active until 2026-01-01 00:00:00Z    -- now is 2026-01-02 05:00:00Z",
+            "false    active before 2026-01-01 00:00:00Z    -- now is 2026-01-02 05:00:00Z",
             "true     a = 1    -- a is 1",
         ]
         [told] = run(*words, "--json").json

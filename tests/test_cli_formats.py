@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +139,8 @@ def test_subscriptions_from_csv(run: Run) -> None:
     lines = run("check", "--file", "subscriptions.csv", "--json").json
     assert [(line["line"], line["id"]) for line in lines] == [(2, "a"), (5, "b")]
     for bad, message in {
-        "c,age <,,\n": "subscriptions.csv:6: column 6: expected a value",
-        "c,a,,often\n": "subscriptions.csv:6: id 'c': invalid literal",
+        "c,age <,,\n": 'subscriptions.csv:6: id "c": column 6: expected a value',
+        "c,a,,often\n": 'subscriptions.csv:6: id "c": the column `priority` holds',
         "b,a,,\n": 'subscriptions.csv:6: the id "b" is already on line 5',
         "c\n": "subscriptions.csv:6: the row has 1 cells, and the header 4",
     }.items():
@@ -159,7 +160,7 @@ def test_bad_rows_of_subscriptions_cost_themselves(run: Run) -> None:
     rows = [{"id": "a", "expression": "age > 3"}, {"id": "b", "expression": None}]
     parquet.write_table(pa.Table.from_pylist(rows), "subscriptions.parquet")
     for name, matches, messages in (
-        ("subscriptions.csv", ["a", "d"], [":3: column 6: ", ":5: the row has 1 cells"]),
+        ("subscriptions.csv", ["a", "d"], [':3: id "b": column 6: ', ":5: the row has 1 cells"]),
         ("subscriptions.parquet", ["a"], [", row 2: a subscription needs a value"]),
     ):
         found = run("match", name, "-", "--on-error=skip", stdin='{"age": 5}')
@@ -270,4 +271,90 @@ def test_bad_json_in_a_cell_is_told_with_its_column(run: Run) -> None:
         )
         expected = f"the column `metadata` holds JSON: {reason}"
         assert f"bad.parquet, row 1: {expected}" in run("check", "--file", "bad.parquet").err
-        assert f"bad.csv:2: id 'a': {expected}" in run("check", "--file", "bad.csv").err
+        assert f'bad.csv:2: id "a": {expected}' in run("check", "--file", "bad.csv").err
+
+
+def test_columns_of_other_names(run: Run) -> None:
+    Path("rules.csv").write_text(
+        "rule,key,owner,level,until\nage > 3,a,web,2,2027-01-01\nage > 4,b,,,\n"
+    )
+    named = ("--columns", "id=key,expression=rule", "--columns", "active_until=until")
+    given = (*named, "--metadata", "owner,level")
+    table = pa.table({"rule": ["age > 3"], "key": ["a"], "owner": ["web"], "level": [2]})
+    parquet.write_table(table, "rules.parquet")
+    event = '{"age": 9}'
+    wanted = {"id": "a", "metadata": {"owner": "web", "level": 2}}
+    options = ("--with", "metadata", "--now", "2026-01-01")
+    found = run("match", "rules.csv", "-", *given, *options, stdin=event)
+    assert found.json[0]["matches"] == [wanted, {"id": "b", "metadata": None}]
+    late = run("match", "rules.csv", "-", *given, "--now", "2028-01-01", stdin=event)
+    assert late.json[0]["matches"] == ["b"]
+    short = ("--columns", "id=key,expression=rule", "--metadata", "owner,level")
+    found = run("match", "rules.parquet", "-", *short, *options, stdin=event)
+    assert found.json[0]["matches"] == [wanted]
+    assert run("check", "--file", "rules.csv", *given).code == 0
+    assert run("compile", "rules.csv", "saved", *given).code == 0
+    assert tamis.open("saved")["a"].metadata == wanted["metadata"]
+    assert run("explain", "rules.csv", "a", event, *given).out.startswith("true ")
+    for words, message in (
+        (("match", "rules.csv", "-"), "no column `id` .* `rule`, `key`.*--columns id=COLUMN"),
+        (("match", "rules.csv", "-", *named), "unknown columns: `owner`, `level`; "),
+        (("match", "rules.csv", "-", *given, "--metadata", "team"), "no column `team`"),
+        (("match", "rules.parquet", "-", *given), "no column `until`"),
+        (("match", "subscriptions.jsonl", "-", *given), "are for CSV and Parquet"),
+        (("match", "saved", "-", *given), "are for CSV and Parquet"),
+        (("check", "--file", "saved", *given), "are for CSV and Parquet"),
+        (("explain", "saved", "a", event, *given), "are for CSV and Parquet"),
+        (("match", "rules.csv", "-", "--columns", "rule"), 'value "rule" for --columns'),
+        (("match", "rules.csv", "-", "--columns", "exp=rule"), "there is no 'exp'"),
+    ):
+        refused = run(*words, stdin=event)
+        assert refused.code in (1, 2)
+        assert re.search(message, refused.err), refused.err
+
+
+def test_a_misspelt_member_of_metadata_is_reported(run: Run) -> None:
+    options = ("--with", "event,metadata.ownr,metadata.owner")
+    found = run("match", "subscriptions.jsonl", "-", *options, stdin='{"age": 20}')
+    assert found.err == ("--with metadata.ownr: no metadata has `ownr`; did you mean `owner`?\n")
+
+
+def test_collected_errors_show_the_event(run: Run) -> None:
+    words = ("match", "subscriptions.jsonl", "-", "--on-error", "collect", "--with", "event")
+    (line,) = run(*words, stdin="not json\n").json
+    assert line["event"] == "not json"
+    assert line["error"]
+
+
+def test_the_time_zone_of_files(run: Run) -> None:
+    Path("night.jsonl").write_text('{"id": "n", "expression": "hour(at) = 23"}\n')
+    event = '{"at": "2026-01-01T22:30Z"}'
+    zone = ("--time-zone", "Europe/Paris")
+    assert run("match", "night.jsonl", "-", stdin=event).json[0]["matches"] == []
+    assert run("match", "night.jsonl", "-", *zone, stdin=event).json[0]["matches"] == ["n"]
+    assert run("explain", "night.jsonl", "n", event, *zone).out.startswith("true ")
+    assert run("explain", "-e", "hour(at) = 23", event, *zone).out.startswith("true ")
+    saved()
+    assert "--time-zone cannot change" in run("match", "saved", "-", *zone, stdin=event).err
+    assert run("match", "night.jsonl", "-", "--time-zone", "Mars").code == 2
+
+
+def test_a_wrong_kind_is_shown_as_it_was_written(run: Run) -> None:
+    refused = run("check", "a = 1", "--ignore", "nevr")
+    assert refused.err.startswith('tamis: Invalid value "nevr" for --ignore.')
+
+
+def test_changes_that_a_killed_server_left(run: Run) -> None:
+    saved()
+    Path("saved/changes").mkdir()
+    Path(f"saved/changes/changes-{1:020}.log").write_text("")  # of a server that stopped
+    words = ("match", "saved", "-")
+    assert run(*words, stdin="{}").err == ""
+    Path(f"saved/changes/changes-{2:020}.log").write_text("change\n")
+    assert "are not in this index yet" in run(*words, stdin="{}").err
+    assert "are not in this index yet" in run("explain", "saved", "adult", "{}").err
+    with pytest.raises(tamis.StorageError, match="changes in the log of `tamis serve --own`"):
+        saved()
+    refused = run("compile", "subscriptions.jsonl", "saved", "--replace")
+    assert refused.code == 2
+    assert "changes in the log of `tamis serve --own`" in refused.err

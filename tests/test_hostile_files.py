@@ -155,7 +155,7 @@ def test_pipes_and_devices_are_refused(
 
 def test_a_name_that_somebody_took_does_not_stop_a_save(tmp_path: Path) -> None:
     for number in range(20):
-        (tmp_path / f".tamis-{os.getpid()}-{number}").symlink_to(tmp_path / "victim")
+        (tmp_path / f".tamis-{number:016x}").symlink_to(tmp_path / "victim")
     make().save(tmp_path)
     assert not (tmp_path / "victim").exists()
     assert not list(tmp_path.glob(".tamis-*"))

@@ -329,8 +329,6 @@ def test_hostile_metadata_costs_itself_only() -> None:
 def test_names_that_no_metadata_has_are_a_warning(recwarn: pytest.WarningsRecorder) -> None:
     index = Index(metadata_columns=["Tenant", "region"])
     index.add("plain", "true")
-    index.match({}, where="tenent = 'a'")  # nobody has metadata: nothing to compare with
-    assert not recwarn
     index.add("a", "true", metadata={"Tenant": "a", "team": {"owner": "ann"}, "tags": ["x"]})
     index.add("b", "true", metadata={"rare": 1})
     for where in (
@@ -368,6 +366,15 @@ def test_names_that_no_metadata_has_are_a_warning(recwarn: pytest.WarningsRecord
     assert not recwarn
 
 
+def test_a_warning_where_no_subscription_has_metadata() -> None:
+    index = Index()
+    assert index.match({}, where="tenant = 'a'") == []  # nothing is there, so nothing is missed
+    index.add("a", "true")
+    said = "^`where` asks for `team`, but no subscription has metadata$"
+    with pytest.warns(tamis.MetadataWarning, match=said):
+        assert index.match({}, where="team = 'a'") == []
+
+
 def test_a_warning_of_hostile_metadata() -> None:
     deep = '{"a":' * 190 + "1" + "}" * 190
     index = Index()
@@ -388,7 +395,7 @@ def test_an_explanation_says_that_a_subscription_is_inactive() -> None:
         ("2026-11-26T23:59:59.5Z", False, "active from 2026-11-27 00:00:00Z"),
         ("2026-11-27", True, None),
         ("2026-12-01T11:59Z", True, None),
-        ("2026-12-01T12:00Z", False, "active until 2026-12-01 12:00:00Z"),
+        ("2026-12-01T12:00Z", False, "active before 2026-12-01 12:00:00Z"),
     ]:
         told = index.explain("sale", {"age": 20}, now=now)
         assert (told.active, told.matched, told.truth) == (active, active, "true")

@@ -270,8 +270,8 @@ def test_bad_rows_of_a_csv_file() -> None:
     [
         ("", "no column `id`"),
         ("id,expr\na,b\n", "no column `expression`"),
-        ("id,expression,colour\n", "a column `colour`"),
-        ("id,expression,id\n", "a column `id`"),
+        ("id,expression,colour\n", "an unknown column: `colour`"),
+        ("id,expression,id\n", "the column `id` twice"),
         ('id,expression\n"a"b,c\n', "line 2 is not valid CSV"),
     ],
 )
@@ -338,5 +338,24 @@ def test_an_id_of_a_file_is_there_once() -> None:
 def test_columns_that_are_there_are_named() -> None:
     with pytest.raises(SubscriptionError, match=r"no column `expression`.*`id`, `condition`"):
         Index.from_csv(io.StringIO("id,condition\na,x = 1\n"))
-    with pytest.raises(SubscriptionError, match=r"a column `team`.*put other fields in `metadata`"):
-        Index.from_csv(io.StringIO("id,expression,team\na,x = 1,web\n"))
+    with pytest.raises(SubscriptionError, match=r"`team`, `x`; .* `metadata.team`"):
+        Index.from_csv(io.StringIO("id,expression,team,x\na,x = 1,web,2\n"))
+    with pytest.raises(SubscriptionError, match=r"separated by `;`.* `delimiter`"):
+        Index.from_csv(io.StringIO("id;expression\na;x = 1\n"))
+
+
+def test_columns_of_metadata() -> None:
+    text = "id,expression,metadata.team,metadata.level,metadata\na,x = 1,web,3,\nb,x = 1,,007,\n"
+    index = Index.from_csv(io.StringIO(text + 'c,x = 1,ops,,"{""k"": 1}"\n'))
+    assert index["a"].metadata == {"team": "web", "level": 3}
+    assert index["b"].metadata == {"level": "007"}
+    assert index["c"].metadata == {"k": 1, "team": "ops"}
+    with pytest.raises(SubscriptionError, match=r'id "d": .*`metadata` holds no object'):
+        Index.from_csv(io.StringIO(text + "d,x = 1,ops,,[1]\n"))
+
+
+def test_cells_that_are_no_numbers_are_named() -> None:
+    for column, noun in (("priority", "an integer"), ("boost", "a number")):
+        message = rf'id "a": the column `{column}` holds {noun}, not \'high\''
+        with pytest.raises(SubscriptionError, match=message):
+            Index.from_csv(io.StringIO(f"id,expression,{column}\na,x = 1,high\n"))

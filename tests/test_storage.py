@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import tamis
-from tamis import Index, StorageError
+from tamis import Index, StorageError, xml
 
 
 def make(count: int) -> Index:
@@ -118,3 +118,36 @@ def test_killed_savers_leave_an_index(tmp_path: Path) -> None:
         assert index.match(event) == [n for n in range(size) if n % 7 == 3]
     index.save(tmp_path)
     assert not list(tmp_path.glob(".tamis-*"))
+
+
+def test_a_save_touches_no_files_of_others(tmp_path: Path) -> None:
+    others = ("segment-mine.tamis", "segment-0123456789abcdef-x.tamis", "notes.txt", ".tamis-mine")
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    make(10).save(tmp_path)
+    make(20).save(tmp_path)  # replaces the index
+    assert len(list(tmp_path.glob("segment-*-20.tamis"))) == 1
+    assert not list(tmp_path.glob("segment-*-10.tamis"))
+    assert all((tmp_path / name).read_text() == "mine" for name in others)
+
+
+@pytest.mark.parametrize("text", ['{"my": "file"}', "", "notes", '{"files": 1, "format": 5}'])
+def test_a_save_replaces_no_file_that_is_not_a_manifest(tmp_path: Path, text: str) -> None:
+    graph, filters = tamis.Graph(), xml.Filter()
+    graph.add_edge("a", "b")
+    filters.add("a", "/a")
+    for saved, name in ((make(3), "index"), (graph, "graph"), (filters, "filter")):
+        (tmp_path / f"{name}.json").write_text(text)
+        with pytest.raises(StorageError, match="name a new or an empty folder"):
+            saved.save(tmp_path)
+        assert (tmp_path / f"{name}.json").read_text() == text
+    assert not list(tmp_path.glob("*.tamis"))
+
+
+def test_a_save_replaces_a_damaged_or_older_manifest(tmp_path: Path) -> None:
+    make(3).save(tmp_path)
+    manifest = tmp_path / "index.json"
+    for text in (manifest.read_text()[:-20], '{\n"format": 1}'):
+        manifest.write_text(text)
+        make(3).save(tmp_path)
+        assert len(tamis.open(tmp_path)) == 3

@@ -69,7 +69,7 @@ def warn_of_metadata(
 
     Args:
         unseen: The names.
-        looked: The number of subscriptions whose metadata does not have them.
+        looked: The number of subscriptions whose metadata does not have them; 0 if none has any.
         metadata: Metadata of the index, as JSON, whose names may have been meant.
         declared: The declared columns, which may have been meant, too.
     """
@@ -79,8 +79,11 @@ def warn_of_metadata(
         close = get_close_matches(name.lower(), known, 1)
         hint = f"; did you mean `{known[close[0]]}`?" if close else ""
         subscriptions = "1 subscription" if looked == 1 else f"{looked:,} subscriptions"
+        reason = f"which the metadata of {subscriptions} does not have{hint}"
+        if not looked:
+            reason = f"but no subscription has metadata{hint}"
         warnings.warn(
-            f"`where` asks for `{name}`, which the metadata of {subscriptions} does not have{hint}",
+            f"`where` asks for `{name}`, {reason}",
             MetadataWarning,
             stacklevel=2,
         )
@@ -89,13 +92,14 @@ def warn_of_metadata(
 def _names_of(text: str) -> list[str]:
     """The names of the members of metadata, as expressions write them."""
     try:
-        return list(_names(json.loads(text)))
+        return list(member_names(json.loads(text)))
     except (ValueError, RecursionError):  # beyond what Python reads; there are others
         return []
 
 
-def _names(value: Any, prefix: str = "") -> Iterator[str]:
+def member_names(value: Any, prefix: str = "") -> Iterator[str]:
+    """The names of the members of metadata and of objects in it, as expressions write them."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield prefix + name
-            yield from _names(inner, f"{prefix}{name}.")
+            yield from member_names(inner, f"{prefix}{name}.")

@@ -9,6 +9,7 @@ r"""How do subscriptions come in from tables and CSV files?
 
 import csv
 import json
+import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -24,8 +25,14 @@ from tamis.errors import SubscriptionError, TamisError
 Progress: TypeAlias = bool | Callable[[int, int], object]
 """Whether to draw a bar; or a function that takes the number done and the total."""
 
+METADATA = "metadata."
+"""How the names of columns begin that hold a member of the metadata."""
+
+PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false")
+"""The cells of CSV files that are numbers or booleans, as JSON writes them; others are text."""
+
 _JSON = ("metadata", "weights")
-_COLUMNS = (
+COLUMNS: tuple[str, ...] = (
     "id",
     "expression",
     *_JSON,
@@ -146,29 +153,75 @@ def _rows(
         raise SubscriptionError(f"line {reader.line_num} is not valid CSV: {error}") from error
 
 
-def read_header(cells: list[str]) -> list[str]:
+def read_header(cells: list[str], renamed: Mapping[str, str] | None = None) -> list[str]:
     """The names of the columns in the first line of a CSV file.
 
     Args:
         cells: The cells of that line.
+        renamed: By the name of a column in the file, what it holds: another column, or
+            `metadata.NAME`.
 
     Raises:
         SubscriptionError: A column is missing, unknown or repeated.
     """
-    header = [name.strip() for name in cells]
+    written = [name.strip() for name in cells]
+    header = [(renamed or {}).get(name, name) for name in written]
+    for name in renamed or ():
+        if name not in written:
+            raise SubscriptionError(f"the file has no column `{name}`, but {_quoted(written)}")
+    if len(written) == 1 and (separator := next((c for c in ";\t|" if c in written[0]), None)):
+        shown = "a tab" if separator == "\t" else f"`{separator}`"
+        raise SubscriptionError(
+            f"the columns are separated by {shown}, not by commas; "
+            "`Index.from_csv` takes such files with `delimiter`"
+        )
     for name in ("id", "expression"):
         if name not in header:
-            found = ", ".join(f"`{column[:40]}`" for column in header[:20]) or "nothing"
             raise SubscriptionError(
-                f"the file has no column `{name}` in its first line, which has {found}"
+                f"the file has no column `{name}` in its first line, which has "
+                f"{_quoted(written)}; on the command line, `--columns {name}=COLUMN` says which "
+                "column it is"
             )
     for name in header:
-        if name not in _COLUMNS or header.count(name) > 1:
-            raise SubscriptionError(
-                f"the file has a column `{name}`, and its columns are {', '.join(_COLUMNS)}, "
-                'each at most once; put other fields in `metadata`, as JSON: {"team": "web"}'
-            )
+        if header.count(name) > 1:
+            raise SubscriptionError(f"the file has the column `{name}` twice")
+    unknown = [name for name in header if name not in COLUMNS and not _is_member(name)]
+    if unknown:
+        columns = "an unknown column" if len(unknown) == 1 else "unknown columns"
+        raise SubscriptionError(
+            f"the file has {columns}: {_quoted(unknown)}; known are {', '.join(COLUMNS)}. A "
+            f"column named `{METADATA}{unknown[0][:40]}` becomes a member of the metadata; on the "
+            f"command line, `--metadata {unknown[0][:40]}` reads it so, and `--columns` names "
+            "columns"
+        )
     return header
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"`{name[:40]}`" for name in names[:20]) or "nothing"
+
+
+def _is_member(name: str) -> bool:
+    """Whether a column holds a member of the metadata."""
+    return name.startswith(METADATA) and name != METADATA
+
+
+def add_members(given: dict[str, Any]) -> None:
+    """Put the columns `metadata.NAME` of a row into its metadata.
+
+    Args:
+        given: The row; changed in place.
+
+    Raises:
+        ValueError: The metadata is no object.
+    """
+    members = {name: given.pop(name) for name in [*given] if _is_member(name)}
+    if not members:
+        return
+    metadata = given.setdefault("metadata", {})
+    if not isinstance(metadata, dict):
+        raise ValueError("the column `metadata` holds no object that other columns could join")
+    given["metadata"] = metadata | {name[len(METADATA) :]: each for name, each in members.items()}
 
 
 def read_cells(
@@ -192,15 +245,28 @@ def read_cells(
         for name in _JSON:
             if name in given:
                 given[name] = read_json(name, given[name])
+        for name in [*given]:
+            if _is_member(name) and PLAIN.fullmatch(given[name]):
+                given[name] = json.loads(given[name])
+        add_members(given)
         if "boost" in given:
-            given["boost"] = float(given["boost"])
+            given["boost"] = _number("boost", given["boost"], float)
         if "priority" in given:
-            given["priority"] = int(given["priority"])
+            given["priority"] = _number("priority", given["priority"], int)
         if ids == "integer":
-            given["id"] = int(given["id"])
+            given["id"] = _number("id", given["id"], int)
     except (ValueError, RecursionError) as error:
-        return SubscriptionError(f"id {given['id']!r}: {error}")
+        return SubscriptionError(f"id {json.dumps(given['id'], ensure_ascii=False)}: {error}")
     return given
+
+
+def _number(name: str, cell: str, kind: type[int] | type[float]) -> int | float:
+    try:
+        return kind(cell)
+    except ValueError as error:
+        noun = "an integer" if kind is int else "a number"
+        shown = cell if len(cell) <= 40 else cell[:40] + "..."
+        raise ValueError(f"the column `{name}` holds {noun}, not {shown!r}") from error
 
 
 def read_json(name: str, text: str) -> Any:

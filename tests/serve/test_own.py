@@ -152,6 +152,37 @@ def test_concurrent_writers(tmp_path: Path) -> None:
             assert server.service.held.version == version
 
 
+def test_an_answer_can_be_put_back(tmp_path: Path) -> None:
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        first = {"expression": "x = 1", "metadata": {"k": 1}, "priority": 3, "boost": 2.5}
+        first |= {"active_from": "2026-01-01", "active_until": "2027-01-01", "weights": {"x": 2}}
+        assert client.put("/subscriptions/a", json=first).is_success
+        answer = client.get("/subscriptions/a").json()
+        assert client.put("/subscriptions/a", json=answer).is_success
+        again = client.get("/subscriptions/a").json()
+        assert (answer.pop("version"), again.pop("version")) == ("1", "2")
+        assert again == answer
+        # What is left out is removed.
+        assert client.put("/subscriptions/a", json={"expression": "x = 1"}).is_success
+        assert client.get("/subscriptions/a").json().get("metadata") is None
+
+
+def test_nothing_is_saved_over_changes_that_a_killed_server_left(tmp_path: Path) -> None:
+    """Also if it was killed after it had begun another file of the log, before it had saved."""
+    with running(tmp_path / "new", OWN) as server, server.client() as client:
+        assert client.put("/subscriptions/a", json={"expression": "x = 1"}).is_success
+        shutil.copytree(tmp_path / "new", tmp_path / "killed")
+    killed = tmp_path / "killed"
+    (killed / "changes" / f"changes-{2:020}.log").touch()
+    with pytest.raises(StorageError, match="start it once more"):
+        tamis.Index().save(killed)
+    with running(killed, OWN):
+        pass
+    index = tamis.open(killed)
+    assert list(index) == ["a"]
+    index.save(killed)
+
+
 def test_one_owner(tmp_path: Path) -> None:
     with running(tmp_path / "new", OWN), pytest.raises(StorageError, match="another server owns"):
         create(tmp_path / "new", OWN)

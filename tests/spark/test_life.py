@@ -112,7 +112,7 @@ def test_explain_says_that_a_rule_is_inactive(path: Path, events: DataFrame) -> 
     [row] = ts.explain(
         events, path, subscription=old, limit=1, now=datetime(2999, 6, 1, tzinfo=UTC)
     ).collect()
-    assert row["explanation"].startswith("false    active until ")
+    assert row["explanation"].startswith("false    active before ")
 
 
 def test_an_update_keeps_all_of_it(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:

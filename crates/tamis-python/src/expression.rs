@@ -268,6 +268,14 @@ impl Expression {
         Expression(tamis::Expression::any([&self.0, &other.get().0]))
     }
 
+    fn __rand__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        loose_operand(other, "&")
+    }
+
+    fn __ror__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        loose_operand(other, "|")
+    }
+
     fn __xor__(&self, other: &Bound<'_, Expression>) -> Self {
         Expression(tamis::Expression::xor(&self.0, &other.get().0))
     }
@@ -347,4 +355,15 @@ pub fn read(
     }
     let found = error::type_name(object);
     Err(error::expression(py, &format!("an expression is text or a tamis.Expression, not {found}")))
+}
+
+/// What `value & expression` gives for a value that is no expression: where it is a number or a text, a comparison
+/// probably lacks its parentheses.
+fn loose_operand(value: &Bound<'_, PyAny>, operator: &str) -> PyResult<Py<PyAny>> {
+    if value::read(value).is_err() {
+        return Ok(value.py().NotImplemented());
+    }
+    Err(pyo3::exceptions::PyTypeError::new_err(format!(
+        "`{operator}` binds more tightly than comparisons; write (attr.a > 1) {operator} (attr.b == 2), with parentheses"
+    )))
 }

@@ -18,7 +18,13 @@ use crate::value;
 pub(crate) fn read_now(now: Option<&Bound<'_, PyAny>>, attributes: &Attributes) -> PyResult<Timestamp> {
     let Some(now) = now.filter(|now| !now.is_none()) else { return Ok(tamis::event::clock()) };
     let moment = value::read(now).ok().and_then(|value| attributes.time_zone().moment_of(value.as_ref()));
-    let refused = || PyValueError::new_err(format!("`now` must be a time, not {}", error::shown(now)));
+    let refused = || {
+        PyValueError::new_err(format!(
+            "`now` must be a time, not {}; {}",
+            error::shown(now),
+            tamis::value::TIME_FORM
+        ))
+    };
     moment.ok_or_else(refused)
 }
 

@@ -130,7 +130,10 @@ impl Index {
         let zone = self.index.time_zone();
         let moment = value::read(time).ok().and_then(|value| zone.moment_of(value.as_ref()));
         moment.ok_or_else(|| {
-            error::subscription(time.py(), &format!("`{name}` must be a time, not {}", error::shown(time)))
+            error::subscription(
+                time.py(),
+                &format!("`{name}` must be a time, not {}; {}", error::shown(time), tamis::value::TIME_FORM),
+            )
         })
     }
 

@@ -26,6 +26,8 @@ pub struct Explanation {
     truths: Vec<Truth>,
     /// The event's values for each predicate, in the order of the nodes; empty for other nodes.
     seen: Vec<Vec<Witness>>,
+    /// By the position of a node: the attributes of its terms that have no value.
+    arguments: HashMap<usize, Vec<Witness>, ahash::RandomState>,
     /// By the position of a node that tests the elements of a list: how they decided it.
     lists: HashMap<usize, List, ahash::RandomState>,
     /// Where the subscription cannot match, whatever its expression says.
@@ -104,6 +106,9 @@ pub struct Step<'a> {
     /// For a predicate: the attribute or term as written, and the event's values of it. A comparison of two terms has
     /// two, the left one first.
     pub seen: Vec<(Cow<'a, str>, &'a Seen)>,
+    /// For a predicate on a term that has no value, such as the `hour` of a text that is not a time: the attributes that it is
+    /// computed from, and the event's values of them.
+    pub arguments: Vec<(Cow<'a, str>, &'a Seen)>,
     /// For a node that tests the elements of a list; the elements that are shown follow, one level below it.
     pub elements: Option<ElementCounts>,
     /// For the whole condition on an element: the name of the list, and the element's position in it.
@@ -133,20 +138,24 @@ fn explain_some(
 ) -> Result<Explanation> {
     let mut witnesses = Witnesses { event, attributes, known: HashMap::default() };
     let (mut truths, mut seen) = (Vec::new(), Vec::new());
-    let mut lists = HashMap::default();
+    let (mut lists, mut arguments) = (HashMap::default(), HashMap::default());
     evaluate(expression, event, attributes, missing, |predicate, truth| {
         if let Some(predicate) = predicate {
             if let Some(list) = explain_list(predicate, event, attributes, missing, room)? {
                 lists.insert(truths.len(), list);
             }
-            seen.push(witnesses.of(predicate));
+            let found = witnesses.of(predicate);
+            if found.iter().any(|(_, seen)| *seen == Seen::Missing) {
+                arguments.insert(truths.len(), witnesses.arguments(predicate));
+            }
+            seen.push(found);
         } else {
             seen.push(Vec::new());
         }
         truths.push(truth);
         Ok(())
     })?;
-    Ok(Explanation { expression: expression.clone(), truths, seen, lists, inactive: None })
+    Ok(Explanation { expression: expression.clone(), truths, seen, arguments, lists, inactive: None })
 }
 
 /// Calls `each` with the truth of every node of an expression, in its order; a predicate comes with it.
@@ -276,6 +285,28 @@ impl Witnesses<'_> {
         vec![(what, seen)]
     }
 
+    /// The values of the attributes of those terms of a predicate that have no value.
+    fn arguments(&mut self, predicate: &Predicate) -> Vec<Witness> {
+        if predicate.as_xpath().is_some() || predicate.as_elements().is_some() {
+            return Vec::new();
+        }
+        let terms = match predicate.as_comparison() {
+            Some((left, _, right)) => vec![left, right],
+            None => vec![predicate.as_unknown().unwrap_or_else(|| predicate.term())],
+        };
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for term in &terms {
+            if is_hidden(&term.name()) && self.term(term) == Seen::Missing {
+                term.attributes(&mut |name| {
+                    if !is_hidden(name) && !names.contains(name) {
+                        names.push(name.clone());
+                    }
+                });
+            }
+        }
+        names.into_iter().map(|name| (name.clone(), self.attribute(&name))).collect()
+    }
+
     /// The values of a term. A term without attributes may not be among those of the event.
     fn term(&mut self, term: &Term) -> Seen {
         let zone = Some(self.attributes.time_zone());
@@ -335,6 +366,7 @@ impl Explanation {
         let nodes = self.expression.nodes();
         let starts = self.expression.starts();
         let root = nodes.len() - 1;
+        let witness = |(name, seen): &'a Witness| (Cow::Borrowed(&**name), seen);
         let mut open = vec![(root, above)];
         while let Some((index, depth)) = open.pop() {
             let node = &nodes[index];
@@ -354,7 +386,8 @@ impl Explanation {
                 operands: node.operands(),
                 text,
                 truth: self.truths[index],
-                seen: self.seen[index].iter().map(|(name, seen)| (Cow::Borrowed(&**name), seen)).collect(),
+                seen: self.seen[index].iter().map(witness).collect(),
+                arguments: self.arguments.get(&index).into_iter().flatten().map(witness).collect(),
                 elements: list.map(|list| list.counts),
                 element: element.filter(|_| index == root),
             });
@@ -387,8 +420,15 @@ impl fmt::Display for Explanation {
                 write!(f, "{list}[{position}]: ")?;
             }
             f.write_str(&step.text)?;
-            for (position, (name, seen)) in step.seen.iter().enumerate() {
-                write!(f, "{}{name} is {seen}", if position > 0 { ", " } else { "    -- " })?;
+            for (position, (name, seen)) in step.seen.iter().chain(&step.arguments).enumerate() {
+                f.write_str(if position > 0 { ", " } else { "    -- " })?;
+                let is_term =
+                    position < step.seen.len() && !step.arguments.iter().any(|(one, _)| one == name);
+                if is_term && !step.arguments.is_empty() && **seen == Seen::Missing {
+                    write!(f, "{name} has no value")?;
+                } else {
+                    write!(f, "{name} is {seen}")?;
+                }
             }
             if let Some(counts) = &step.elements {
                 write!(f, "    -- {counts}")?;
@@ -402,7 +442,7 @@ impl fmt::Display for Inactive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.end {
             ValidityEnd::From(moment) => write!(f, "active from {moment}")?,
-            ValidityEnd::Until(moment) => write!(f, "active until {moment}")?,
+            ValidityEnd::Until(moment) => write!(f, "active before {moment}")?,
         }
         write!(f, "    -- now is {}", self.now)
     }

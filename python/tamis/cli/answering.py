@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import islice
 from typing import Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
 from tamis._tamis import Index
 from tamis.batches import OnError, on_one_line
-from tamis.cli.arguments import File, Missing, Now, Where
+from tamis.checking import member_names
+from tamis.cli.arguments import PLAIN_TABLE, File, Missing, Now, Table, Where, split
 from tamis.cli.events import Batch, EventFormat, pick, pick_from_text, read_batches
 from tamis.cli.indexes import GO_ON, open_index
 from tamis.cli.output import (
@@ -29,10 +31,11 @@ from tamis.cli.rules.languages import From
 from tamis.errors import MetadataWarning
 
 _SHOWN = ("event", "metadata")
+_LOOKED_AT = 10_000  # subscriptions whose metadata may have what `--with` names
 
 
 def _check_shown(_: object, shown: tuple[str, ...]) -> None:
-    for name in _split(shown):
+    for name in split(shown):
         if name not in _SHOWN and not name.startswith(("event.", "metadata.")):
             close = get_close_matches(name, _SHOWN, 1)
             raise ValueError(
@@ -43,10 +46,6 @@ def _check_shown(_: object, shown: tuple[str, ...]) -> None:
                     else f"write event.{name} or metadata.{name}"
                 )
             )
-
-
-def _split(names: tuple[str, ...]) -> list[str]:
-    return [part.strip() for name in names for part in name.split(",") if part.strip()]
 
 
 @Parameter(name="*")
@@ -70,6 +69,9 @@ class Options:
         format: The format of the events. By default, the name of the file decides: `.csv`,
             `.parquet` or `.xml`; everything else is JSON lines.
         text: Columns of a CSV file to read as text, even if a cell looks like a number.
+        time_zone: The zone of times without an offset, such as `Europe/Paris`; UTC by default. A
+            saved index has its own setting.
+        table: How to read columns of subscriptions.
         language: Read `subscriptions`, a file or a folder, as rules of this language.
     """
 
@@ -81,6 +83,8 @@ class Options:
     on_error: OnError = "raise"
     format: EventFormat | None = None
     text: tuple[str, ...] = ()
+    time_zone: str | None = None
+    table: Table = PLAIN_TABLE
     language: From = None
 
 
@@ -144,7 +148,7 @@ class _Writer:
     def __init__(self, question: Question, index: Index, options: Options) -> None:
         self._question = question
         self._options = options
-        shown = _split(options.shown)
+        shown = split(options.shown)
         self._event = "event" in shown
         self._members = [name[6:] for name in shown if name.startswith("event.")]
         self._metadata = "metadata" in shown
@@ -164,7 +168,8 @@ class _Writer:
                     raise CommandError(f"{message}\n{GO_ON}", INVALID)
                 report(message)
             elif position in errors:
-                lines.append(self._line(batch, position, error=encode(errors[position])))
+                event = {"event": encode(texts[position])} if self._event else {}
+                lines.append(self._line(batch, position, **event, error=encode(errors[position])))
             elif found or not self._options.only_matched:
                 event = self._show(batch, position, texts[position]) if texts else {}
                 answer = {self._question.key: encode(self._describe(found))}
@@ -202,10 +207,31 @@ class _Writer:
 def _open(subscriptions: File, events: File, options: Options) -> tuple[Index, int]:
     if is_standard_input(subscriptions) and is_standard_input(events):
         raise CommandError("subscriptions and events cannot both come from standard input")
-    index, left_out = open_index(subscriptions, options.missing, options.language, options.on_error)
+    index, left_out = open_index(
+        subscriptions,
+        options.missing,
+        options.language,
+        options.on_error,
+        options.table.renamed(),
+        options.time_zone,
+    )
     if options.where is not None:
         _warn_of_metadata(index, options.where)
+    shown = [name[9:] for name in split(options.shown) if name.startswith("metadata.")]
+    if shown and len(index):
+        _report_absent(index, shown)
     return index, left_out
+
+
+def _report_absent(index: Index, shown: list[str]) -> None:
+    """Report members of metadata in `--with` that none of the first subscriptions has."""
+    metadata = [index[id].metadata for id in islice(index, _LOOKED_AT)]
+    known = {member for each in metadata for member in member_names(each)}
+    for name in shown:
+        if not any(pick(each, [name]) for each in metadata):
+            close = get_close_matches(name, known, 1)
+            hint = f"; did you mean `{close[0]}`?" if close else ""
+            report(f"--with metadata.{name}: no metadata has `{name}`{hint}")
 
 
 def _warn_of_metadata(index: Index, where: str) -> None:

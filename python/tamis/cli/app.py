@@ -1,5 +1,6 @@
 """The commands put together: how are words on the command line understood?"""
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -114,6 +115,11 @@ def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> int:
     return VALID
 
 
+def _one_value(message: str) -> str:
+    """A message of Cyclopts in which options that may be repeated have no tuple for a value."""
+    return re.sub(r"""Invalid value "\((['"])(.*?)\1,\)" for""", r'Invalid value "\2" for', message)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run a command.
 
@@ -132,6 +138,6 @@ def run(arguments: Sequence[str]) -> int:
         report(f"tamis: {error.message}" if error.code == FAILED else error.message)
         return error.code
     except CycloptsError as error:
-        report(f"tamis: {error}")
+        report(f"tamis: {_one_value(str(error))}")
         return FAILED
     return code or 0

@@ -1,17 +1,17 @@
 """`tamis check`: are these expressions valid, and do they mean what their author intended?"""
 
 import os.path
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 
 from tamis._tamis import Expression, Index
 from tamis.batches import on_one_line
-from tamis.cli.arguments import File, Json, Missing
+from tamis.cli.arguments import PLAIN_TABLE, File, Json, Missing, Table
 from tamis.cli.formats import Format, format_of, is_saved
 from tamis.cli.indexes import open_saved
-from tamis.cli.items import name_place, read_items
+from tamis.cli.items import name_place, read_items, refuse_renamed
 from tamis.cli.linting import Ignored, Places, kinds_of, lint
 from tamis.cli.output import (
     INVALID,
@@ -74,6 +74,7 @@ def check(
     events: Annotated[File | None, Parameter(name=["--events", "-e"])] = None,
     ignore: Ignored = (),
     missing: Missing | None = None,
+    table: Table = PLAIN_TABLE,
     language: From = None,
     as_json: Json = False,
 ) -> int:
@@ -92,10 +93,11 @@ def check(
         format: What the file holds: subscriptions (`jsonl`, `csv`, `parquet`), or one expression
             per line (`text`), where lines that begin with `--` are comments. By default, the name
             of the file decides: `.jsonl`, `.csv`, `.parquet`, or `.txt` and `.sql` for text.
-        events: A sample of events as JSON lines.
+        events: A sample of events: JSON lines, CSV or Parquet, as the name of the file says.
         ignore: Kinds of findings to leave out, separated by commas, such as `equal,subsumed`.
         missing: The truth of a predicate on an attribute without a value: `unknown`, the default,
             or `false`. A saved index has its own setting.
+        table: How to read columns.
         language: The language of the rules that `--file` names, a file or a folder.
         as_json: Write a JSON object per expression and per finding.
     """
@@ -105,6 +107,8 @@ def check(
     if file is not None:
         if events is not None and is_standard_input(file) and is_standard_input(events):
             raise CommandError("subscriptions and events cannot both come from standard input")
+        if language is not None or (format is None and is_saved(file)):
+            refuse_renamed(file, table.renamed())
         if language is None and format is None and is_saved(file):
             return _code(lint(open_saved(file, missing), events, as_json, ignored))
     valid = _Valid(missing or "unknown")
@@ -113,7 +117,7 @@ def check(
     elif language is not None:
         invalid = _check_rules(file, language, as_json, valid)
     else:
-        invalid = _check_file(file, format or _format(file), as_json, valid)
+        invalid = _check_file(file, format or _format(file), as_json, valid, table.renamed())
     return _code(invalid + lint(valid.index(), events, as_json, ignored, valid.places))
 
 
@@ -151,11 +155,14 @@ def _check_arguments(expressions: tuple[str, ...], as_json: bool, valid: _Valid)
     return invalid
 
 
-def _check_file(file: File, format: Format, as_json: bool, valid: _Valid) -> int:
+def _check_file(
+    file: File, format: Format, as_json: bool, valid: _Valid, renamed: Mapping[str, str]
+) -> int:
     name = "<stdin>" if is_standard_input(file) else str(file)
     valid.places.name = name
     count = invalid = 0
-    for checked in _check_lines(file) if format == "text" else _check_items(file, format):
+    items = _check_lines(file) if format == "text" else _check_items(file, format, renamed)
+    for checked in items:
         place, result, message = checked
         count += 1
         if isinstance(result, TamisError):
@@ -199,9 +206,9 @@ def _check_lines(file: File) -> Iterator[_Checked]:
                 yield {"line": number}, error, on_one_line(error)
 
 
-def _check_items(file: File, format: Format) -> Iterator[_Checked]:
+def _check_items(file: File, format: Format, renamed: Mapping[str, str]) -> Iterator[_Checked]:
     """The expressions of the subscriptions of a file."""
-    for where, item in read_items(file, format):
+    for where, item in read_items(file, format, renamed):
         place: dict[str, Any] = {**where}
         if isinstance(item, TamisError):
             yield place, item, item.message

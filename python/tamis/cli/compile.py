@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tamis._tamis import Index
-from tamis.cli.arguments import File, Json, Missing
+from tamis.cli.arguments import PLAIN_TABLE, File, Json, Missing, Table
 from tamis.cli.indexes import add_rules, add_valid
+from tamis.cli.items import refuse_renamed
 from tamis.cli.output import INVALID, VALID, CommandError, report, write, write_json
 from tamis.cli.rules.languages import From
 from tamis.errors import TamisError
@@ -18,6 +19,7 @@ EXAMPLES = """
 Examples:
 
     tamis compile audiences.csv audiences.tamis
+    tamis compile rules.csv rules.tamis --columns expression=rule --metadata owner,team
     tamis compile subscriptions.jsonl audiences.tamis --replace --strict
     tamis compile rules.parquet campaigns --metadata-columns tenant
     tamis compile rules/windows detections --from sigma --missing false
@@ -35,6 +37,7 @@ def compile(
     missing: Missing = "unknown",
     time_zone: str = "UTC",
     metadata_columns: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
+    table: Table = PLAIN_TABLE,
     language: From = None,
     as_json: Json = False,
 ) -> int:
@@ -54,6 +57,7 @@ def compile(
         missing: The truth of a predicate on an attribute without a value: `unknown` or `false`.
         time_zone: The zone of times without an offset, such as `Europe/Paris`.
         metadata_columns: The members of metadata to index, which makes `--where` fast.
+        table: How to read columns.
         language: Read `subscriptions`, a file or a folder, as rules of this language.
         as_json: Write the result as a JSON object, with what was refused.
     """
@@ -64,8 +68,9 @@ def compile(
     except (TamisError, ValueError) as error:
         raise CommandError(str(error)) from error
     if language is None:
-        refused = add_valid(index, subscriptions, format)
+        refused = add_valid(index, subscriptions, format, table.renamed())
     else:
+        refuse_renamed(subscriptions, table.renamed())
         refused = add_rules(index, subscriptions, language)
     is_saved = not refused or (len(index) > 0 and not strict)
     if is_saved:

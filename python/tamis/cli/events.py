@@ -16,13 +16,13 @@ from tamis.cli.items import read_parquet
 from tamis.cli.output import INVALID, CommandError, encode
 from tamis.cli.progress import progress
 from tamis.cli.reading import Rows, Source, enumerate_lines, is_standard_input, read_standard_input
+from tamis.loading import PLAIN
 
 EventFormat = Literal["jsonl", "csv", "parquet", "xml"]
 
 _AT_ONCE = 1000  # rows that are matched together
 _DOCUMENTS_AT_ONCE = 32
 _BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\f]*\n|(?:\A|\n)[ \t\r\f]+\Z")
-_PLAIN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|true|false")
 
 
 @dataclass(slots=True)
@@ -51,6 +51,13 @@ class Batch:
         if self.key == "file":
             return str(place)
         return f"{self.name}:{place}" if self.key == "line" else f"{self.name}, row {place}"
+
+    def each(self) -> Iterator[bytes | str | dict[str, Any]]:
+        """The events one by one."""
+        if isinstance(self.events, bytes):
+            yield from (line for _, line in enumerate_lines(1, self.events))
+        else:
+            yield from self.events
 
     def texts(self) -> list[str]:
         """The JSON of every event."""
@@ -115,7 +122,7 @@ def _read_csv(source: Source, text: Sequence[str]) -> Iterator[Batch]:
             events.append("{}")
         else:
             members = [
-                key + (cell if _PLAIN.fullmatch(cell) and not quoted else encode(cell))
+                key + (cell if PLAIN.fullmatch(cell) and not quoted else encode(cell))
                 for key, cell, quoted in zip(keys, cells, is_text, strict=True)
                 if cell
             ]

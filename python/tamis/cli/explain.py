@@ -2,6 +2,7 @@
 
 import os.path
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -12,11 +13,11 @@ from cyclopts.validators import Number
 
 from tamis._tamis import Explanation, Expression, Index
 from tamis.batches import on_one_line
-from tamis.cli.arguments import FileOrText, Json, Missing, Now
+from tamis.cli.arguments import PLAIN_TABLE, FileOrText, Json, Missing, Now, Table
 from tamis.cli.events import find_event
 from tamis.cli.formats import format_of, is_saved
-from tamis.cli.indexes import open_saved
-from tamis.cli.items import name_place, read_items
+from tamis.cli.indexes import new_index, open_saved
+from tamis.cli.items import name_place, read_items, refuse_renamed
 from tamis.cli.output import (
     INVALID,
     VALID,
@@ -52,6 +53,8 @@ def explain(
     expression: Annotated[str | None, Parameter(name=["--expression", "-e"])] = None,
     missing: Missing | None = None,
     now: Now = None,
+    time_zone: str | None = None,
+    table: Table = PLAIN_TABLE,
     language: From = None,
     as_json: Json = False,
 ) -> int:
@@ -69,6 +72,9 @@ def explain(
         missing: The truth of a predicate on an attribute without a value: `unknown`, the default,
             or `false`. A saved index has its own setting.
         now: The value of `now()`, such as `2026-01-02T05:00Z`; by default the current time.
+        time_zone: The zone of times without an offset, such as `Europe/Paris`; UTC by default. A
+            saved index has its own setting.
+        table: How to read columns.
         language: Read `subscriptions` as rules of this language.
         as_json: Write the explanation as a JSON object.
     """
@@ -78,15 +84,17 @@ def explain(
     if given[0] == given[-1] == "-" and expression is None:
         raise CommandError("subscriptions and event cannot both come from standard input")
     known: str | int = 0
+    if expression is not None or language is not None or is_saved(Path(given[0])):
+        refuse_renamed(Path(given[0]), table.renamed())
     if expression is not None:
-        index = Index(missing=missing or "unknown")
+        index = new_index(missing, time_zone)
         index.add(0, _read_expression(expression))
     elif language is None and is_saved(Path(given[0])):
-        index = open_saved(Path(given[0]), missing)
+        index = open_saved(Path(given[0]), missing, time_zone)
         known = _find_id(given[0], index, given[1])
     else:
-        index = Index(missing=missing or "unknown")
-        index.add(**_find(Path(given[0]), given[1], language) | {"id": 0})
+        index = new_index(missing, time_zone)
+        index.add(**_find(Path(given[0]), given[1], language, table.renamed()) | {"id": 0})
     explanation = _explain(index, known, given[-1], line, now)
     if as_json:
         write_json(explanation.to_dict())
@@ -104,14 +112,16 @@ def _find_id(name: str, index: Index, wanted: str) -> str | int:
     raise _unknown(name, wanted, [str(id) for id in islice(index, 100_000)])
 
 
-def _find(path: Path, wanted: str, language: Language | None) -> dict[str, Any]:
+def _find(
+    path: Path, wanted: str, language: Language | None, renamed: Mapping[str, str]
+) -> dict[str, Any]:
     """The arguments of `Index.add` for a subscription; its id is that string or that integer."""
     if language is not None:
         return _find_rule(path, wanted, language)
     name = "<stdin>" if is_standard_input(path) else str(path)
     as_string = as_integer = None
     ids, broken = list[str](), None
-    for place, item in read_items(path):
+    for place, item in read_items(path, None, renamed):
         if isinstance(item, TamisError):  # it may be the one, and says so where no other is
             broken = broken or CommandError(f"{name_place(name, place)}: {item}", INVALID)
             continue

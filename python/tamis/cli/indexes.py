@@ -4,14 +4,15 @@ A file of subscriptions (JSON lines, CSV, Parquet), rules of another language, o
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamis._tamis import Index
 from tamis.batches import OnError
 from tamis.cli.arguments import File, Missing
 from tamis.cli.formats import Format, is_saved
-from tamis.cli.items import Place, name_place, read_items
+from tamis.cli.items import Place, name_place, read_items, refuse_renamed
 from tamis.cli.output import INVALID, CommandError, encode, report
 from tamis.cli.progress import steps
 from tamis.cli.reading import is_standard_input
@@ -26,7 +27,12 @@ GO_ON = "stopped here; with --on-error skip, what is invalid is reported and the
 
 
 def open_index(
-    path: File, missing: Missing | None, language: Language | None, on_error: OnError = "raise"
+    path: File,
+    missing: Missing | None,
+    language: Language | None,
+    on_error: OnError = "raise",
+    renamed: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
 ) -> tuple[Index, int]:
     """An index of what a path names, and how many subscriptions it leaves out.
 
@@ -36,27 +42,43 @@ def open_index(
             setting.
         language: The language of the rules, where these are no subscriptions.
         on_error: Whether an invalid subscription ends the command, or is reported and left out.
+        renamed: By the name of a column of a table, what it holds.
+        time_zone: The zone of times without an offset; a saved index has its own.
 
     Raises:
         CommandError: It cannot be read, or something in it is invalid.
     """
+    if language is not None or is_saved(path):
+        refuse_renamed(path, renamed)
     if language is None and is_saved(path):
-        return open_saved(path, missing), 0
-    index = Index(missing=missing or "unknown")
+        return open_saved(path, missing, time_zone), 0
+    index = new_index(missing, time_zone)
     if language is not None:
         add_rules(index, path, language)
         return index, 0
     if on_error == "raise":
-        _load(index, path)
+        _load(index, path, renamed)
         return index, 0
-    return index, len(add_valid(index, path))
+    return index, len(add_valid(index, path, renamed=renamed))
 
 
-def open_saved(path: File, missing: Missing | None) -> Index:
+def new_index(missing: Missing | None, time_zone: str | None) -> Index:
+    """An index without subscriptions.
+
+    Raises:
+        CommandError: There is no such time zone.
+    """
+    try:
+        return Index(missing=missing or "unknown", time_zone=time_zone or "UTC")
+    except (TamisError, ValueError) as error:
+        raise CommandError(str(error)) from error
+
+
+def open_saved(path: File, missing: Missing | None, time_zone: str | None = None) -> Index:
     """A saved index.
 
     Raises:
-        CommandError: It cannot be opened, or answers `missing` in another way.
+        CommandError: It cannot be opened, or has another `missing` or time zone.
     """
     try:
         index = Index.open(path)
@@ -66,10 +88,26 @@ def open_saved(path: File, missing: Missing | None) -> Index:
         raise CommandError(
             f'{path} was saved with missing="{index.missing}", which --missing cannot change'
         )
+    if time_zone not in (None, index.time_zone):
+        raise CommandError(
+            f'{path} was saved with time_zone="{index.time_zone}", which --time-zone cannot change'
+        )
+    folder = path if path.is_dir() else path.parent
+    if has_unfolded_changes(folder):
+        report(
+            f"{folder}: changes that `tamis serve --own` accepted are not in this index yet; the "
+            "server saves them when it stops, and after a kill when it was started and stopped "
+            "once more"
+        )
     return index
 
 
-def _load(index: Index, path: File) -> None:
+def has_unfolded_changes(folder: Path) -> bool:
+    """Whether a server left changes in the log of a folder; a save there is refused."""
+    return any(log.stat().st_size > 0 for log in (folder / "changes").glob("changes-*.log"))
+
+
+def _load(index: Index, path: File, renamed: Mapping[str, str] | None) -> None:
     """Add the subscriptions of a file to an index, or none of them."""
     name = "<stdin>" if is_standard_input(path) else str(path)
     place: Place = {}
@@ -77,7 +115,7 @@ def _load(index: Index, path: File) -> None:
 
     def items() -> Iterator[dict[str, Any]]:
         nonlocal place, record
-        for where, item in read_items(path):
+        for where, item in read_items(path, None, renamed):
             place, record = where, None
             if isinstance(item, TamisError):
                 raise item
@@ -87,18 +125,26 @@ def _load(index: Index, path: File) -> None:
     try:
         index.add_many(items())
     except TamisError as error:
-        message = error.message if record is None else record.explain(error)
+        message = error.message
+        if record is not None:
+            message = f"id {encode(record.id)}: {record.explain(error)}"
         message = f"{name_place(name, place)}: {message}\n{GO_ON}"
         raise CommandError(message, INVALID) from error
 
 
-def add_valid(index: Index, path: File, format: Format | None = None) -> list[dict[str, Any]]:
+def add_valid(
+    index: Index,
+    path: File,
+    format: Format | None = None,
+    renamed: Mapping[str, str] | None = None,
+) -> list[dict[str, Any]]:
     """Add the valid subscriptions of a file to an index, and report the others.
 
     Args:
         index: The index.
         path: The file, or `-`.
         format: Its format; by default the one its name says, or JSON lines.
+        renamed: By the name of a column of a table, what it holds.
 
     Returns:
         What was refused: the line or row of each, its id and what is wrong with it.
@@ -112,7 +158,7 @@ def add_valid(index: Index, path: File, format: Format | None = None) -> list[di
 
     def items() -> Iterator[Any]:  # an error is refused as itself
         nonlocal key
-        for place, item in read_items(path, format):
+        for place, item in read_items(path, format, renamed):
             ((key, number),) = place.items()
             given: Any = item
             if not isinstance(item, TamisError):
@@ -127,8 +173,9 @@ def add_valid(index: Index, path: File, format: Format | None = None) -> list[di
     refused = list[dict[str, Any]]()
     for each in loaded.refused:
         place = {key: numbers[each.row]}
-        report(f"{name_place(name, place)}: {each.message}")
         id = ids.get(each.row, each.id)
+        named = "" if id is None else f"id {encode(id)}: "
+        report(f"{name_place(name, place)}: {named}{each.message}")
         refused.append({**place, "id": id, "message": each.message})
     if refused:
         report(f"{name}: {len(refused)} invalid, skipped")

@@ -1,6 +1,7 @@
 """Which subscriptions does a file hold, whatever its format?"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from tamis.cli.progress import progress
 from tamis.cli.reading import Rows, Source
 from tamis.cli.subscriptions import Record, Records
 from tamis.errors import SubscriptionError, TamisError
-from tamis.loading import plain, read_cells, read_header, read_json
+from tamis.loading import METADATA, add_members, plain, read_cells, read_header, read_json
 
 Place = dict[str, int]
 """Where a subscription stands: `line`, or `row` in a format without lines, from 1."""
@@ -18,22 +19,38 @@ Place = dict[str, int]
 Item = tuple[Place, Record | TamisError]
 
 
-def read_items(path: Path, format: Format | None = None) -> Iterator[Item]:
+def read_items(
+    path: Path, format: Format | None = None, renamed: Mapping[str, str] | None = None
+) -> Iterator[Item]:
     """The subscriptions of a file with their places, or what is wrong with one.
 
     Args:
         path: The file, or `-`.
         format: Its format; by default the one its name says, or JSON lines.
+        renamed: By the name of a column of a table, what it holds.
 
     Raises:
         CommandError: The file cannot be read, or not as one of that format.
     """
     format = format or format_of(path) or "jsonl"
     if format == "parquet":
-        return _read_parquet(path)
+        return _read_parquet(path, renamed or {})
     if format not in ("csv", "jsonl"):
         raise CommandError(f"subscriptions are JSON lines, CSV or Parquet, not {format}: {path}")
-    return _read_text(path, _read_rows if format == "csv" else _read_lines)
+    if format == "csv":
+        return _read_text(path, partial(_read_rows, renamed=renamed))
+    refuse_renamed(path, renamed)
+    return _read_text(path, _read_lines)
+
+
+def refuse_renamed(path: Path, renamed: Mapping[str, str] | None) -> None:
+    """Fail if columns are named for something that is no table.
+
+    Raises:
+        CommandError: They are.
+    """
+    if renamed:
+        raise CommandError(f"--columns and --metadata are for CSV and Parquet, not for {path}")
 
 
 def name_place(name: str, place: Place) -> str:
@@ -60,12 +77,12 @@ def _read_lines(source: Source) -> Iterator[Item]:
             yield {"line": number}, error
 
 
-def _read_rows(source: Source) -> Iterator[Item]:
+def _read_rows(source: Source, renamed: Mapping[str, str] | None) -> Iterator[Item]:
     records, header = Records(), None
     for number, cells in Rows(source):
         if header is None:
             try:
-                header = read_header(cells)
+                header = read_header(cells, renamed)
             except SubscriptionError as error:
                 raise CommandError(f"{source.name}:{number}: {error}", INVALID) from error
             continue
@@ -79,9 +96,12 @@ def _read_rows(source: Source) -> Iterator[Item]:
             yield {"line": number}, error
 
 
-def _read_parquet(path: Path) -> Iterator[Item]:
+def _read_parquet(path: Path, renamed: Mapping[str, str]) -> Iterator[Item]:
     records = Records()
-    for number, row in enumerate(read_parquet(path), 1):
+    for number, written in enumerate(read_parquet(path), 1):
+        if number == 1 and (absent := [name for name in renamed if name not in written]):
+            raise CommandError(f"{path} has no column `{absent[0]}`", INVALID)
+        row = {renamed.get(name, name): value for name, value in written.items()}
         try:
             record = Record.from_row(_from_parquet(row))
             yield {"row": number}, records.note(number, record, "in row")
@@ -120,6 +140,12 @@ def _from_parquet(row: dict[str, Any]) -> dict[str, Any]:
                 given[name] = read_json(name, given[name])
             elif name in given:
                 given[name] = plain(given[name])
+        given |= {
+            name: plain(value)
+            for name, value in row.items()
+            if name.startswith(METADATA) and value is not None
+        }
+        add_members(given)
     except ValueError as error:
         raise SubscriptionError(str(error)) from error
     except RecursionError as error:

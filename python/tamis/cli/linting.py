@@ -10,12 +10,13 @@ from cyclopts import Parameter
 
 from tamis._tamis import Index
 from tamis.checking import Finding, Kind
-from tamis.cli.arguments import File
+from tamis.cli.arguments import File, split
+from tamis.cli.events import read_batches
 from tamis.cli.items import name_place
-from tamis.cli.output import encode, write, write_json
-from tamis.cli.reading import Source, enumerate_lines
+from tamis.cli.output import CommandError, encode, write, write_json
 
 _NAMED = 3  # ids of a finding that are written; the JSON has more
+_SHOWN = 20  # findings of a kind that are written; the JSON has all
 
 
 _KINDS: tuple[str, ...] = get_args(Kind)
@@ -50,7 +51,7 @@ Ignored = Annotated[tuple[str, ...], Parameter(name="--ignore", validator=_check
 
 def kinds_of(names: Sequence[str]) -> set[str]:
     """The kinds of findings in texts that separate them by commas."""
-    return {part.strip() for name in names for part in name.split(",") if part.strip()}
+    return set(split(names))
 
 
 class Places:
@@ -107,39 +108,68 @@ def lint(
     """
     has_summary = events is not None or places is None
     places = places or Places()
-    numbers = list[int]()
-
-    def lines(source: Source) -> Iterator[bytes]:
-        for first, chunk in source.chunks():
-            for number, line in enumerate_lines(first, chunk):
-                numbers.append(number)
-                yield line
-
-    name = ""
+    sample = _Sample()
     if events is None:
         found = index.check(comparisons=0)
         ignored = {*ignored, *_OF_SEVERAL}
     else:
-        with Source(events) as source:
-            name, found = source.name, index.check(lines(source))
+        found = [*index.check(sample.read(events)), *sample.broken]
     findings = [finding for finding in found if finding.kind not in ignored]
     findings.sort(key=lambda finding: _MOST_SERIOUS_FIRST.index(finding.kind))
+    shown = Counter[str]()
     for finding in findings:
-        line = None
-        if finding.kind == "event" and finding.position is not None:
-            # What cannot be read beyond the first hundred is counted, behind the last row.
-            line = numbers[min(finding.position, len(numbers) - 1)]
+        event = sample.place(finding)
         if as_json:
-            where = {} if line is None else {"line": line}
+            where = event
             if finding.subscriptions:
                 where = places.number(finding.subscriptions[0])
             written = asdict(finding)
             write_json({"finding": written.pop("kind"), **where, **written})
-        else:
-            write(_describe(finding, name, line, places))
+            continue
+        shown[finding.kind] += 1
+        if shown[finding.kind] <= _SHOWN:
+            write(_describe(finding, sample.name, event, places))
+    for kind, count in () if as_json else shown.items():
+        if count > _SHOWN:
+            write(f"{count - _SHOWN:,} more of the kind {kind}; --json writes all")
     if not as_json and (findings or has_summary):
         write(_summary(findings))
     return len(findings)
+
+
+class _Sample:
+    """The events of a file, and where they stand.
+
+    Attributes:
+        name: What messages call the file.
+        broken: The rows of a CSV file that are no events.
+    """
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.broken = list[Finding]()
+        self._key = "line"
+        self._numbers = list[int | str]()
+
+    def read(self, file: File) -> Iterator[Any]:
+        """The events, in the format that the name of the file says."""
+        for batch in read_batches(file, None, (), "reading", writes=False):
+            if batch.documents is not None:
+                raise CommandError(f"{file}: a sample has events: JSON lines, CSV or Parquet")
+            self.name, self._key = batch.name, batch.key
+            for position, event in enumerate(batch.each()):
+                self._numbers.append(batch.places[position])
+                if position in batch.broken:  # the event is empty: others keep their positions
+                    message, row = batch.broken[position], len(self._numbers) - 1
+                    self.broken.append(Finding("event", message, position=row))
+                yield event
+
+    def place(self, finding: Finding) -> dict[str, Any]:
+        """The line or row of the event that a finding is about, if it is about one."""
+        if finding.kind != "event" or finding.position is None:
+            return {}
+        # What cannot be read beyond the first hundred is counted, behind the last row.
+        return {self._key: self._numbers[min(finding.position, len(self._numbers) - 1)]}
 
 
 def _summary(findings: Sequence[Finding]) -> str:
@@ -150,11 +180,11 @@ def _summary(findings: Sequence[Finding]) -> str:
     return f"{count}: " + ", ".join(f"{number} {kind}" for kind, number in kinds.items())
 
 
-def _describe(finding: Finding, events: str, line: int | None, places: Places) -> str:
+def _describe(finding: Finding, events: str, event: dict[str, Any], places: Places) -> str:
     where = _ids(finding, places)
     message = finding.message
-    if line is not None:
-        where = f"{events}:{line}"
+    if event:
+        where = name_place(events, event)
         # The number of the line says which event it is.
         message = re.sub(r"^event \d+ cannot be read: ", "", message)
         message = message.replace("line 1, column ", "column ", 1)

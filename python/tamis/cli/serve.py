@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from tamis.cli.output import CommandError
+from tamis.cli.output import CommandError, report
 
 USAGE = "Usage: tamis serve FOLDER [OPTIONS]"
 EXAMPLES = """
@@ -75,6 +75,8 @@ def serve(
         given = tokens.read_text("utf-8") if tokens else os.environ.get("TAMIS_TOKENS") or None
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{tokens}: the tokens cannot be read: {error}") from error
+    if tokens and tokens.stat().st_mode & 0o044:
+        report(f"{tokens}: other users can read these tokens; chmod 600 {tokens}")
     settings = Settings(
         own=own,
         host=host,

@@ -36,6 +36,7 @@ class Put(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     active_from: str | None = None
     active_until: str | None = None
     deleted: bool = False
+    version: str | int | None = None  # of the answer that a client sends back; not looked at
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Index.add`."""

@@ -74,7 +74,7 @@ class ChangeLog:
         self._folder = folder
         self._file: int | None = None
         self._size = 0
-        self.changes = 0  # in the current file
+        self.changes = 0  # that are not folded yet
 
     def files(self) -> list[tuple[int, Path]]:
         """The files with the numbers of their first changes, ascending.
@@ -126,7 +126,7 @@ class ChangeLog:
         """Continue writing to the last file, after cutting off an incomplete line.
 
         Args:
-            changes: How many changes it holds.
+            changes: How many changes the log holds.
         """
         path = self.files()[-1][1]
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)

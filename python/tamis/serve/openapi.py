@@ -38,6 +38,7 @@ _SUBSCRIPTION = {
         "active_from": {"type": "string", "example": "2026-01-02T05:00Z"},
         "active_until": {"type": "string"},
         "deleted": {"type": "boolean", "description": "Of a bulk change: remove it."},
+        "version": {"description": "Of the answer that a client sends back; ignored."},
     },
     "additionalProperties": False,
 }

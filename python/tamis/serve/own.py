@@ -114,7 +114,7 @@ class Own(Source):
         self._apply(pending)
         # Changes in the last group that cannot be applied were never acknowledged.
         void = {entry.number for entry, _ in apply(self._index, last)}
-        self._changes.resume(found.last - self._changes.files()[-1][0] + 1)
+        self._changes.resume(count)  # perhaps none of them is saved yet
         if void:
             found.last += 1
             self._changes.append([Entry(found.last, [], [], sorted(void))])

@@ -249,7 +249,10 @@ impl<'a> Lexer<'a> {
         if count == 0 || tail > 0 {
             let range = self.position..self.position + length + tail;
             let found = format!("`{}`", crate::error::shorten(&self.text[range.clone()]));
-            let expected = "a number such as `12`, `-3.5` or `1e-9`".into();
+            let mut expected = "a number such as `12`, `-3.5` or `1e-9`".to_owned();
+            if self.text[range.clone()].bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
+                expected.push_str(" (the digits of a number have no separators)");
+            }
             return Err(Error::syntax(self.text, range, found, expected, None));
         }
         Ok(length)

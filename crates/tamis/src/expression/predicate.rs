@@ -383,8 +383,9 @@ impl Predicate {
             (Operator::Exists, Operand::Nothing) => Test::Exists,
             (Operator::IsNull, Operand::Nothing) => Test::IsNull,
             (Operator::Equal, Operand::One(Value::Network(network))) => {
+                let not = if negated { "not " } else { "" };
                 return Err(Error::expression(format!(
-                    "a network has many addresses; write `in (cidr '{network}')` instead of `{spelling}`"
+                    "a network has many addresses; write `{not}in (cidr '{network}')` instead of `{spelling}`"
                 )));
             }
             (Operator::Equal, Operand::One(value)) => Test::Equal(value),

@@ -363,13 +363,26 @@ fn is_file_name(file: &str, checksum: &str, prefix: &str) -> bool {
         .and_then(|file| file.strip_prefix(checksum))
         .and_then(|file| file.strip_prefix('-'))
         .and_then(|file| file.strip_suffix(".tamis"));
-    let digits = |text: &str, most: usize| {
-        (1..=most).contains(&text.len())
-            && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-    };
-    checksum.len() == 16
-        && digits(checksum, 16)
-        && count.is_some_and(|count| digits(count, 20) && count.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_number =
+        |count: &str| (1..=20).contains(&count.len()) && count.bytes().all(|byte| byte.is_ascii_digit());
+    is_checksum(checksum) && count.is_some_and(is_number)
+}
+
+/// Whether a save of that prefix could have given a file this name, whatever its content.
+pub(crate) fn is_saved_name(file: &str, prefix: &str) -> bool {
+    let checksum = file.strip_prefix(prefix).and_then(|file| file.get(1..17));
+    checksum.is_some_and(|checksum| is_file_name(file, checksum, prefix))
+}
+
+/// Whether a text is a checksum as names and manifests have it.
+pub(crate) fn is_checksum(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// Whether a text begins as manifests of all formats do, also damaged ones.
+pub(crate) fn is_manifest(text: &[u8]) -> bool {
+    let rest = text.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    rest.is_some_and(|rest| rest.starts_with(b"\"format\":"))
 }
 
 fn member<'m>(value: &'m JsonValue<'static>, key: &str) -> Option<&'m JsonValue<'static>> {

@@ -27,8 +27,12 @@ use crate::files;
 use crate::sections::Sections;
 use manifest::{Entry, Manifest, ManifestKind, file_name};
 
-/// What the names of files begin with that are being written.
+/// What the names of files begin with that are being written; 16 hexadecimal digits follow.
 const TEMPORARY: &str = ".tamis-";
+
+/// Where a server that owns a folder logs changes, and how the names of the log's files begin; 20 digits follow.
+const CHANGES: &str = "changes";
+const LOG: &str = "changes-";
 
 /// A folder that nobody else saves into.
 pub(crate) struct Folder {
@@ -41,11 +45,11 @@ pub(crate) struct Folder {
 fn refuse_owned(path: &Path) -> Result<()> {
     let name = path.join(".serve.lock");
     let file = match files::open(&name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return refuse_unfolded(path),
         opened => opened.map_err(|error| Error::storage(&name, error))?,
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(()),
+        Ok(()) => refuse_unfolded(path),
         Err(TryLockError::Error(error)) => Err(Error::storage(&name, error)),
         Err(TryLockError::WouldBlock) => {
             let mut process = String::new();
@@ -59,6 +63,33 @@ fn refuse_owned(path: &Path) -> Result<()> {
             ))
         }
     }
+}
+
+/// Fails if a server that was killed left changes in its log: the next server would apply them to what is saved now.
+fn refuse_unfolded(path: &Path) -> Result<()> {
+    let changes = path.join(CHANGES);
+    let files = match fs::read_dir(&changes) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
+        files => files.map_err(|error| Error::storage(&changes, error))?,
+    };
+    for file in files {
+        let file = file.map_err(|error| Error::storage(&changes, error))?;
+        let name = file.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(LOG)?.strip_suffix(".log"));
+        let is_log = number
+            .is_some_and(|number| number.len() == 20 && number.bytes().all(|byte| byte.is_ascii_digit()));
+        let size = || file.metadata().map_err(|error| Error::storage(&file.path(), error));
+        if is_log && size()?.len() > 0 {
+            return Err(Error::storage(
+                path,
+                "changes in the log of `tamis serve --own` are not in the index yet; start it once more, which \
+                 saves them when it stops, or delete the folder `changes` to give them up",
+            ));
+        }
+    }
+    Ok(())
 }
 
 impl Folder {
@@ -86,6 +117,23 @@ impl Folder {
         let name = path.file_name()?.to_string_lossy().into_owned();
         let is_here = path.parent() == Some(&self.path) && files::open(path).is_ok();
         is_here.then(|| Entry { file: name, checksum: checksum.clone(), ..Entry::default() })
+    }
+
+    /// Fails if the folder has a file in the place of the manifest that no save wrote. A symbolic link may be
+    /// replaced: what it leads to is not.
+    pub fn refuse_foreign(&self, kind: ManifestKind) -> Result<()> {
+        let path = self.path.join(kind.file());
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        if !is_file
+            || manifest::is_manifest(&files::read(&path).map_err(|error| Error::storage(&path, error))?)
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "not the manifest of {}, which a save would replace; name a new or an empty folder",
+            kind.noun()
+        );
+        Err(Error::storage(&path, message))
     }
 
     /// Fails where the folder holds versions, whose files a save would remove.
@@ -146,10 +194,9 @@ impl Folder {
         for file in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = file.file_name();
             let name = name.to_string_lossy();
-            let ours = name.strip_suffix(".tamis").and_then(|name| name.split_once('-'));
-            let saved = ours.is_some_and(|(kind, _)| kinds.contains(&kind));
+            let saved = kinds.iter().any(|kind| manifest::is_saved_name(&name, kind));
             // Nobody else saves into the folder now, so nobody is writing them.
-            let leftover = name.starts_with(TEMPORARY);
+            let leftover = name.strip_prefix(TEMPORARY).is_some_and(manifest::is_checksum);
             if (saved && !named.contains(&*name)) || leftover {
                 let _ = fs::remove_file(file.path());
             }

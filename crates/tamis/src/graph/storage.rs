@@ -36,6 +36,7 @@ impl Graph {
             self.shared.verify()?;
         }
         let folder = Folder::lock(folder)?;
+        folder.refuse_foreign(ManifestKind::Graph)?;
         let mut sections = Sections::default();
         snapshot.segment.write(&mut sections);
         let (file, checksum) = folder.write_sections(SEGMENT, snapshot.len(), &sections)?;

@@ -154,7 +154,7 @@ impl Condition {
                 break;
             }
         }
-        if looked > 0 { (names, looked) } else { (Vec::new(), 0) }
+        (names, looked)
     }
 
     pub(super) fn text(&self) -> &Arc<str> {

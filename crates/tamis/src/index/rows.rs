@@ -154,7 +154,10 @@ impl<'a> Rows<'a> {
             Some(Item::Null) => Ok(None),
             Some(Item::Value(value)) => match self.zone.moment_of(value) {
                 Some(moment) => Ok(Some(moment)),
-                None => Err(Error::expression(format!("`{name}` must be a time, not {value}"))),
+                None => Err(Error::expression(format!(
+                    "`{name}` must be a time, not {value}; {}",
+                    crate::value::TIME_FORM
+                ))),
             },
             _ => Err(Error::expression(format!("`{name}` must be a time"))),
         };

@@ -32,6 +32,7 @@ impl Index {
     /// are not written again.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let folder = Folder::lock(folder)?;
+        folder.refuse_foreign(ManifestKind::Index)?;
         folder.refuse_versions(ManifestKind::Index)?;
         let (snapshot, xpaths) = {
             // The XPaths in use change as writers add and remove subscriptions.

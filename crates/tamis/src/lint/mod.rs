@@ -177,7 +177,8 @@ pub fn check(
 /// The findings so far; equal ones are combined.
 struct Report {
     findings: Vec<Finding>,
-    known: HashMap<(FindingKind, String), usize, ahash::RandomState>,
+    /// By what they are about: their positions, and the last subscription that they concern.
+    known: HashMap<(FindingKind, String), (usize, Id), ahash::RandomState>,
     most: usize,
     /// How many were left out.
     more: usize,
@@ -204,9 +205,13 @@ impl Report {
         make: impl FnOnce() -> (String, String),
         position: impl FnOnce() -> Option<usize>,
     ) {
-        if let Some(&known) = self.known.get(&(kind, key.clone())) {
-            if let Some(finding) = self.findings.get_mut(known) {
+        if let Some((known, last)) = self.known.get_mut(&(kind, key.clone())) {
+            // Subscriptions are examined one after the other; one that has the same problem twice counts once.
+            if last != id
+                && let Some(finding) = self.findings.get_mut(*known)
+            {
                 finding.concerns(id);
+                *last = id.clone();
             }
             return;
         }
@@ -217,7 +222,7 @@ impl Report {
         finding.position = position();
         finding.concerns(id);
         if self.push(finding).is_some() {
-            self.known.insert((kind, key), number);
+            self.known.insert((kind, key), (number, id.clone()));
         }
     }
 }

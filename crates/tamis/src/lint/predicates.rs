@@ -92,6 +92,7 @@ impl<'s> Predicates<'s> {
         }
         self.text_order(predicate, place, report);
         text_network(predicate, place, report);
+        empty_range(predicate, place, report);
         text_case(predicate, place, report);
         if place.prefix.is_empty() {
             self.types(predicate, place, report);
@@ -399,15 +400,35 @@ fn text_network(predicate: &Predicate, place: &PredicateSite<'_>, report: &mut R
     };
     let Some(operand) = operands.iter().find(is_network) else { return };
     let name = shown(predicate.attribute());
+    let not = if predicate.negated() { "not " } else { "" };
     let make = || {
         let (name, value) = (shorten(&name), shorten(&operand.to_string()));
         let message = format!(
             "`{name}` is compared with {value}, which is a network in quotes, and no address equals it: write `{name} \
-             in (cidr {value})`"
+             {not}in (cidr {value})`"
         );
         (name.to_string(), message)
     };
-    report.note(FindingKind::TextNetwork, name.clone(), place.id, make, || place.position());
+    report.note(FindingKind::TextNetwork, format!("{not}{name}"), place.id, make, || place.position());
+}
+
+/// Reports a `between` whose ends are in the wrong order, as is easily written for hours across midnight.
+fn empty_range(predicate: &Predicate, place: &PredicateSite<'_>, report: &mut Report) {
+    let Test::Between(low, high) = predicate.test() else { return };
+    if low.family() != high.family() || low <= high {
+        return;
+    }
+    let name = shown(predicate.attribute());
+    let (low, high) = (low.to_string(), high.to_string());
+    let make = || {
+        let (name, low, high) = (shorten(&name), shorten(&low), shorten(&high));
+        let message = format!(
+            "`{name}` is never between {low} and {high}: the lower end is above the upper. To go past the end, as for \
+             hours across midnight, write `{name} >= {low} or {name} <= {high}`"
+        );
+        (name.to_string(), message)
+    };
+    report.note(FindingKind::Never, format!("{name} {low} {high}"), place.id, make, || place.position());
 }
 
 /// Reports a text that the result of `lower` or `upper` never equals or contains.

@@ -23,6 +23,9 @@ pub use time::{Civil, Date, Duration, LocalTime, Timestamp, Written, read_interv
 pub use version::read_version;
 pub use zone::TimeZone;
 
+/// How messages say what a time may be written as.
+pub const TIME_FORM: &str = "write it as `2026-12-31` or `2026-12-31T08:00Z`";
+
 /// A value with borrowed text: what an event holds and what a predicate tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ValueRef<'a> {

@@ -30,6 +30,7 @@ impl Filter {
     pub fn save(&self, folder: &Path) -> Result<()> {
         let snapshot = self.snapshot();
         let folder = Folder::lock(folder)?;
+        folder.refuse_foreign(ManifestKind::Filter)?;
         let mut entries = Vec::new();
         for part in &snapshot.parts {
             let mut entry = save_part(part, &folder)?;

@@ -294,6 +294,8 @@ impl Parser<'_> {
             keywords.extend(OPERATOR_WORDS.map(|(word, ..)| word));
             keywords.extend(["is", "not"]);
             "an operator such as `=`, `in` or `between`, or `and`, `or`, `xor`, `xnor`"
+        } else if self.token.kind == Kind::Comma && previous.ends_with(|c: char| c.is_ascii_digit()) {
+            "`and`, `or`, `xor`, `xnor` or the end of the text (the digits of a number have no separators)"
         } else {
             "`and`, `or`, `xor`, `xnor` or the end of the text"
         };

@@ -22,6 +22,7 @@ pub(super) use print::Name;
 pub use print::shown;
 
 use super::names::{IT, MARK, check_name, is_hidden};
+use super::words::nearest;
 use crate::error::shorten;
 use crate::error::{Error, Result};
 use crate::limits::{self, Limits};
@@ -89,11 +90,16 @@ impl Term {
         let Some(known) = known else {
             let message = match name {
                 "cast" => format!("`cast` needs a type: {}", Type::names()),
-                other => format!(
-                    "there is no function `{}`; known are {}",
-                    shorten(other),
-                    Function::names().join(", ")
-                ),
+                other => {
+                    let names = Function::names();
+                    let near = nearest(other, &names).map(|near| format!("; did you mean `{near}`?"));
+                    format!(
+                        "there is no function `{}`; known are {}{}",
+                        shorten(other),
+                        names.join(", "),
+                        near.unwrap_or_default()
+                    )
+                }
             };
             return Err(Error::expression(message));
         };
