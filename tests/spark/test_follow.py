@@ -257,7 +257,9 @@ def test_rules_instead_of_an_index(
     with pytest.raises(StorageError, match="not an index"):
         ts.match(events, "no such name")
     stream = spark.readStream.format("rate").load()
-    with pytest.raises(ValueError, match="follow\\(spark, rules, path\\)"):
+    with pytest.raises(
+        ValueError, match="not with rules themselves: call `follow\\(spark, rules, path,"
+    ):
         ts.match(stream, "some_rules")
     # Elsewhere, where all workers reach it.
     spark.conf.set("spark.tamis.cache", str(tmp_path / "shared"))
