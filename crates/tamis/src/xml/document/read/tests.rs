@@ -72,7 +72,7 @@ fn what_is_not_well_formed_is_an_error_with_its_place() {
         ("<a b=1/>", "without quotes"),
         ("<a b/>", "without `=`"),
         ("<a b='1'c='2'/>", "white space is expected"),
-        ("<a b='<'/>", "`<` stands inside"),
+        ("<a b='<'/>", "`<` inside an attribute's value"),
         ("<a b='&x;'/>", "the entity `x` is not declared"),
         ("<a b='&'/>", "a reference without `;`"),
         ("<a>&x;</a>", "the entity `x` is not declared"),
