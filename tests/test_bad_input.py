@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import tamis
 from refusal import (
     GENEROUS,
     LONE,
@@ -353,3 +354,24 @@ def test_every_error_is_a_tamis_error() -> None:
     assert issubclass(ExpressionSyntaxError, ExpressionError)
     assert issubclass(UnknownIdError, TamisError)
     assert issubclass(UnknownIdError, KeyError)
+
+
+def test_messages_of_the_builder() -> None:
+    attr: Any = tamis.attr
+    parentheses = r"binds more tightly .*\(attr\.a > 1\) [&|] "
+    with pytest.raises(TypeError, match=parentheses):
+        attr.a > 1 & attr.b  # noqa: B015
+    with pytest.raises(TypeError, match=parentheses):
+        attr.a > 1 | (attr.b == 2)  # noqa: B015
+    with pytest.raises(TypeError, match="unsupported operand"):
+        [] & (attr.b == 2)
+    with pytest.raises(tamis.ExpressionError, match=r"no function `lenght`.*mean `length`"):
+        attr.name.lenght()
+
+
+def test_numbers_have_no_separators_and_times_have_a_form() -> None:
+    for text in ("amount > 1,000", "amount > 10_000"):
+        with pytest.raises(tamis.ExpressionError, match="have no separators"):
+            tamis.parse(text)
+    with pytest.raises(tamis.SubscriptionError, match="`2026-12-31` or `2026-12-31T08:00Z`"):
+        tamis.Index().add("a", "x = 1", active_until="31.12.2026")

@@ -284,7 +284,11 @@ def test_ends_of_a_range_in_the_wrong_order() -> None:
     index.add("night", "x = 1 or hour(at) between 22 and 6")
     index.add("fine", "hour(at) between 6 and 22 and a between 'x' and 'y'")
     (found,) = index.check()
-    assert (found.kind, found.subscriptions, found.attribute) == ("never", ("night",), "hour(at)")
+    assert (found.kind, found.subscriptions, found.attribute) == (
+        "empty-range",
+        ("night",),
+        "hour(at)",
+    )
     assert "the lower end is above the upper" in found.message
     assert "`hour(at) >= 22 or hour(at) <= 6`" in found.message
 

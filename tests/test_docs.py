@@ -2,6 +2,7 @@
 
 import ast
 import io
+import ipaddress
 import json
 import re
 import runpy
@@ -231,7 +232,7 @@ def test_a_recipe_prints_what_its_page_shows(
 
 def test_the_builder_says_what_the_text_says() -> None:
     names = {**first_page(), **{name: tamis.attr[name] == True for name in "xyz"}}  # noqa: E712
-    names["timedelta"] = timedelta
+    names |= {"timedelta": timedelta, "ipaddress": ipaddress}
     checked = 0
     for builder, text in rows(DOCS / "python.md", "builder", "text"):
         first, *more = builder.split("`, `")

@@ -1047,6 +1047,7 @@ class Index(Generic[_I]):
         - `"text-network"`: a network is written as a text, which no address equals.
         - `"quoted-name"`: a name contains operators, as in `"a > 5" = true`, and no event has it.
         - `"text-case"`: `lower` or `upper` of a text is compared with a text in another case.
+        - `"empty-range"`: the lower end of a `between` is above the upper.
         - `"never"`, `"always"`: no event can satisfy the expression, or every event does.
         - `"equal"`: subscriptions are equivalent, apart from their weights.
         - `"subsumed"`: every event that satisfies the first subscription satisfies the others.

@@ -30,6 +30,7 @@ Kind: TypeAlias = Literal[
     "text-network",
     "quoted-name",
     "text-case",
+    "empty-range",
     "never",
     "always",
     "equal",

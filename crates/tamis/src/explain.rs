@@ -295,14 +295,16 @@ impl Witnesses<'_> {
             None => vec![predicate.as_unknown().unwrap_or_else(|| predicate.term())],
         };
         let mut names: Vec<Arc<str>> = Vec::new();
-        for term in &terms {
-            if is_hidden(&term.name()) && self.term(term) == Seen::Missing {
-                term.attributes(&mut |name| {
-                    if !is_hidden(name) && !names.contains(name) {
-                        names.push(name.clone());
-                    }
-                });
-            }
+        let empty: Vec<&Term> = terms.iter().filter(|term| self.term(term) == Seen::Missing).collect();
+        if empty.iter().all(|term| !is_hidden(&term.name())) {
+            return Vec::new();
+        }
+        for term in empty {
+            term.attributes(&mut |name| {
+                if !is_hidden(name) && !names.contains(name) {
+                    names.push(name.clone());
+                }
+            });
         }
         names.into_iter().map(|name| (name.clone(), self.attribute(&name))).collect()
     }
@@ -420,7 +422,10 @@ impl fmt::Display for Explanation {
                 write!(f, "{list}[{position}]: ")?;
             }
             f.write_str(&step.text)?;
-            for (position, (name, seen)) in step.seen.iter().chain(&step.arguments).enumerate() {
+            let is_new =
+                |argument: &&(Cow<'_, str>, &Seen)| !step.seen.iter().any(|(name, _)| *name == argument.0);
+            let arguments = step.arguments.iter().filter(is_new);
+            for (position, (name, seen)) in step.seen.iter().chain(arguments).enumerate() {
                 f.write_str(if position > 0 { ", " } else { "    -- " })?;
                 let is_term =
                     position < step.seen.len() && !step.arguments.iter().any(|(one, _)| one == name);

@@ -161,3 +161,19 @@ fn a_subscription_outside_of_its_validity_is_inactive() {
         assert_eq!(explained.to_string().lines().count(), if end.is_none() { 1 } else { 2 });
     }
 }
+
+#[test]
+fn terms_without_a_value_show_what_they_were_computed_from() {
+    assert_eq!(
+        lines("hour(at) >= 22", r#"{"at": "soon"}"#),
+        ["unknown  hour(at) >= 22    -- hour(at) has no value, at is 'soon'"]
+    );
+    assert_eq!(
+        lines("a + b > c", r#"{"a": 1}"#),
+        ["unknown  a + b > c    -- a + b has no value, c is missing, a is 1, b is missing"]
+    );
+    assert_eq!(
+        lines("hour(at) = 3", r#"{"at": "2026-01-01T03:00Z"}"#),
+        ["true     hour(at) = 3    -- hour(at) is 3"]
+    );
+}

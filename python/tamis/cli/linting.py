@@ -27,6 +27,7 @@ _MOST_SERIOUS_FIRST = (
     "text-case",
     "text-network",
     "text-order",
+    "empty-range",
     "never",
     "always",
     "event",

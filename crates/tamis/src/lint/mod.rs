@@ -44,6 +44,8 @@ pub enum FindingKind {
     QuotedName,
     /// The result of `lower` or `upper` is compared with a text that it never is.
     TextCase,
+    /// The lower end of a `between` is above the upper.
+    EmptyRange,
     /// No event can satisfy the expression.
     Never,
     /// Every event satisfies the expression.
@@ -67,6 +69,7 @@ impl FindingKind {
             FindingKind::TextNetwork => "text-network",
             FindingKind::QuotedName => "quoted-name",
             FindingKind::TextCase => "text-case",
+            FindingKind::EmptyRange => "empty-range",
             FindingKind::Never => "never",
             FindingKind::Always => "always",
             FindingKind::Equal => "equal",

@@ -428,7 +428,7 @@ fn empty_range(predicate: &Predicate, place: &PredicateSite<'_>, report: &mut Re
         );
         (name.to_string(), message)
     };
-    report.note(FindingKind::Never, format!("{name} {low} {high}"), place.id, make, || place.position());
+    report.note(FindingKind::EmptyRange, format!("{name} {low} {high}"), place.id, make, || place.position());
 }
 
 /// Reports a text that the result of `lower` or `upper` never equals or contains.
