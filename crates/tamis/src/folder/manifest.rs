@@ -483,6 +483,27 @@ mod tests {
     }
 
     #[test]
+    fn names_and_manifests_of_others() {
+        assert!(is_saved_name("segment-0123456789abcdef-7.tamis", "segment"));
+        for file in [
+            "segment-mine.tamis",
+            "segment-0123456789abcdeg-7.tamis",
+            "segment-0123456789abcdef-x.tamis",
+            "segments-0123456789abcdef-7.tamis",
+            "graph-0123456789abcdef-7.tamis",
+            "segment-0123456789abcd\u{e9}-7.tamis",
+            "segment",
+        ] {
+            assert!(!is_saved_name(file, "segment"), "{file}");
+        }
+        let text = written(&members(&whole(), "")).unwrap();
+        assert!(is_manifest(&text) && is_manifest(&text[..20]) && is_manifest(b"{\n\"format\": 1}"));
+        for text in ["", "{", "[]", "{\"my\": \"file\"}", "format", "{\"formats\": 5}"] {
+            assert!(!is_manifest(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
     fn nothing_that_could_be_read_in_two_ways() {
         for (entry, more) in [
             (format!("{}, \"file\": \"../x\"", whole()), ""),
