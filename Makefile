@@ -98,7 +98,7 @@ fuzz: require build $(CARGO_FUZZ) ## long property campaigns, then the fuzz targ
 	echo "-- $(TAMIS_FUZZ_CASES) cases per property"
 	PROPTEST_CASES=$(TAMIS_FUZZ_CASES) cargo test --locked --workspace --quiet
 	TAMIS_FUZZ_CASES=$(TAMIS_FUZZ_CASES) $(BIN)/pytest -q -n 2 --dist loadgroup --hypothesis-profile=fuzz
-	for target in parse event arrow xml xpath files patterns; do \
+	for target in parse encoding event arrow xml xpath files patterns; do \
 		echo "-- fuzz target $$target, $(FUZZ_SECONDS) s"; \
 		PATH="$(CURDIR)/build/tools/bin:$$PATH" cargo +nightly fuzz run $$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -verbosity=0 -print_final_stats=1 || exit; \

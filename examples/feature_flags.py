@@ -15,6 +15,7 @@ RULES = [
     ("banner", "winter", 10, "country in ('SE', 'NO', 'FI')"),
 ]
 WINTER = ("2026-12-01", "2027-03-01")
+Decisions = dict[str, tuple[int, str, str]]
 
 
 def build() -> tamis.Index:
@@ -34,13 +35,39 @@ def build() -> tamis.Index:
 
 
 def variant(flags: tamis.Index, flag: str, context: dict[str, object], now: str) -> str:
-    """Return the variant of a flag for whoever asks."""
+    """Return the variant of one flag for whoever asks."""
     rules = flags.first(context, where=tamis.attr.flag == flag, now=now)
     return str(flags[rules[0]].metadata["variant"]) if rules else "off"
 
 
+def decisions(flags: tamis.Index) -> Decisions:
+    """Return what each rule decides, to be read once and not for every visitor."""
+    rules = [flags[id] for id in flags]
+    return {r.id: (r.priority, r.metadata["flag"], r.metadata["variant"]) for r in rules}
+
+
+def variants(
+    flags: tamis.Index, decided: Decisions, context: dict[str, object], now: str
+) -> dict[str, str]:
+    """Return the variants of all flags that are on: one match, the highest priority of each."""
+    matched = sorted(decided[id] for id in flags.match(context, now=now))
+    return {flag: variant for _, flag, variant in matched}  # the last one of a flag stays
+
+
+def why(flags: tamis.Index, flag: str, context: dict[str, object], now: str) -> None:
+    """Print the rules of a flag, the highest priority first, down to the one that decides."""
+    rules = [flags[id] for id in flags if flags[id].metadata["flag"] == flag]
+    for rule in sorted(rules, key=lambda rule: -rule.priority):
+        told = flags.explain(rule.id, context, now=now)
+        print(f"{rule.id} ({rule.metadata['variant']})", "decides" if told.matched else "is out")
+        print(told)
+        if told.matched:
+            break
+
+
 def main() -> None:
     flags = build()
+    decided = decisions(flags)  # again when the metadata of a rule changes
     visitors: list[dict[str, object]] = [
         {"user": {"id": "qa-1"}, "app": "2.9.4", "country": "SE"},
         {"user": {"id": "zoe"}, "app": "2.9.4", "country": "US"},
@@ -49,10 +76,13 @@ def main() -> None:
         {"user": {"id": "eve"}, "app": "2.11.0", "country": "IN"},
     ]
     for context in visitors:
-        chosen = {
-            flag: variant(flags, flag, context, "2026-12-24") for flag in ("checkout", "banner")
-        }
+        chosen = {"checkout": "off", "banner": "off"}
+        chosen |= variants(flags, decided, context, "2026-12-24")
+        assert chosen["checkout"] == variant(flags, "checkout", context, "2026-12-24")
         print(context["user"], context["app"], context["country"], "->", chosen)
+
+    why(flags, "checkout", visitors[2], "2026-12-24")
+    why(flags, "banner", visitors[3], "2027-03-01")
 
     def share() -> float:
         users = [{"user": {"id": f"user-{n}"}, "app": "3.0.0"} for n in range(10_000)]
@@ -60,7 +90,7 @@ def main() -> None:
         return rollout["checkout-2"] / len(users)
 
     print(f"rolled out to {share():.1%}")
-    flags.add(
+    flags.add(  # replaces the rule: what is not repeated is gone
         "checkout-2",
         "bucket(user.id, 100, 'checkout') < 50",
         metadata={"flag": "checkout", "variant": "new"},

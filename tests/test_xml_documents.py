@@ -268,14 +268,14 @@ def test_xml_1_1_is_read_by_the_rules_of_1_0() -> None:
         document = f"<?xml version='{version}'?><a>\n&#1;</a>"
         with pytest.raises(tamis.DocumentError) as caught:
             matches("/a", document)
-        assert str(caught.value).endswith(f"no character that XML allows{message}")
+        assert str(caught.value).endswith(f"not a character that XML allows{message}")
         assert (caught.value.line, caught.value.column) == (2, 1)
         with pytest.raises(etree.XMLSyntaxError):
             etree.fromstring(document)
         stream = xml.Filter().stream()
         with pytest.raises(tamis.DocumentError) as caught:
             stream.feed(document.encode())
-        assert str(caught.value).endswith(f"no character that XML allows{message}")
+        assert str(caught.value).endswith(f"not a character that XML allows{message}")
     with pytest.raises(tamis.DocumentError, match="begins with its version"):
         matches("/a", "<?xml version='2.0'?><a/>")
 

@@ -10,15 +10,16 @@ class EventProfile(TypedDict):
     """The result of `Index.profile(event)`. Most counts are of the compiled matcher.
 
     Attributes:
-        read_us: Microseconds to read the event: decoding it, computing terms, and matching the
-            elements of lists for `any`, `all` and `none`.
-        match_us: Microseconds to match it.
+        read_us: Microseconds to read the event: decoding it, computing terms, matching the
+            elements of lists for `any`, `all` and `none`, evaluating XPaths and `where`.
+        match_us: Microseconds to match it, without making Python objects of the ids.
         matches: Subscriptions that it matches.
         segments: Segments that were searched.
-        lists: Entry lists that were read, one for each trigger that the event makes true.
+        lists: Entry lists that were read: one for each trigger that the event makes true and that
+            some expression is indexed under.
         entries: Entries that were read: expressions that are indexed under such a trigger.
         candidates: Entries that passed their first tests and were examined further.
-        nodes: Subexpressions, shared by several expressions, that were evaluated.
+        nodes: Subexpressions, shared by several expressions, that are true.
         patterns: `like` patterns and regular expressions that were tried on a text.
     """
 
@@ -70,7 +71,7 @@ class IndexStats(TypedDict):
             event with a certain attribute: negations, `exists`, unfiltered patterns and `true`
             without anything more selective beside them.
         matching_bytes: Bytes that matching reads, in memory or in mapped files.
-        subscription_bytes: Bytes of ids, texts of expressions and metadata, likewise.
+        subscription_bytes: Bytes of ids, stored expressions and metadata, likewise.
         matcher: The algorithm of the largest segment.
         matchers: Segments by algorithm.
         sampled_events: Events by which the largest segment estimated how often predicates are true,

@@ -101,7 +101,8 @@ def test_a_bad_event_fails_the_job_and_is_named(spark: SparkSession, path: Path)
     events = spark.createDataFrame([('{"a": 1}',), ('{"a": }',)], "e string").coalesce(1)
     with pytest.raises(
         Exception,
-        match=r"item 1 \(event with e='{\"a\": }'\): the event is invalid JSON: line 1, column 7",
+        match=r"EventError: event with e='{\"a\": }': the event is invalid JSON: line 1, column 7"
+        r".*; on_error=\"collect\" lists all such events",
     ):
         ts.match(events, path, event="e").collect()
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -167,7 +166,7 @@ def test_a_standalone_cluster(master: str, tmp_path: Path) -> None:
     plain = {
         "spark_pyspark_python": base,
         "spark_pyspark_driver_python": sys.executable,
-        "spark_executorEnv_PYTHONPATH": sysconfig.get_path("purelib"),
+        "spark_executorEnv_PYTHONPATH": str(SPARK.parent),
     }
     index, out = str(tmp_path / "index"), tmp_path / "out.jsonl"
     without = submit(master, "compile", str(rules), index, **plain)

@@ -91,9 +91,55 @@ def test_random_changes_equal_compile(spark: SparkSession, tmp_path: Path) -> No
             assert told == {str(id) for id, row in table.items() if row[0] == "a = ="}
         assert follower.refresh() is None
     table.clear()
-    done = ts.follow(spark, frame_of(spark, table), tmp_path / "followed").last
+    done = ts.follow(spark, frame_of(spark, table), tmp_path / "followed", allow_empty=True).last
     assert done is not None
     assert (done.subscriptions, done.error_count) == (0, 0)
+
+
+def test_an_empty_table_keeps_the_version_before(spark: SparkSession, tmp_path: Path) -> None:
+    """Rules vanish only if that is meant: an overwrite may leave a table empty for a moment."""
+    table: Table = {1: ("a = 1", None, None), 2: ("a = 2", None, None)}
+    empty = ts.follow(spark, frame_of(spark, {}), tmp_path / "new")  # nothing to lose
+    assert empty.last is not None
+    assert empty.last.subscriptions == 0
+    follower = ts.follow(spark, lambda: frame_of(spark, table), tmp_path / "index")
+    table.clear()
+    with pytest.raises(SubscriptionError, match="have no rows, and the index has 2 subscriptions"):
+        follower.refresh()
+    with pytest.raises(SubscriptionError, match="allow_empty=True"):  # compiles all shards again
+        ts.follow(spark, frame_of(spark, table), tmp_path / "index", shards=7)
+    table[1] = ("a = =", None, None)
+    with pytest.raises(SubscriptionError, match="all rows of the rules are refused"):
+        follower.refresh()
+    table.clear()
+    assert ts.versions(tmp_path / "index") == [1]
+    assert sorted(tamis.open(tmp_path / "index")) == [1, 2]
+    done = follower.refresh(allow_empty=True)
+    assert done is not None
+    assert (done.version, done.subscriptions) == (2, 0)
+    assert follower.refresh() is None  # it is empty already
+
+
+def test_an_empty_table_in_the_background(spark: SparkSession, tmp_path: Path) -> None:
+    """The follower says so in `error`, and goes on with the next rules."""
+    table: Table = {1: ("a = 1", None, None)}
+    asked = threading.Semaphore(0)
+
+    def rules() -> DataFrame:
+        asked.release()
+        return frame_of(spark, table)
+
+    with ts.follow(spark, rules, tmp_path, every=0.05) as follower:
+        table.clear()
+        for _ in range(4):
+            assert asked.acquire(timeout=60)
+        assert "the rules have no rows" in str(follower.error)
+        assert sorted(tamis.open(tmp_path)) == [1]
+        table[2] = ("a = 2", None, None)
+        for _ in range(4):
+            assert asked.acquire(timeout=60)
+    assert follower.error is None
+    assert sorted(tamis.open(tmp_path)) == [2]
 
 
 def test_strict_keeps_the_version_before(spark: SparkSession, tmp_path: Path) -> None:
@@ -211,7 +257,9 @@ def test_rules_instead_of_an_index(
     with pytest.raises(StorageError, match="not an index"):
         ts.match(events, "no such name")
     stream = spark.readStream.format("rate").load()
-    with pytest.raises(ValueError, match="follow\\(spark, rules, path\\)"):
+    with pytest.raises(
+        ValueError, match="not with rules themselves: call `follow\\(spark, rules, path,"
+    ):
         ts.match(stream, "some_rules")
     # Elsewhere, where all workers reach it.
     spark.conf.set("spark.tamis.cache", str(tmp_path / "shared"))

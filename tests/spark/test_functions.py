@@ -175,9 +175,18 @@ def test_what_workers_refuse(path: Path) -> None:
     event, there = pa.array(["{}"]), pa.array([str(path)])
     with pytest.raises(tamis.StorageError, match="register them with ids='string'"):
         evaluating.call("match", pinned, {}, event, there)
-    with pytest.raises(tamis.StorageError, match="not an index") as refused:
+    with pytest.raises(tamis.StorageError, match=r"nowhere: not an index.* there is none$"):
         evaluating.call("match", pinned, {}, event, pa.array(["nowhere"]))
-    assert "a name that was given to `register`" in refused.value.__notes__[0]
+    named = evaluating.Pinned({"b": ("there", "1"), "a": ("there", "1")}, "bigint", None)
+    known = (
+        "nor is it a name that was given to `register`, whose last call counts: there is 'a', 'b'$"
+    )
+    with pytest.raises(tamis.StorageError, match=known):
+        evaluating.call("match", named, {}, event, pa.array(["c"]))
+    with pytest.raises(
+        tamis.EventError, match=r"is of the type int64; it is a struct, such as str"
+    ):
+        evaluating.call("match", pinned, {}, pa.array([1]), there)
     with pytest.raises(TypeError, match="tamis_top takes event, index, n, and optionally now"):
         evaluating.call("top", pinned, {}, event, there)
     with pytest.raises(ValueError, match="n is at least 1, not 0"):
@@ -230,6 +239,15 @@ def test_the_table_function(spark: SparkSession, path: Path, events: DataFrame) 
         tamis_matches(table(events), 'rules', where => "tenant = 'a'")""")
     counted = sum(len(index.match(given, where="tenant = 'a'")) for given in EVENTS)
     assert some.first() == (counted,)
+    whole = "select e.number, m.subscription from (select *, struct(*) as event from events) e"
+    joined = f"{whole}, lateral tamis_matches(e.event, 'rules') m"
+    assert sorted(tuple(row) for row in spark.sql(joined).collect()) == sorted(expected)
+    outer = f"""{whole} left join
+        lateral tamis_matches(e.event, 'rules', where => "tenant = 'c'") m on true"""
+    nothing = [(number, None) for number in range(len(EVENTS))]
+    assert sorted(tuple(row) for row in spark.sql(outer).collect()) == nothing
+    with pytest.raises(Exception, match=r"the event is of the type .*int; it is a struct"):
+        spark.sql("select * from events, lateral tamis_matches(age, 'rules')").collect()
     with pytest.raises(Exception, match="index is the same for all rows"):
         spark.sql("select * from events, lateral tamis_matches(struct(age), user.name)").collect()
 
@@ -325,3 +343,7 @@ def test_rules_themselves_are_refused(spark: SparkSession) -> None:
         ts.match_column(unexpected)
     with pytest.raises(TypeError, match=message):
         ts.error_column(unexpected, version=1)
+    with pytest.raises(
+        tamis.StorageError, match=r'not an index.*`ts.compile\("no_such", folder\)`, and pass the'
+    ):
+        ts.register(spark, names={"rules": "no_such"})

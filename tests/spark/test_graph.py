@@ -255,7 +255,7 @@ def test_sources_that_are_not_there_fail_the_job(spark: SparkSession, path: Path
     """A source that is no node fails the job and is named."""
     for start, message in ((None, "the source is null"), ("x", 'the source is "x", an id that no')):
         rows = spark.createDataFrame([(1, "n1"), (2, start)], "age int, start string").coalesce(1)
-        with pytest.raises(Exception, match=rf"item 1 \(event with age=2, start=.*\): {message}"):
+        with pytest.raises(Exception, match=rf"Error: event with age=2, start=.*: {message}"):
             ts.match_graph(rows, path, sources="start").collect()
 
 

@@ -110,7 +110,9 @@ impl Expression {
             Refusal::Python(failure) => failure,
         })?;
         let operand = match (kind, values.len()) {
-            (tamis::expression::Operator::In, _) => tamis::expression::Operand::Set(values),
+            (kind, _) if kind.takes() == tamis::expression::Takes::Set => {
+                tamis::expression::Operand::Set(values)
+            }
             (_, 0) => tamis::expression::Operand::Nothing,
             (_, 1) => tamis::expression::Operand::One(values.remove(0)),
             (tamis::expression::Operator::Between, 2) => {

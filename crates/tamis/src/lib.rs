@@ -24,7 +24,7 @@
 extern crate self as tamis;
 
 mod column;
-mod compressed_strings;
+mod compressed_bytes;
 mod csr;
 mod deadline;
 mod error;

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"TAMISSEG";
 /// The version of the format; noted in the changelog when it changes.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 const HEADER: usize = 40;
 const ALIGNMENT: usize = 64;
 

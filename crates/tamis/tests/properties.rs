@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tamis::event::Attributes;
 use tamis::explain::explain;
+use tamis::expression::binary::{NameTableBuilder, decode as decode_expression, encode};
 use tamis::expression::{NormalForm, NormalNode, from_json, normalise, resolve, to_json};
 use tamis::matcher::Check;
 use tamis::matcher::extend::Cursor;
@@ -75,6 +76,40 @@ proptest! {
         let json = to_json(&expression);
         prop_assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{}", json);
         prop_assert_eq!(from_json(&json, &Limits::default()).unwrap(), expression, "{}", json);
+    }
+
+    #[test]
+    fn encoding_and_decoding_give_the_same_expression(expressions in vec(common::expression(), 1..5)) {
+        let mut names = NameTableBuilder::default();
+        for expression in &expressions {
+            let mut bytes = Vec::new();
+            encode(expression, &mut names, &mut bytes);
+            prop_assert_eq!(decode_expression(&bytes, names.table()), Some(expression.clone()));
+        }
+    }
+
+    #[test]
+    fn what_can_be_decoded_is_what_was_encoded(
+        expression in common::expression(),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        random in vec(any::<u8>(), 0..40),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let (mut names, mut bytes) = (NameTableBuilder::default(), Vec::new());
+        encode(&expression, &mut names, &mut bytes);
+        for (position, byte) in &changes {
+            let position = position.index(bytes.len());
+            bytes[position] = *byte;
+        }
+        let joined: Vec<u8> = [&bytes[..cut.index(bytes.len() + 1)], &random[..]].concat();
+        for bytes in [bytes, joined, random] {
+            if let Some(read) = decode_expression(&bytes, names.table()) {
+                let mut again = Vec::new();
+                encode(&read, &mut names.clone(), &mut again);
+                prop_assert_eq!(again, bytes);
+                prop_assert_eq!(parse(&read.to_string(), &Limits::none()).unwrap(), read);
+            }
+        }
     }
 
     #[test]

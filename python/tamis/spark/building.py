@@ -219,6 +219,7 @@ def commit(
     strict: bool = False,
     keep_errors: bool = False,
     expected: Mapping[str, str] | None = None,
+    keep_some_of: int = 0,
 ) -> Compiled:
     """Commit the built shards, and those that stay, as a new version.
 
@@ -233,9 +234,11 @@ def commit(
         strict: Whether to fail if a row was refused.
         keep_errors: Whether to count the refused rows of unchanged shards again.
         expected: The fingerprints that the shards must have.
+        keep_some_of: The number of subscriptions that must not become none; 0 allows it.
 
     Raises:
-        SubscriptionError: `strict` is set and a row was refused.
+        SubscriptionError: `strict` is set and a row was refused, or no subscription is left of
+            `keep_some_of`.
         RulesChangedError: The fingerprints differ.
         StorageError: Another job has committed that version.
     """
@@ -260,6 +263,10 @@ def commit(
         content[key] = sorted(listed, key=lambda entry: entry["shard"])
     # The settings in a manifest are the same for all shards.
     content = {**(parts[0] if parts else saved_empty({}, "UTC", [])), **content}
+    if keep_some_of and not any(entry.get("subscriptions") for entry in content["segments"]):
+        for file in files[:new]:
+            folder.delete(file)
+        raise SubscriptionError(_describe_empty(keep_some_of, count))
     if any(part["format"] != content["format"] for part in parts):
         message = f"{folder}: built by another version of Tamis; compile it again instead"
         raise StorageError(message, path=str(folder))
@@ -332,6 +339,15 @@ def saved_empty(
 def _read_errors(spark: SparkSession, folder: Folder, files: list[str]) -> DataFrame:
     names = spark.createDataFrame([(name,) for name in files], "file string")
     return names.mapInArrow(on_worker(worker.read_errors, uri=folder.uri), ERRORS)
+
+
+def _describe_empty(before: int, refused: int) -> str:
+    return (
+        f"{'all rows of the rules are refused' if refused else 'the rules have no rows'}, and the "
+        f"index has {before} {'subscription' if before == 1 else 'subscriptions'}: nothing was "
+        "committed. A table without transactions is empty for a moment while it is overwritten. "
+        "If no rules are meant, pass `allow_empty=True`"
+    )
 
 
 def _describe(count: int, examples: list[Any]) -> str:

@@ -268,14 +268,17 @@ _SOURCE = "_tamis_source"
 
 
 def _whole(name: str, kind: DataType) -> Column:
-    if isinstance(kind, VariantType):
-        return sf.to_json(column(name))
-    if isinstance(kind, (StringType, BinaryType, StructType, MapType)):
-        return column(name)
-    raise EventError(
-        f"the column `{name}` is of the type {kind.simpleString()}; events are a struct, a map, a "
-        "variant, or JSON as string or binary"
-    )
+    if not is_event(kind):
+        raise EventError(
+            f"the column `{name}` is of the type {kind.simpleString()}; events are a struct, a "
+            "map, a variant, or JSON as string or binary"
+        )
+    return sf.to_json(column(name)) if isinstance(kind, VariantType) else column(name)
+
+
+def is_event(kind: DataType) -> bool:
+    """Whether values of a type can be events."""
+    return isinstance(kind, (StringType, BinaryType, StructType, MapType, VariantType))
 
 
 def refuse_types(kind: DataType) -> None:

@@ -110,6 +110,7 @@ def compile_rows(
     limits: Mapping[str, Any] | None,
     expected: Mapping[str, str] | None = None,
     progress: building.Progress | None = None,
+    keep_some_of: int = 0,
 ) -> Compiled:
     """Build all shards from rows, and commit them; see `building.commit`."""
     if any(file.name == "index.json" for file in folder.files()):
@@ -121,7 +122,14 @@ def compile_rows(
     built = building.build(rows, folder, settings, limits, progress=progress)
     version = max(there, default=0) + 1
     return building.commit(
-        rows.sparkSession, folder, version, settings, built, strict=strict, expected=expected
+        rows.sparkSession,
+        folder,
+        version,
+        settings,
+        built,
+        strict=strict,
+        expected=expected,
+        keep_some_of=keep_some_of,
     )
 
 

@@ -19,7 +19,7 @@ from tamis._tamis import Index
 from tamis.batches import on_one_line
 from tamis.errors import EventError, StorageError, UnknownIdError
 from tamis.spark.asking import ask
-from tamis.spark.values import moment_of, to_python
+from tamis.spark.values import is_binary, moment_of, to_python
 from tamis.spark.worker import freeze, ignore_metadata_warnings
 from tamis.storage import manifest as manifests
 from tamis.storage.cache import open_index
@@ -34,6 +34,11 @@ ARGUMENTS: dict[Function, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "error": (("event", "index"), ("now",)),
 }
 """The arguments of the functions: first the required ones, then the optional ones."""
+
+NOT_AN_EVENT = (
+    "the event is of the type {}; it is a struct, such as struct(*) of the whole row, a map, a "
+    "variant, or JSON as string or binary"
+)
 
 _EVENT = "event"
 
@@ -89,7 +94,10 @@ def call(
             + (f" and {', '.join(named)}" if named else "")
         )
     ignore_metadata_warnings()
-    found = _evaluate(function, pinned, given.pop("event"), given.pop("id", None), given)
+    event = given.pop("event")
+    if not _is_event(event.type):
+        raise EventError(NOT_AN_EVENT.format(event.type))
+    found = _evaluate(function, pinned, event, given.pop("id", None), given)
     freeze()
     return found
 
@@ -124,6 +132,14 @@ def _evaluate(
     # Back into the order of the rows.
     inverse = np.argsort(np.concatenate(order), kind="stable")
     return pa.concat_arrays(parts).take(pa.array(inverse))
+
+
+def _is_event(kind: pa.DataType) -> bool:
+    """Whether values of a type can be events; NULL is an event that is refused."""
+    types = pa.types
+    texts = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    members = types.is_struct(kind) or types.is_map(kind)  # a variant is a struct as well
+    return texts or is_binary(kind) or members or types.is_null(kind)
 
 
 def _result(function: Function, ids: str) -> pa.DataType:
@@ -182,8 +198,22 @@ def _question(given: dict[str, Any]) -> Question | None:
 
 
 def resolve(pinned: Pinned, name: str) -> tuple[str, str]:
-    """The folder and the manifest's key of the index of a name, or at a path."""
-    return pinned.names.get(name) or (name, _current(name, _task()))
+    """The folder and the manifest's key of the index of a name, or at a path.
+
+    Raises:
+        StorageError: There is neither.
+    """
+    if name in pinned.names:
+        return pinned.names[name]
+    try:
+        return name, _current(name, _task())
+    except StorageError as error:
+        known = ", ".join(map(repr, sorted(pinned.names))) or "none"
+        message = (
+            f"{error}; nor is it a name that was given to `register`, whose last call counts: "
+            f"there is {known}"
+        )
+        raise StorageError(message, path=error.path) from error
 
 
 def _open(pinned: Pinned, name: str) -> Index:
@@ -209,11 +239,7 @@ def _task() -> int | None:
 @functools.lru_cache(maxsize=16)
 def _current(path: str, task: int | None) -> str:  # noqa: ARG001 - another task reads it again
     """The manifest that was current when a task first asked for it."""
-    try:
-        return manifests.read(Folder(path)).key
-    except StorageError as error:
-        error.add_note("an index is a path, or a name that was given to `register`")
-        raise
+    return manifests.read(Folder(path)).key
 
 
 @functools.lru_cache(maxsize=16)

@@ -44,42 +44,50 @@ class Follower:
         settings: dict[str, Any],
         strict: bool,
         limits: Mapping[str, Any] | None,
+        allow_empty: bool,
     ) -> None:
         self.path = folder.uri
         self.last: Compiled | None = None
         self.error: Exception | None = None
         self._spark, self._rules, self._folder = spark, rules, folder
         self._settings, self._strict, self._limits = settings, strict, limits
+        self._allow_empty = allow_empty
         # A version of the index, and one of a Delta table that has the same rows.
         self._same: tuple[str, DeltaTable] | None = None
         self._one_at_a_time = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def refresh(self) -> Compiled | None:
+    def refresh(self, *, allow_empty: bool | None = None) -> Compiled | None:
         """Bring the index up to date with the table: one round.
+
+        Args:
+            allow_empty: Whether an index with subscriptions may become empty in this round; by
+                default as given to `follow`.
 
         Returns:
             The committed version; None if nothing has changed.
 
         Raises:
-            SubscriptionError: A column is missing or has the wrong type, or `strict` is set and a
-                row is refused; the previous version stays.
+            SubscriptionError: A column is missing or has the wrong type, `strict` is set and a
+                row is refused, or no rules are left and `allow_empty` is not set; the previous
+                version stays.
             StorageError: The folder cannot be written, or other jobs keep committing.
         """
+        allowed = self._allow_empty if allow_empty is None else allow_empty
         with self._one_at_a_time:
             for _ in range(_ATTEMPTS - 1):
                 try:
-                    done = self._round()
+                    done = self._round(allowed)
                     break
                 except CommitConflictError:  # what the other job has committed may be all there is
                     continue
             else:
-                done = self._round()
+                done = self._round(allowed)
             self.last = done or self.last
             return done
 
-    def _round(self) -> Compiled | None:
+    def _round(self, allow_empty: bool) -> Compiled | None:
         given, delta = self._rules, None
         if isinstance(given, str):
             delta = look(self._spark, given)
@@ -91,9 +99,17 @@ class Follower:
         rows, ids = compiling.rows_of(frame)
         wanted = self._settings | {"ids": ids}
         source = {} if delta is None else {"source": delta.source}
+        # A version of a Delta table is whole: if it is empty, somebody has emptied it.
+        may_empty = allow_empty or delta is not None
+        keep_some_of = 0 if may_empty or before is None else before.subscriptions
         if before is None or not _is_like(before, wanted):
             return compiling.compile_rows(
-                rows, self._folder, wanted | source, self._strict, self._limits
+                rows,
+                self._folder,
+                wanted | source,
+                self._strict,
+                self._limits,
+                keep_some_of=keep_some_of,
             )
         if delta is not None:
             if before.content.get("source") == delta.source or self._same == (before.key, delta):
@@ -101,7 +117,7 @@ class Follower:
             changes = _changes(self._spark, before, delta)
             if changes is not None:
                 return self._apply(before, delta, changes)
-        done = self._compare(before, rows, source)
+        done = self._compare(before, rows, source, keep_some_of)
         if done is None and delta is not None:
             self._same = before.key, delta
         return done
@@ -121,7 +137,7 @@ class Follower:
         )
 
     def _compare(
-        self, before: Manifest, rows: DataFrame, source: Mapping[str, Any]
+        self, before: Manifest, rows: DataFrame, source: Mapping[str, Any], keep_some_of: int
     ) -> Compiled | None:
         """Build the shards whose fingerprints are not those of the rows."""
         shards = before.shards
@@ -149,6 +165,7 @@ class Follower:
             dropped={int(shard) for shard in touched | gone},
             strict=self._strict,
             keep_errors=True,
+            keep_some_of=keep_some_of,
         )
 
     def start(self, every: float) -> None:
@@ -228,6 +245,7 @@ def follow(
     metadata_columns: Iterable[str] = (),
     hierarchies: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
+    allow_empty: bool = False,
 ) -> Follower:
     """Keep an index up to date with a table of rules, starting now.
 
@@ -249,17 +267,21 @@ def follow(
         metadata_columns: As in `compile`.
         hierarchies: As in `compile`.
         limits: Limits on expressions that are built from now on.
+        allow_empty: Whether an index with subscriptions may become empty. By default, a round that
+            finds no rules fails and the previous version stays, because a table without
+            transactions is empty for a moment while it is overwritten. An empty Delta table is
+            always followed.
 
     Returns:
         The follower, after its first round.
 
     Raises:
-        SubscriptionError: A column is missing or has the wrong type, or `strict` is set and a row
-            is refused.
+        SubscriptionError: A column is missing or has the wrong type, `strict` is set and a row is
+            refused, or no rules are left and `allow_empty` is not set.
         StorageError: The folder cannot be written.
     """
     settings = compiling.settings_of(shards, missing, time_zone, metadata_columns, hierarchies)
-    follower = Follower(spark, rules, Folder(path), settings, strict, limits)
+    follower = Follower(spark, rules, Folder(path), settings, strict, limits, allow_empty)
     follower.refresh()
     if every is not None:
         follower.start(every)

@@ -26,10 +26,12 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from tamis.errors import StorageError
 from tamis.spark.columns import Moment, moment
 from tamis.spark.evaluating import ARGUMENTS, Function, Pinned, call
 from tamis.spark.matching import what_it_says
 from tamis.spark.shipping import shipped
+from tamis.spark.tables import TABLE_NAME
 from tamis.storage import manifest as manifests
 from tamis.storage.folder import Folder
 from tamis.storage.manifest import Manifest
@@ -69,7 +71,8 @@ def register(
         spark: The session; Spark Connect is supported.
         names: The names of indexes in queries, each with a path, or a path and a version. Queries
             use the version that is current now, until functions are registered again. A path in a
-            query means the version that is current when a task begins.
+            query means the version that is current when a task begins. Give all names in one call:
+            another call with the same prefix replaces the functions and forgets earlier names.
         ids: The type of the returned ids. By default, that of all named indexes if they agree, and
             otherwise strings.
         now: The value of `now()` if a query does not set it; by default, the time of this call.
@@ -222,7 +225,16 @@ def _read(place: Path | tuple[Path, int]) -> Manifest:
             f"SQL functions and columns take the folder of an index, not a {type(path).__name__}: "
             "compile rules first with `ts.compile(rules, path)`, and pass the path"
         )
-    index = manifests.read(Folder(path), version)
+    try:
+        index = manifests.read(Folder(path), version)
+    except StorageError as error:
+        if isinstance(path, str) and TABLE_NAME.fullmatch(path):
+            message = (
+                f"{error}; if `{path}` is a table of rules, compile it first with "
+                f'`ts.compile("{path}", folder)`, and pass the folder'
+            )
+            raise StorageError(message, path=error.path) from error
+        raise
     index.check_files()
     return index
 

@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     DataType,
     LongType,
     MapType,
+    NullType,
     StringType,
     StructField,
     StructType,
@@ -26,8 +27,8 @@ from pyspark.sql.types import (
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult
 
 from tamis.errors import EventError
-from tamis.spark.columns import refuse_types
-from tamis.spark.evaluating import Pinned, ids_of, resolve
+from tamis.spark.columns import is_event, refuse_types
+from tamis.spark.evaluating import NOT_AN_EVENT, Pinned, ids_of, resolve
 from tamis.spark.values import to_text, variant_to_python
 from tamis.storage.cache import open_index
 
@@ -72,6 +73,8 @@ def analyze(
     fields = list(event.dataType) if event.isTable else []  # type: ignore[call-overload]
     if any(field.name == "subscription" for field in fields):
         raise EventError("the table has a column `subscription`, which the result needs for itself")
+    if not is_event(event.dataType) and not isinstance(event.dataType, NullType):
+        raise EventError(NOT_AN_EVENT.format(event.dataType.simpleString()))
     refuse_types(event.dataType)
     moment = now.value if now is not None else datetime.now(UTC)
     return Analyzed(

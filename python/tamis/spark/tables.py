@@ -32,7 +32,7 @@ Rules = DataFrame | str | PathLike[str]
 
 _log = logging.getLogger("tamis.spark")
 _FILES = re.compile(r"\w+\.`[^`]+`")  # such as delta.`s3://bucket/rules`, a table without a name
-_NAME = re.compile(r"\w+(\.\w+)*")  # of a table, perhaps
+TABLE_NAME = re.compile(r"\w+(\.\w+)*")  # of a table, perhaps
 _ATTEMPTS = 5  # if rules change while they are compiled
 _KEPT = 32  # compiled rules that the local cache always keeps
 _UNUSED = 24 * 3600.0  # seconds after which it evicts others
@@ -66,7 +66,7 @@ def index_of(events: DataFrame, rules: Rules, version: int | None = None) -> Man
         try:
             return manifests.read(Folder(rules), version)
         except StorageError as error:
-            if version is None and isinstance(rules, str) and _NAME.fullmatch(rules):
+            if version is None and isinstance(rules, str) and TABLE_NAME.fullmatch(rules):
                 message = f"{error}; nor is there a table `{rules}`"
                 raise StorageError(message, path=error.path) from error
             raise
@@ -74,8 +74,9 @@ def index_of(events: DataFrame, rules: Rules, version: int | None = None) -> Man
         raise ValueError("`version` is one of an index in a folder; rules in a table have none")
     if events.isStreaming:
         raise ValueError(
-            "a stream reads an index from a folder: let `follow(spark, rules, path)` keep one, and "
-            "match with `path`; or match in `foreachBatch`, where a micro-batch takes rules as well"
+            "a stream is matched with the folder of an index, not with rules themselves: call "
+            "`follow(spark, rules, path, every=10)`, which compiles them and keeps up with "
+            "changes, and match with `path`; or match inside `foreachBatch`, which also takes rules"
         )
     return _compiled(as_frame(rules if isinstance(rules, DataFrame) else os.fspath(rules), spark))
 

@@ -528,12 +528,14 @@ def _reasons(reasons: pa.Array, refused: Sequence[Refused]) -> pa.Array:
 
 @contextlib.contextmanager
 def _naming_rows(kept: pa.RecordBatch) -> Iterator[None]:
-    """Add the kept columns of the row to an error about an event."""
+    """Name an event by its kept columns in an error; its number in a batch helps nobody."""
     try:
         yield
     except TamisError as error:
-        if error.item is not None and kept.num_columns:
-            error.subject = _describe(kept.slice(error.item, 1))
+        if error.item is not None:
+            row = _describe(kept.slice(error.item, 1)) if kept.num_columns else "an event"
+            error.message = f'{row}: {error.message}; on_error="collect" lists all such events'
+            error.item = None
         raise
 
 

@@ -164,6 +164,12 @@ impl<'a> Lexer<'a> {
         self.position
     }
 
+    /// Whether nothing but spaces stands before a `,` or `)`.
+    pub fn is_before_separator(&self) -> bool {
+        let rest = self.text.as_bytes()[self.position..].iter();
+        matches!(rest.copied().find(|byte| *byte != b' '), Some(b',' | b')'))
+    }
+
     fn open_comment(&self) -> Error {
         let range = self.position..self.position + 2;
         let expected = "`*/` for the comment that opens here".into();

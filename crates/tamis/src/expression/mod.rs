@@ -3,6 +3,7 @@
 //! Text or JSON is parsed into an [`Expression`], and matchers compile its [`NormalForm`]. Nothing here
 //! knows of events.
 
+pub mod binary;
 pub mod distribute;
 mod elements;
 mod json;
@@ -14,7 +15,9 @@ mod pattern;
 mod predicate;
 mod print;
 mod reader;
+mod recent;
 mod resolve;
+mod stored;
 mod term;
 mod tree;
 mod weights;
@@ -34,6 +37,7 @@ pub use weights::Weight;
 pub use xpath::XPathKey;
 
 pub(crate) use crate::error::shorten;
+pub(crate) use binary::{decode_test, encode_test};
 pub(crate) use elements::{EMPTY, number_of};
 pub(crate) use json::{write_string, write_value};
 pub(crate) use names::{IT, check_name, is_hidden, is_satisfied, list_of};
@@ -41,4 +45,5 @@ pub(crate) use normalise::{Normaliser, PartKind, Parts, simplest};
 pub(crate) use parse::read_inner;
 pub(crate) use pattern::total_size;
 pub(crate) use resolve::resolve_predicate;
+pub(crate) use stored::{StoredExpressions, StoredExpressionsBuilder};
 pub(crate) use term::{Context, text_of};

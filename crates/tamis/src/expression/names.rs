@@ -24,6 +24,10 @@ pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
         return Err(Error::expression("an attribute's name must not begin with the character U+0001"));
     }
     limits::check("bytes of an attribute's name", "name", name.len(), limits.name)?;
+    // A short name has few parts, however many dots it has.
+    if name.len() < limits.name_depth {
+        return Ok(());
+    }
     let parts = name.bytes().filter(|byte| *byte == b'.').count() + 1;
     limits::check("parts of an attribute's name", "name_depth", parts, limits.name_depth)
 }

@@ -182,6 +182,8 @@ pub(crate) struct Normaliser {
     /// The part of each node, in each polarity.
     built: Vec<[u32; POLARITIES]>,
     operands: Vec<usize>,
+    /// The parts of leaves.
+    leaves: Vec<u32>,
     joined: Vec<u32>,
 }
 
@@ -189,6 +191,11 @@ impl Normaliser {
     /// The part of a whole expression.
     pub fn build(&mut self, expression: &Expression, parts: &mut impl Parts) -> u32 {
         let nodes = expression.nodes();
+        if let Some((root @ (Node::And(count) | Node::Or(count)), leaves)) = nodes.split_last()
+            && leaves.len() == *count as usize
+        {
+            return self.flat(matches!(root, Node::And(_)), leaves, parts);
+        }
         let starts = expression.starts();
         self.find_needed(expression, &starts);
         self.built.clear();
@@ -204,6 +211,18 @@ impl Normaliser {
             self.built.push(built);
         }
         self.built[nodes.len() - 1][POSITIVE]
+    }
+
+    /// The part of a connective whose operands are leaves, as most expressions are.
+    fn flat(&mut self, conjunction: bool, leaves: &[Node], parts: &mut impl Parts) -> u32 {
+        self.leaves.clear();
+        for leaf in leaves {
+            self.leaves.push(match leaf {
+                Node::Predicate(predicate) => parts.literal(predicate, predicate.negated()),
+                other => parts.constant(matches!(other, Node::Constant(true))),
+            });
+        }
+        join(conjunction, self.leaves.iter().copied(), &mut self.joined, parts)
     }
 
     /// The part of a node whose operands are built, in one polarity.

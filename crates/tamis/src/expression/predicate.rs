@@ -14,7 +14,8 @@ use crate::error::{Error, Result, shorten};
 use crate::limits::{self, Limits};
 use crate::value::{Value, ValueRef};
 
-/// The operators of the language in their positive form.
+/// The operators of the language in their positive form. Their order and number are part of the file format
+/// (`binary`): a new one comes last, and changes the version of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Operator {
@@ -71,6 +72,14 @@ const OPERATORS: [(Operator, &str, Option<&str>, Takes); 14] = [
 ];
 
 impl Operator {
+    /// How many operators there are.
+    pub(super) const COUNT: usize = OPERATORS.len();
+
+    /// The operator with a number, which is its position among the operators.
+    pub(super) fn from_number(number: u8) -> Option<Operator> {
+        OPERATORS.get(usize::from(number)).map(|(operator, ..)| *operator)
+    }
+
     /// The operator with this spelling, and whether it is the negated form.
     pub fn from_spelling(spelling: &str) -> Option<(Operator, bool)> {
         OPERATORS.iter().find_map(|&(operator, positive, negative, _)| {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::lex::{Kind, Lexer, Token};
+use super::recent::shared;
 use super::words::{RESERVED, nearest};
 use crate::error::{Error, Result, SyntaxError};
 use crate::limits::Limits;
@@ -90,7 +91,7 @@ impl Reader<'_> {
     pub(super) fn value(&mut self) -> Result<Value> {
         let text = &self.text[self.token.range()];
         let value = match self.token.kind {
-            Kind::String => Value::String(self.token.unquoted(self.text).into()),
+            Kind::String => Value::String(shared(&self.token.unquoted(self.text))),
             Kind::Number => {
                 number(text).map_err(|reason| self.locate(self.token, Error::expression(reason)))?
             }

@@ -5,7 +5,7 @@
 //! expression uses twice (operands of `xor`) is evaluated once, into a register. A predicate is evaluated
 //! at most once per event, however many expressions use it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -14,14 +14,12 @@ use crate::deadline::Timer;
 use crate::error::Result;
 use crate::event::{AttributeId, Attributes, Event};
 use crate::expression::{
-    Expression, NormalForm, NormalNode, Operand, Operator, Predicate, Test, normalise, parse, resolve,
+    Expression, NormalForm, NormalNode, Test, decode_test, encode_test, normalise, resolve,
 };
-use crate::limits::Limits;
 use crate::predicate::Check;
 use crate::sections::{SectionReader, Sections};
-use crate::strings::Strings;
+use crate::strings::{Strings, StringsBuilder};
 use crate::truth::{Missing, Truth};
-use crate::value::Value;
 
 /// Where a program ends.
 const HOLDS: u32 = u32::MAX;
@@ -53,8 +51,11 @@ pub(super) struct Programs {
     /// Where each program begins.
     pub entries: Column<u32>,
     pub steps: Column<Step>,
-    /// The text of each predicate, and the compiled form of those used so far.
-    texts: Strings,
+    /// The attribute of each predicate, by its position among the names.
+    tested: Column<u32>,
+    /// The encoded test of each predicate.
+    tests: Strings,
+    /// What was made of the predicates already asked about.
     checks: Vec<OnceLock<(AttributeId, Check)>>,
     /// The attributes that the expressions mention.
     names: Strings,
@@ -96,24 +97,27 @@ impl Programs {
         missing: Missing,
     ) -> Programs {
         let mut compiler = Compiler::default();
-        let mut names: HashSet<Arc<str>, ahash::RandomState> = HashSet::default();
         for expression in expressions {
             let resolved = resolve(expression, attributes.time_zone());
             for predicate in expression.predicates().chain(resolved.predicates()) {
-                if !names.contains(predicate.attribute()) {
+                if !compiler.names.contains_key(predicate.attribute()) {
                     attributes.intern(predicate.attribute());
-                    names.insert(predicate.attribute().clone());
+                    compiler.attribute(predicate.attribute());
                 }
             }
             compiler.compile(&normalise(&resolved));
         }
+        let mut names: Vec<(&Arc<str>, u32)> =
+            compiler.names.iter().map(|(name, &number)| (name, number)).collect();
+        names.sort_unstable_by_key(|&(_, number)| number);
         Programs {
             missing,
+            names: names.iter().map(|(name, _)| name.as_bytes()).collect(),
             entries: compiler.entries.into(),
             steps: compiler.steps.into(),
-            checks: compiler.texts.iter().map(|_| OnceLock::new()).collect(),
-            texts: compiler.texts.iter().collect(),
-            names: names.iter().map(|name| name.as_bytes()).collect(),
+            checks: compiler.tested.iter().map(|_| OnceLock::new()).collect(),
+            tested: compiler.tested.into(),
+            tests: compiler.tests.finish(),
             damaged: AtomicBool::new(false),
         }
     }
@@ -196,14 +200,10 @@ impl Programs {
     }
 
     fn check(&self, predicate: u32, attributes: &Attributes) -> (AttributeId, Check) {
-        let text = self.texts.get(predicate as usize).unwrap_or_default();
-        let (name, text) = split_reading(text).map_or((None, text), |(name, text)| (Some(name), text));
-        let expression = parse(text, &Limits::none()).ok();
-        match expression.as_ref().and_then(|expression| expression.predicates().next()) {
-            Some(predicate) => {
-                let name = name.map_or_else(|| predicate.attribute().clone(), Arc::from);
-                (attributes.intern(&name), Check::new(predicate.test()))
-            }
+        let name = self.tested.get(predicate as usize).and_then(|&name| self.names.get(name as usize));
+        let test = self.tests.bytes_of(predicate as usize).and_then(decode_test);
+        match name.zip(test) {
+            Some((name, test)) => (attributes.intern(&name.into()), Check::new(&test)),
             // It is noted, and true of nothing.
             None => {
                 self.damaged.store(true, Ordering::Relaxed);
@@ -216,32 +216,34 @@ impl Programs {
     pub fn bytes(&self) -> usize {
         4 * self.entries.len()
             + size_of::<Step>() * self.steps.len()
-            + self.texts.bytes()
+            + 4 * self.tested.len()
+            + self.tests.bytes()
+            + self.names.bytes()
             + size_of::<OnceLock<(AttributeId, Check)>>() * self.checks.len()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.entries);
         sections.push(&self.steps);
-        self.texts.write(sections);
+        sections.push(&self.tested);
+        self.tests.write(sections);
         self.names.write(sections);
     }
 
     pub fn read(reader: &mut SectionReader, attributes: &Attributes, missing: Missing) -> Result<Programs> {
         let (entries, steps) = (reader.next()?, reader.next()?);
-        let (texts, names) = (Strings::read(reader)?, Strings::read(reader)?);
+        let (tested, tests): (Column<u32>, Strings) = (reader.next()?, Strings::read(reader)?);
+        let names = Strings::read(reader)?;
+        if tested.len() != tests.len() {
+            return Err(reader.damaged("the programs are incomplete"));
+        }
         for position in 0..names.len() {
             let name = names.get(position).ok_or_else(|| reader.damaged("an attribute's name is damaged"))?;
             attributes.intern(&name.into());
         }
-        for position in 0..texts.len() {
-            let text = texts.get(position).unwrap_or_default();
-            if ["any(", "all(", "none("].iter().any(|word| text.starts_with(word)) {
-                attributes.learn(&parse(text, &Limits::none())?)?;
-            }
-        }
-        let checks = (0..texts.len()).map(|_| OnceLock::new()).collect();
-        Ok(Programs { missing, entries, steps, texts, checks, names, damaged: AtomicBool::new(false) })
+        let checks = (0..tested.len()).map(|_| OnceLock::new()).collect();
+        let damaged = AtomicBool::new(false);
+        Ok(Programs { missing, entries, steps, tested, tests, checks, names, damaged })
     }
 }
 
@@ -249,8 +251,10 @@ impl Programs {
 struct Compiler {
     entries: Vec<u32>,
     steps: Vec<Step>,
-    predicates: HashMap<String, u32, ahash::RandomState>,
-    texts: Vec<String>,
+    predicates: HashMap<(u32, Test), u32, ahash::RandomState>,
+    names: HashMap<Arc<str>, u32, ahash::RandomState>,
+    tested: Vec<u32>,
+    tests: StringsBuilder,
 }
 
 /// A connective whose operands are being written, the last one first.
@@ -367,62 +371,33 @@ impl Compiler {
         }
     }
 
-    fn predicate(&mut self, attribute: &str, test: &Test) -> u32 {
-        let text = text_of(attribute, test);
-        let next = self.texts.len() as u32;
-        *self.predicates.entry(text).or_insert_with_key(|text| {
-            self.texts.push(text.clone());
+    /// The position of an attribute among the names.
+    fn attribute(&mut self, name: &Arc<str>) -> u32 {
+        let next = self.names.len() as u32;
+        match self.names.get(name) {
+            Some(&known) => known,
+            None => *self.names.entry(name.clone()).or_insert(next),
+        }
+    }
+
+    fn predicate(&mut self, attribute: &Arc<str>, test: &Test) -> u32 {
+        let attribute = self.attribute(attribute);
+        let next = self.tested.len() as u32;
+        *self.predicates.entry((attribute, test.clone())).or_insert_with(|| {
+            self.tested.push(attribute);
+            self.tests.push(&encode_test(test));
             next
         })
     }
 }
 
-/// The text of a predicate without a sign.
-fn text_of(attribute: &str, test: &Test) -> String {
-    let one = |value: &Value| Operand::One(value.clone());
-    let text = |text: &Arc<str>| Operand::One(Value::String(text.clone()));
-    let (operator, operand) = match test {
-        Test::Equal(value) => (Operator::Equal, one(value)),
-        Test::Less(value) => (Operator::Less, one(value)),
-        Test::AtMost(value) => (Operator::AtMost, one(value)),
-        Test::Greater(value) => (Operator::Greater, one(value)),
-        Test::AtLeast(value) => (Operator::AtLeast, one(value)),
-        Test::In(values) => (Operator::In, Operand::Set(values.to_vec())),
-        Test::Between(low, high) => (Operator::Between, Operand::Range(low.clone(), high.clone())),
-        Test::Like(pattern) => (Operator::Like, text(pattern)),
-        Test::StartsWith(part) => (Operator::StartsWith, text(part)),
-        Test::EndsWith(part) => (Operator::EndsWith, text(part)),
-        Test::Contains(part) => (Operator::Contains, text(part)),
-        Test::Matches(pattern) => (Operator::Matches, text(pattern.text())),
-        Test::Exists => (Operator::Exists, Operand::Nothing),
-        Test::IsNull => (Operator::IsNull, Operand::Nothing),
-    };
-    match Predicate::new(attribute, operator, false, operand.clone(), &[], &Limits::none()) {
-        Ok(predicate) => predicate.to_string(),
-        // A reading has no text of its own: it is written as its name, and the test of an attribute `x`.
-        Err(_) => {
-            let predicate = Predicate::new("x", operator, false, operand, &[], &Limits::none());
-            let predicate = predicate.map(|predicate| predicate.to_string()).unwrap_or_default();
-            format!("{READING}{}:{attribute}{predicate}", attribute.len())
-        }
-    }
-}
-
-/// Before the text of a predicate on an attribute that no text names.
-const READING: char = '\u{2}';
-
-/// The name and the rest of the text of a predicate on an attribute that no text names.
-fn split_reading(text: &str) -> Option<(&str, &str)> {
-    let (length, rest) = text.strip_prefix(READING)?.split_once(':')?;
-    rest.split_at_checked(length.parse().ok()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Limits, parse};
 
     #[test]
-    fn readings_are_kept_as_text() {
+    fn readings_are_stored() {
         let attributes = Attributes::default();
         let text = "a > timestamp '2026-01-02 05:00:00Z' and b in (cidr '10.0.0.0/8', ip '::1')";
         let expression = parse(text, &Limits::none()).unwrap();

@@ -16,14 +16,13 @@ use crate::column::Column;
 use crate::csr;
 use crate::error::{Error, Result};
 use crate::event::Attributes;
-use crate::expression::{Expression, parse};
+use crate::expression::{Expression, StoredExpressions};
 use crate::ids::Ids;
 use crate::limits::Limits;
 use crate::matcher::extend::{CompileRequest, MatcherKind};
 use crate::matcher::{Compiled, Matcher};
 use crate::rank::Scores;
 use crate::sections::{SectionReader, Sections};
-use crate::strings::Strings;
 use crate::truth::Missing;
 
 /// A compiled graph.
@@ -44,8 +43,8 @@ pub(super) struct Segment {
     /// The number of each node's expression, or [`NONE`].
     pub expressions: Column<u32>,
     pub programs: Programs,
-    /// The text of every expression.
-    texts: Strings,
+    /// Every expression by its number.
+    written: StoredExpressions,
     pub matcher: Compiled,
     /// The same as an index that can be skipped through, created on first use.
     skipping: OnceLock<Box<dyn Matcher>>,
@@ -133,7 +132,7 @@ impl Segment {
         go_on()?;
         let programs = Programs::new(written().take_while(runs), attributes, missing);
         go_on()?;
-        let texts = written().take_while(runs).map(|expression| expression.to_string()).collect();
+        let stored = written().take_while(runs).collect();
         go_on()?;
         let matcher = Compiled::new(asked.take_while(runs), attributes, missing, &[])?;
         go_on()?;
@@ -148,7 +147,7 @@ impl Segment {
                 .map(|&node| if (node as usize) < draft.nodes.len() { node } else { NONE })
                 .collect(),
             programs,
-            texts,
+            written: stored,
             matcher,
             skipping: OnceLock::new(),
             scores: OnceLock::new(),
@@ -204,8 +203,7 @@ impl Segment {
 
     /// An expression by its number; `None` if the file it lives in is damaged.
     pub fn expression(&self, number: u32) -> Option<Expression> {
-        // It was within the limits when it was added.
-        parse(self.texts.get(number as usize)?, &Limits::none()).ok()
+        self.written.get(number as usize)
     }
 
     /// An expression by its number. One that is damaged is noted, and false.
@@ -243,7 +241,7 @@ impl Segment {
     /// The scores of all expressions, and the highest possible one.
     pub fn scores(&self, attributes: &Attributes) -> &(Scores, f64) {
         self.scores.get_or_init(|| {
-            let numbers = 0..self.texts.len() as u32;
+            let numbers = 0..self.written.len() as u32;
             let expressions: Vec<Expression> =
                 numbers.map(|number| self.expression_or_note(number)).collect();
             let scores = Scores::new(&expressions, attributes, self.programs.missing());
@@ -254,7 +252,7 @@ impl Segment {
 
     /// How many distinct expressions there are.
     pub fn expression_count(&self) -> usize {
-        self.texts.len()
+        self.written.len()
     }
 
     fn words(&self) -> [&Column<u32>; 9] {
@@ -276,7 +274,7 @@ impl Segment {
         4 * self.words().iter().map(|column| column.len()).sum::<usize>()
             + 8 * self.costs.len()
             + self.ids.bytes()
-            + self.texts.bytes()
+            + self.written.bytes()
             + self.programs.bytes()
             + self.matcher.bytes()
     }
@@ -286,7 +284,7 @@ impl Segment {
         self.words().into_iter().for_each(|column| sections.push(column));
         sections.push(&self.costs);
         self.ids.write(sections);
-        self.texts.write(sections);
+        self.written.write(sections);
         self.programs.write(sections);
         self.matcher.write(sections);
     }
@@ -305,7 +303,7 @@ impl Segment {
         let (constrained, free, acyclic): (Column<u32>, Column<u32>, Column<u32>) =
             (reader.next()?, reader.next()?, reader.next()?);
         let costs: Column<f64> = reader.next()?;
-        let (ids, texts) = (Ids::read(reader)?, Strings::read(reader)?);
+        let (ids, written) = (Ids::read(reader)?, StoredExpressions::read(reader)?);
         let count = owners.len();
         let whole = ids.len() == nodes.len()
             && [firsts.len(), expressions.len()] == [count; 2]
@@ -316,11 +314,12 @@ impl Segment {
             return Err(reader.damaged("the graph is incomplete"));
         }
         let programs = Programs::read(reader, attributes, missing)?;
-        // An expression that is too deep to be compiled is parsed again from its text.
+        let origin = reader.origin().clone();
+        // What is too deep to be compiled is evaluated as it was written.
         let expression = |slot: u32| {
             let number = constrained.get(slot as usize).and_then(|&node| expressions.get(node as usize));
-            let text = number.and_then(|&number| texts.get(number as usize)).unwrap_or_default();
-            parse(text, &Limits::none())
+            let read = number.and_then(|&number| written.get(number as usize));
+            read.ok_or_else(|| origin.damaged("an expression is damaged"))
         };
         let matcher = Compiled::read(reader, attributes, missing, constrained.len(), expression)?;
         let segment = Segment {
@@ -333,7 +332,7 @@ impl Segment {
             costs,
             expressions,
             programs,
-            texts,
+            written,
             matcher,
             skipping: OnceLock::new(),
             scores: OnceLock::new(),

@@ -27,10 +27,6 @@ impl Draft for Kept<'_> {
     fn read(&self) -> Result<Cow<'_, Subscription>> {
         self.segment.subscription(self.slot).map(Cow::Owned)
     }
-
-    fn text(&self) -> Option<Cow<'_, str>> {
-        self.segment.text(self.slot).map(Cow::Owned)
-    }
 }
 
 /// Reads and compiles drafts on all processors; many drafts become several segments, in order. Fails with the first

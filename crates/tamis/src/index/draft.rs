@@ -1,7 +1,7 @@
 //! How are many subscriptions read without holding all of them in memory at once?
 //!
-//! Drafts are read one at a time: the matcher splits the expression into terms, its text,
-//! metadata and other fields go into the records, and the parsed expression is dropped.
+//! Drafts are read one at a time: the matcher splits the expression into terms, its encoding,
+//! metadata and other fields go into the records, and the expression is dropped.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,11 +17,6 @@ use crate::value::ValueRef;
 pub(super) trait Draft: Sync {
     /// The subscription itself.
     fn read(&self) -> Result<Cow<'_, Subscription>>;
-
-    /// The text of its expression, if it has one.
-    fn text(&self) -> Option<Cow<'_, str>> {
-        None
-    }
 }
 
 impl Draft for Subscription {
@@ -49,10 +44,6 @@ impl Draft for Written<'_> {
             name: name_of(&self.written.id),
             cause: Box::new(cause),
         })
-    }
-
-    fn text(&self) -> Option<Cow<'_, str>> {
-        Some(Cow::Borrowed(self.written.text.trim()))
     }
 }
 
@@ -84,10 +75,6 @@ impl<D: Draft> Draft for Stoppable<'_, D> {
         self.work.done.fetch_add(1, Ordering::Relaxed);
         self.draft.read()
     }
-
-    fn text(&self) -> Option<Cow<'_, str>> {
-        self.draft.text()
-    }
 }
 
 /// How messages name an id.
@@ -115,6 +102,6 @@ pub(super) fn must_be_known_first(text: &str) -> bool {
 }
 
 /// Whether a text contains a word, in any case.
-pub(super) fn contains_word(text: &str, word: &[u8]) -> bool {
+fn contains_word(text: &str, word: &[u8]) -> bool {
     text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }

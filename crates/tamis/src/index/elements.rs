@@ -25,7 +25,7 @@ use crate::value::TimeZone;
 
 /// An index of the expressions about the elements of a list.
 pub(super) fn make_elements(missing: Missing, limits: &Limits, zone: &TimeZone) -> Arc<dyn ElementIndex> {
-    let attributes = Attributes::of_elements(missing, limits, zone.clone());
+    let attributes = Attributes::new(missing, limits, zone.clone());
     let index = Index::over(attributes, missing, limits.clone(), Algorithm::Auto, Declared::none());
     Arc::new(Elements { index, uses: ForkLock::new("index", Uses::default()) })
 }

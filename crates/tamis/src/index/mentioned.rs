@@ -36,6 +36,16 @@ impl Mentioned {
                 self.names.insert(predicate.attribute().clone());
             }
         }
+        self.add_patterns(expression);
+    }
+
+    /// Adds the names of attributes.
+    pub fn add_names<'a>(&mut self, names: impl Iterator<Item = &'a Arc<str>>) {
+        self.names.extend(names.cloned());
+    }
+
+    /// Adds the regular expressions of an expression alone.
+    pub fn add_patterns(&mut self, expression: &Expression) {
         for pattern in expression.patterns() {
             if self.addresses.insert(pattern.address()) {
                 self.patterns.push(pattern.clone());

@@ -1,13 +1,14 @@
 //! What does a segment store about its subscriptions, and which slot has a given id?
 //!
-//! Ids, texts of expressions, metadata and the other fields are stored in columns; an
-//! expression is parsed again when it is requested.
+//! Ids, encoded expressions, metadata and the other fields are stored in columns.
+
+use std::sync::Arc;
 
 use super::subscription::Subscription;
 use super::validity::{Validities, Validity};
 use crate::column::Column;
-use crate::compressed_strings::{CompressedStrings, CompressedStringsBuilder};
 use crate::error::Result;
+use crate::expression::{Expression, StoredExpressions, StoredExpressionsBuilder};
 use crate::id::{Id, IdRef};
 use crate::ids::{Ids, IdsBuilder};
 use crate::matcher::Slot;
@@ -18,7 +19,7 @@ use crate::strings::{Strings, StringsBuilder};
 #[derive(Debug)]
 pub(super) struct Records {
     ids: Ids,
-    texts: CompressedStrings,
+    expressions: StoredExpressions,
     /// How many ids are strings, and how many integers.
     kinds: Column<u64>,
     /// Empty where no subscription has metadata.
@@ -35,7 +36,7 @@ pub(super) struct Records {
 #[derive(Debug, Default)]
 pub(super) struct RecordsBuilder {
     ids: IdsBuilder,
-    texts: CompressedStringsBuilder,
+    expressions: StoredExpressionsBuilder,
     metadata: StringsBuilder,
     has_metadata: bool,
     boosts: Vec<f64>,
@@ -44,18 +45,20 @@ pub(super) struct RecordsBuilder {
 }
 
 impl RecordsBuilder {
-    /// Appends a subscription, whose expression has this text or is written out.
-    pub fn push(&mut self, subscription: &Subscription, text: Option<&str>) {
+    /// Appends a subscription.
+    pub fn push(&mut self, subscription: &Subscription) {
         self.ids.push(subscription.id.as_ref());
-        match text {
-            Some(text) => self.texts.push(text),
-            None => self.texts.push_display(&subscription.expression),
-        }
+        self.expressions.push(&subscription.expression);
         self.metadata.push(subscription.metadata.as_deref().unwrap_or("").as_bytes());
         self.has_metadata |= subscription.metadata.is_some();
         self.boosts.push(subscription.boost);
         self.priorities.push(subscription.priority);
         self.validities.push(subscription.validity);
+    }
+
+    /// The names of the attributes that the expressions so far mention.
+    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.expressions.names()
     }
 
     pub fn finish(self) -> Records {
@@ -66,7 +69,7 @@ impl RecordsBuilder {
         Records {
             kinds: vec![strings as u64, integers as u64].into(),
             ids: self.ids.finish(),
-            texts: self.texts.finish(),
+            expressions: self.expressions.finish(),
             metadata: if self.has_metadata { self.metadata.finish() } else { Strings::default() },
             boosts: if boosted { self.boosts.into() } else { Column::default() },
             priorities: if prioritised { self.priorities.into() } else { Column::default() },
@@ -78,7 +81,7 @@ impl RecordsBuilder {
 
 impl Records {
     pub fn len(&self) -> usize {
-        self.texts.len()
+        self.expressions.len()
     }
 
     /// The slot of an id.
@@ -119,9 +122,9 @@ impl Records {
         (self.kinds[0] > 0, self.kinds[1] > 0)
     }
 
-    /// The text of the expression in a slot; `None` if the file is damaged.
-    pub fn text(&self, slot: Slot) -> Option<String> {
-        self.texts.get(slot as usize)
+    /// The expression in a slot; `None` if the file is damaged.
+    pub fn expression(&self, slot: Slot) -> Option<Expression> {
+        self.expressions.get(slot as usize)
     }
 
     /// The metadata in a slot.
@@ -156,13 +159,17 @@ impl Records {
     /// Bytes of memory.
     pub fn bytes(&self) -> usize {
         let numbers = 8 * (self.boosts.len() + self.priorities.len());
-        self.ids.bytes() + self.texts.bytes() + self.metadata.bytes() + numbers + self.validities.bytes()
+        self.ids.bytes()
+            + self.expressions.bytes()
+            + self.metadata.bytes()
+            + numbers
+            + self.validities.bytes()
     }
 
     pub fn write<'a>(&'a self, sections: &mut Sections<'a>) {
         sections.push(&self.kinds);
         self.ids.write(sections);
-        self.texts.write(sections);
+        self.expressions.write(sections);
         self.metadata.write(sections);
         sections.push(&self.boosts);
         sections.push(&self.priorities);
@@ -173,7 +180,7 @@ impl Records {
         let mut records = Records {
             kinds: reader.next()?,
             ids: Ids::read(reader)?,
-            texts: CompressedStrings::read(reader)?,
+            expressions: StoredExpressions::read(reader)?,
             metadata: Strings::read(reader)?,
             boosts: reader.next()?,
             priorities: reader.next()?,

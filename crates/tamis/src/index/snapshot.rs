@@ -91,7 +91,7 @@ impl SlotRef {
 }
 
 impl MatchScratch {
-    /// The number of events that are matched together.
+    /// How the events of a batch are matched.
     pub fn set_evaluation(&mut self, evaluation: Evaluation) {
         self.scratch.set_evaluation(evaluation);
     }
@@ -474,7 +474,7 @@ impl Snapshot {
         Ok(ids)
     }
 
-    /// The subscriptions in insertion order, each read again from its text.
+    /// The subscriptions in insertion order, each decoded from its stored form.
     pub fn subscriptions(&self) -> impl Iterator<Item = Result<Subscription>> {
         self.segments
             .iter()
@@ -562,7 +562,7 @@ pub struct Stats {
     pub terms: usize,
     /// Bytes that matching reads.
     pub matching_bytes: usize,
-    /// Bytes of ids, expressions' texts and metadata.
+    /// Bytes of ids, stored expressions and metadata.
     pub subscription_bytes: usize,
     /// The matcher of the largest segment.
     pub matcher: &'static str,

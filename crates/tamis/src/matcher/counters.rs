@@ -25,8 +25,8 @@ pub struct Counters {
     pub probes: u64,
     /// True predicates, in the A-Tree.
     pub predicates: u64,
-    /// Nodes that were evaluated because a child is true, in the A-Tree; shared nodes that were
-    /// reached or evaluated, in the compiled matcher.
+    /// Nodes that were evaluated because a child is true, in the A-Tree; shared nodes that are true, in the compiled
+    /// matcher.
     pub nodes: u64,
     /// Patterns that the compiled matcher tried on an event, because a text holds one of their literals or
     /// because they have none.

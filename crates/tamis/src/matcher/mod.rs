@@ -94,7 +94,7 @@ fn one_by_one<M: Matcher + ?Sized>(
 /// How the events of a batch are matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Evaluation {
-    /// In blocks if that is estimated to be cheaper, otherwise one by one.
+    /// The way that was measured to be faster; at first, the one that is estimated to be.
     #[default]
     Auto,
     /// One by one.

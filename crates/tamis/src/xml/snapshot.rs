@@ -146,10 +146,13 @@ impl FilterSnapshot {
         for part in &self.parts {
             let memory = segments.entry(part.number).or_insert_with(|| part.segment.scratch(limits.memory));
             let holed = part.holed.load(Ordering::Acquire);
-            let matched = part.segment.matches(document, memory, evaluation, &mut meter, |slot| {
-                let subscription = &part.subscriptions[slot as usize];
-                if !holed || subscription.is_live(self.version) {
-                    found(subscription);
+            // Slots come in runs, so that what is handed out is found once for each run, and not for each slot.
+            let matched = part.segment.matches(document, memory, evaluation, &mut meter, |slots| {
+                let run = slots.iter().map(|slot| &part.subscriptions[*slot as usize]);
+                if holed {
+                    run.filter(|subscription| subscription.is_live(self.version)).for_each(&mut found);
+                } else {
+                    run.for_each(&mut found);
                 }
             });
             matched.map_err(|(slot, exhausted)| match (slot, meter.error(exhausted)) {

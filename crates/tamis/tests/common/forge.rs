@@ -69,19 +69,38 @@ impl Saved {
         let data: Vec<usize> =
             (0..forged.files.len()).filter(|&file| forged.files[file].0.ends_with(".tamis")).collect();
         let file = data[choices.below(data.len())];
-        let (name, content) = forged.files[file].clone();
-        let content = forge_sections(content, choices);
+        let content = forge_sections(forged.files[file].1.clone(), choices);
+        forged.replace_data(file, content);
+        forged
+    }
+
+    /// The same with other bytes in the place of some that its first data file with them holds.
+    #[allow(dead_code, reason = "the fuzz target needs no such damage")]
+    pub fn with(&self, some: &[u8], others: &[u8]) -> Saved {
+        let mut forged = self.clone();
+        let held = |content: &[u8]| content.windows(some.len()).position(|part| part == some);
+        let mut files = forged.files.iter().enumerate().filter(|(_, (name, _))| name.ends_with(".tamis"));
+        let (file, at) = files.find_map(|(file, (_, content))| Some((file, held(content)?))).unwrap();
+        let mut content = forged.files[file].1.clone();
+        content[at..at + others.len()].copy_from_slice(others);
+        forged.replace_data(file, content);
+        forged
+    }
+
+    /// Gives a data file another content, with a name and a manifest that fit it.
+    fn replace_data(&mut self, file: usize, mut content: Vec<u8>) {
+        let name = self.files[file].0.clone();
         let checksum = xxh3_64(content.get(HEADER..).unwrap_or_default());
+        write(&mut content, 24, checksum);
         let mut parts = name.split('-');
         let (kind, before) = (parts.next().unwrap(), parts.next().unwrap());
         let renamed = name.replace(before, &format!("{checksum:016x}"));
         assert!(renamed.starts_with(kind));
-        forged.files[file] = (renamed, content);
-        let manifest = forged.files.iter_mut().find(|(name, _)| name == self.manifest).unwrap();
+        self.files[file] = (renamed, content);
+        let manifest = self.files.iter_mut().find(|(name, _)| name == self.manifest).unwrap();
         let text = String::from_utf8(manifest.1.clone()).unwrap();
         manifest.1 = text.replace(before, &format!("{checksum:016x}")).into_bytes();
         seal(&mut manifest.1);
-        forged
     }
 }
 

@@ -23,7 +23,7 @@ use arc_swap::{ArcSwapOption, Guard};
 use super::Event;
 use super::hierarchy::Hierarchy;
 use crate::error::Result;
-use crate::expression::{Expression, IT, is_hidden, parse, read_inner};
+use crate::expression::{Expression, IT, is_hidden};
 use crate::limits::Limits;
 use crate::truth::Missing;
 use crate::value::TimeZone;
@@ -68,8 +68,6 @@ pub(crate) struct Settings {
     pub missing: Missing,
     pub limits: Limits,
     pub time_zone: TimeZone,
-    /// Whether events are elements of a list, so that `it` is the element itself.
-    pub elements: bool,
 }
 
 /// The hierarchies of attributes that have one.
@@ -87,22 +85,7 @@ impl Drop for Attributes {
 impl Attributes {
     /// No attributes yet, for an index or a graph.
     pub fn new(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
-        Attributes::over(
-            Arc::default(),
-            None,
-            Settings { missing, limits: limits.clone(), time_zone, elements: false },
-        )
-    }
-
-    /// No attributes yet, for an index of expressions about elements.
-    pub(crate) fn of_elements(missing: Missing, limits: &Limits, time_zone: TimeZone) -> Attributes {
-        let settings = Settings { missing, limits: limits.clone(), time_zone, elements: true };
-        Attributes::over(Arc::default(), None, settings)
-    }
-
-    /// Parses the text of an expression over these attributes, which was within the limits when it was added.
-    pub(crate) fn read(&self, text: &str) -> Result<Expression> {
-        if self.settings.elements { read_inner(text) } else { parse(text, &Limits::none()) }
+        Attributes::over(Arc::default(), None, Settings { missing, limits: limits.clone(), time_zone })
     }
 
     /// No attributes yet, in a time zone.

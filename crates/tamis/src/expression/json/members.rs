@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result, shorten};
 use crate::expression::elements::Quantifier;
 use crate::expression::names::check_name;
-use crate::expression::predicate::{Operand, Operator, Predicate};
+use crate::expression::predicate::{Operand, Operator, Predicate, Takes};
 use crate::expression::term::{Comparison, Term};
 use crate::expression::tree::Expression;
 use crate::limits::Limits;
@@ -93,8 +93,8 @@ impl Members {
         };
         let weights = match (self.weight, self.weights) {
             (None, None) => Vec::new(),
-            (Some(weight), None) if operator != Operator::In => vec![weight],
-            (None, Some(weights)) if operator == Operator::In => weights,
+            (Some(weight), None) if operator.takes() != Takes::Set => vec![weight],
+            (None, Some(weights)) if operator.takes() == Takes::Set => weights,
             _ => {
                 return Err(Error::expression(
                     "`in` takes `weights`, one per value; every other operator takes `weight`",

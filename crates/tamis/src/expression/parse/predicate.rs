@@ -6,7 +6,7 @@
 use super::{Parser, TRUTHS};
 use crate::error::{Error, Result};
 use crate::expression::lex::{Kind, Lexer, Token};
-use crate::expression::predicate::{Operand, Operator, Predicate};
+use crate::expression::predicate::{Operand, Operator, Predicate, Takes};
 use crate::expression::term::{Comparison, Function, Term, lower};
 use crate::expression::tree::Connective;
 use crate::expression::words::{OPERATOR_WORDS, RESERVED, may_mean};
@@ -274,7 +274,7 @@ impl Parser<'_> {
             }
         };
         match operator {
-            Operator::In => {
+            operator if operator.takes() == Takes::Set => {
                 let (values, weights) = self.set()?;
                 self.ask(start, &term, operator, negated, Operand::Set(values), &weights)
             }
@@ -393,6 +393,9 @@ impl Parser<'_> {
     /// A value of a set: a constant, or a term of constants.
     fn set_value(&mut self) -> Result<Value> {
         let place = self.token;
+        if matches!(place.kind, Kind::String | Kind::Number) && self.lexer.is_before_separator() {
+            return self.value();
+        }
         match self.term()?.settled() {
             Term::Constant(value) => Ok(value),
             _ => {

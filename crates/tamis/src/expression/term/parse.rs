@@ -2,8 +2,6 @@
 //!
 //! Precedence climbing; terms nest only as deep as [`DEEPEST`], so recursion is safe.
 
-use std::sync::Arc;
-
 use super::function::{Comparison, Function, Reading, Type};
 use super::print::READING;
 use super::{DEEPEST, Term};
@@ -11,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::expression::lex::{Kind, Token};
 use crate::expression::names::{IT, check_name};
 use crate::expression::reader::Reader;
+use crate::expression::recent::shared;
 use crate::expression::words::{OPERATOR_WORDS, RESERVED, may_mean, nearest};
 use crate::limits::{self, Limits};
 
@@ -166,7 +165,7 @@ impl Reader<'_> {
         let place = self.token;
         match place.kind {
             Kind::QuotedName => {
-                let name: Arc<str> = place.unquoted(self.text).into();
+                let name = shared(&place.unquoted(self.text));
                 check_name(&name, self.limits).map_err(|error| self.locate(place, error))?;
                 self.advance()?;
                 Ok(Term::Attribute(name))
@@ -185,7 +184,7 @@ impl Reader<'_> {
                 if self.in_list && word.eq_ignore_ascii_case("it") {
                     return Ok(Term::Attribute(IT.into()));
                 }
-                Ok(Term::Attribute(word.into()))
+                Ok(Term::Attribute(shared(word)))
             }
             Kind::Number => {
                 self.check_date()?;

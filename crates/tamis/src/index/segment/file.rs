@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use super::Segment;
-use super::parsed::Parsed;
 use crate::error::{Error, Result};
 use crate::expression::resolve;
 use crate::folder::manifest::Entry;
@@ -77,7 +76,6 @@ impl Segment {
         let slots = records.len();
         let mut segment = Segment {
             records,
-            parsed: Parsed::default(),
             metadata_columns: MetadataColumns::read(&mut reader, declared, slots, options.verify)?,
             declared: Arc::clone(declared),
             remembered: Remembered::default(),

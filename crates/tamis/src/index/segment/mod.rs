@@ -4,7 +4,6 @@
 //! removed slot gets the first version of the index that no longer contains it.
 
 mod file;
-mod parsed;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use super::AT_ONCE as MERGED_AT_ONCE;
 use super::algorithm::{Algorithm, COMPILED, Engine, Settings};
 use super::columns::{Declared, MetadataColumns, MetadataColumnsBuilder};
-use super::draft::{Draft, contains_word};
+use super::draft::Draft;
 use super::excerpt::{Chosen, Excerpt, Remembered};
 use super::mentioned::{DistinctPatterns, Mentioned};
 use super::records::{Records, RecordsBuilder};
@@ -30,13 +29,11 @@ use crate::matcher::{BatchTimes, CompiledBuilder, ExpressionStats, Matcher, Scra
 use crate::rank::{Scores, is_coarse};
 use crate::sections::Origin;
 use crate::truth::Missing;
-use parsed::Parsed;
 
 /// An immutable set of subscriptions with the matcher compiled over them.
 #[derive(Debug)]
 pub(super) struct Segment {
     records: Records,
-    parsed: Parsed,
     metadata_columns: MetadataColumns,
     declared: Arc<Declared>,
     engine: Engine,
@@ -79,7 +76,6 @@ impl Segment {
         let mut mentioned = Mentioned::default();
         let mut terms = SegmentTerms::default();
         let mut columns = MetadataColumnsBuilder::new(settings.declared);
-        let mut parsed = Parsed::new(drafts.len());
         let (records, engine) = match settings.algorithm {
             Algorithm::Auto | Algorithm::Compiled if many => {
                 let (mut records, mut builder) = (
@@ -88,15 +84,15 @@ impl Segment {
                 );
                 for draft in drafts {
                     let subscription = draft.read()?;
-                    records.push(&subscription, draft.text().as_deref());
+                    records.push(&subscription);
                     columns.push(subscription.metadata.as_deref());
-                    parsed.push(&subscription.expression);
-                    builder.push(&subscription.expression);
-                    mentioned.add(&subscription.expression);
+                    mentioned.add_patterns(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
+                    builder.push_resolved(&resolved);
                     mentioned.add_tested(&resolved);
                     terms.learn(&resolved);
                 }
+                mentioned.add_names(records.names());
                 let Settings { attributes, missing, sample, .. } = settings;
                 let expression = |slot: Slot| Ok(drafts[slot as usize].read()?.expression.clone());
                 mentioned.intern(attributes);
@@ -106,10 +102,9 @@ impl Segment {
             _ => {
                 let subscriptions = drafts.iter().map(Draft::read).collect::<Result<Vec<_>>>()?;
                 let mut records = RecordsBuilder::default();
-                for (subscription, draft) in subscriptions.iter().zip(drafts) {
-                    records.push(subscription, draft.text().as_deref());
+                for subscription in &subscriptions {
+                    records.push(subscription);
                     columns.push(subscription.metadata.as_deref());
-                    parsed.push(&subscription.expression);
                     mentioned.add(&subscription.expression);
                     let resolved = resolve(&subscription.expression, settings.attributes.time_zone());
                     mentioned.add_tested(&resolved);
@@ -123,7 +118,6 @@ impl Segment {
         };
         Ok(Segment {
             records,
-            parsed,
             metadata_columns: columns.finish(),
             declared: Arc::clone(settings.declared),
             engine,
@@ -369,17 +363,8 @@ impl Segment {
         self.records.metadata(slot)
     }
 
-    /// The text of the expression in a slot; `None` if the file is damaged.
-    pub fn text(&self, slot: Slot) -> Option<String> {
-        self.records.text(slot)
-    }
-
     fn expression(&self, slot: Slot) -> Result<Expression> {
-        if let Some(expression) = self.parsed.get(slot) {
-            return Ok(expression.clone());
-        }
-        let text = self.text(slot).ok_or_else(|| self.damaged())?;
-        self.names.read(&text).map_err(|_| self.damaged())
+        self.records.expression(slot).ok_or_else(|| self.damaged())
     }
 
     /// The distinct regular expressions of all slots, removed or not.
@@ -389,10 +374,7 @@ impl Segment {
         }
         let mut mentioned = Mentioned::default();
         for slot in 0..self.len() as Slot {
-            let text = self.text(slot).ok_or_else(|| self.damaged())?;
-            if [&b"matches"[..], b"rlike", b"regexp"].iter().any(|word| contains_word(&text, word)) {
-                mentioned.add(&self.expression(slot)?);
-            }
+            mentioned.add(&self.expression(slot)?);
         }
         Ok(self.patterns.get_or_init(|| DistinctPatterns::new(mentioned.patterns)))
     }

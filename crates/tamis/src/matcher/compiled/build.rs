@@ -40,7 +40,13 @@ impl CompiledBuilder {
 
     /// Splits an expression into parts; its slot is the number of expressions before it.
     pub fn push(&mut self, expression: &Expression) {
-        self.roots.push(self.normaliser.build(&resolve(expression, &self.time_zone), &mut self.ir));
+        let resolved = resolve(expression, &self.time_zone);
+        self.roots.push(self.normaliser.build(&resolved, &mut self.ir));
+    }
+
+    /// As [`CompiledBuilder::push`], for an expression that is resolved.
+    pub fn push_resolved(&mut self, resolved: &Expression) {
+        self.roots.push(self.normaliser.build(resolved, &mut self.ir));
     }
 
     /// What the expressions consist of.

@@ -1,10 +1,10 @@
 //! How are the entries of a trigger stored, and how are they read?
 //!
-//! The entries of one trigger are stored contiguously, as an entry list of words. Of an entry that is tested and
-//! checked no further, the list has only the target, and of one that is only checked, the residual and the target. The
-//! others form groups: a group holds the entries whose first bit test looks at the same word of the event, and knows
-//! what their masks have together: where the word has nothing of that, none of them is looked at. The first word of a
-//! list says what it has, by its lowest bits:
+//! The entries of one trigger are stored contiguously, as an entry list of words. For an entry without tests and
+//! checks, the list has only the target, and for one that is only checked, the residual and the target. The others
+//! form groups: a group holds the entries whose first bit test reads the same word of the event, with their combined
+//! mask: if the word has none of its bits, the whole group is skipped. The lowest bits of a list's first word say
+//! what it contains:
 //!
 //! ```text
 //! TARGETS   the number of targets                      targets
@@ -13,18 +13,17 @@
 //!           the number of targets and of the checked
 //! ```
 //!
-//! Groups of several entries come before those of one. The masks are those of the first bit tests of the former, in the
-//! order of the groups; the one mask of the latter is the group's. The entries of the groups stand in the order opposite
-//! to that of the groups, so that they are found from the end of the list without reading the groups between.
+//! Groups of several entries come before those of one. The masks are those of the first bit tests of the former, in
+//! the order of the groups; the one mask of the latter is the group's. The entries of the groups are stored in the
+//! opposite order of the groups, so that they are found from the end of the list without reading the groups between.
 //!
-//! Entry lists are read in stages, each a loop over all that passed the one before, whose steps do not
-//! depend on each other and hardly branch: many reads are under way at once, and the processor has
-//! little to guess.
+//! Entry lists are read in stages. Each stage is a loop over everything that passed the one before; its steps do not
+//! depend on each other and hardly branch, so many reads are in flight at once, and little has to be predicted.
 
 use super::bits::BitTest;
 use crate::matcher::Counters;
 
-/// Entries that pass their first bit test are taken further so many at a time.
+/// Entries that pass their first bit test are processed further this many at a time.
 const BATCH: usize = 1024;
 
 /// No residual: nothing remains to be checked.
@@ -33,7 +32,7 @@ pub(super) const NO_RESIDUAL: u32 = u32::MAX;
 /// Words of a cache line.
 const LINE: u32 = 16;
 
-/// What a list has: the lowest bits of its first word.
+/// The content of a list: the lowest bits of its first word.
 const GROUPS: u32 = 0;
 const TARGETS: u32 = 1;
 const MIXED: u32 = 2;
@@ -42,14 +41,14 @@ const CONTENT_BITS: u32 = CONTENT.count_ones();
 /// The most that the rest of the first word counts.
 const MOST_COUNTED: usize = (u32::MAX >> CONTENT_BITS) as usize;
 
-/// Entries of a trigger whose first bit test looks at the same word.
+/// Entries of a trigger whose first bit test reads the same word.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Group {
     word: u32,
     /// How many entries of the list come before the end of the group.
     end: u32,
-    /// What the masks of its entries have together.
+    /// The combined mask of its entries.
     any: Mask,
 }
 
@@ -69,7 +68,7 @@ impl Mask {
     }
 }
 
-/// What follows when a trigger is true and the first bit test passes.
+/// An entry of a true trigger whose first bit test passes.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub(super) struct Entry {
@@ -96,7 +95,7 @@ pub(super) struct Candidate {
     pub target: u32,
 }
 
-/// What follows when a trigger is true.
+/// An entry of a true trigger.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PendingEntry {
     /// The bit tests that come first.
@@ -149,7 +148,7 @@ pub(super) fn write_entry_list<'a>(pending: impl Iterator<Item = &'a PendingEntr
         };
     let entries: Vec<Entry> =
         members.iter().rev().flat_map(|members| members.iter().map(|pending| entry(pending))).collect();
-    // Slots come before nodes.
+    // Nodes come before slots.
     targets.sort_unstable();
     targets.dedup();
     let header = |count: usize, content: u32| (count as u32) << CONTENT_BITS | content;
@@ -166,7 +165,7 @@ pub(super) fn write_entry_list<'a>(pending: impl Iterator<Item = &'a PendingEntr
     list.extend_from_slice(bytemuck::cast_slice(&entries));
 }
 
-/// Where the parts of an entry list stand in it.
+/// The positions of the parts of an entry list.
 #[derive(Debug, Clone, Copy)]
 struct Sections {
     targets: usize,
@@ -176,7 +175,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// Those of a list that is not empty. They may lie outside of one that was not validated.
+    /// Those of a list that is not empty. They may be out of range if it was not validated.
     #[inline]
     fn of(list: &[u32]) -> Sections {
         let count = (list[0] >> CONTENT_BITS) as usize;
@@ -192,8 +191,8 @@ impl Sections {
     }
 }
 
-/// Whether an entry list that is not empty is well-formed, every test looks at one of so many words, and every entry
-/// leads on.
+/// Whether a non-empty entry list is well formed, every test reads one of this many words, and every entry has a
+/// target.
 pub(super) fn is_whole(list: &[u32], words: usize, leads_on: impl Fn(Candidate) -> bool) -> bool {
     let sections = Sections::of(list);
     let known = match list[0] & CONTENT {
@@ -280,7 +279,7 @@ impl<'a> EntryList<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 struct OpenGroup {
     word: u64,
-    /// Where its masks and entries stand, and how many there are.
+    /// Where its masks and entries are, and how many there are.
     masks: u32,
     entries: u32,
     count: u32,
@@ -290,19 +289,19 @@ struct OpenGroup {
 #[derive(Debug, Default)]
 pub(super) struct Stages {
     ranges: Vec<(u32, u32)>,
-    /// Where targets stand, and where they end.
+    /// The positions of targets, and where they end.
     targets: Vec<(u32, u32)>,
-    /// Where entries that are only checked stand, and where they end.
+    /// The positions of entries that are only checked, and where they end.
     checked: Vec<(u32, u32)>,
     /// The numbers of the groups of a list that are not skipped.
     open_groups: Vec<u32>,
     open: Vec<OpenGroup>,
-    /// Where entries stand that are alone in a group which is not skipped: they passed their first test.
+    /// The positions of entries that are alone in a group which is not skipped: they passed their first test.
     single: Vec<u32>,
     /// The group to go on with, and how much of it is done.
     next: usize,
     done: u32,
-    /// Where entries stand that passed their first test.
+    /// The positions of entries that passed their first test.
     passed: Vec<u32>,
     candidates: Vec<Candidate>,
     /// How many of `candidates` are in use.
@@ -377,7 +376,7 @@ impl Stages {
         self.targets.iter().map(|&(start, end)| &entry_lists[start as usize..end as usize])
     }
 
-    /// Finds the next entries that pass their bit tests; false where there are none left.
+    /// Finds the next entries that pass their bit tests; false if there are none left.
     pub fn pass(&mut self, entry_lists: &[u32], bits: &[u64], counters: &mut Counters) -> bool {
         if self.next >= self.open.len() && self.single.is_empty() && self.checked.is_empty() {
             return false;
@@ -448,7 +447,7 @@ impl Stages {
     }
 }
 
-/// Reads words that will be needed, so that their reads do not wait for each other.
+/// Reads words that will be needed, so that the cache misses overlap.
 pub(super) fn prefetch(words: &[u32], positions: impl Iterator<Item = u32>) {
     let read = positions.filter_map(|position| words.get(position as usize));
     std::hint::black_box(read.fold(0, |sum, word| sum ^ word));

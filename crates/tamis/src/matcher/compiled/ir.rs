@@ -87,8 +87,8 @@ impl<'a> Part<'a> {
 pub(super) struct Ir {
     words: Vec<u32>,
     ends: Vec<u32>,
-    table: HashTable<PartId>,
-    hasher: ahash::RandomState,
+    table: HashTable<Hashed>,
+    hasher: WordHasher,
     /// Attributes by their number in this matcher, which starts at 1.
     names: Vec<Arc<str>>,
     name_numbers: HashMap<Arc<str>, u32, ahash::RandomState>,
@@ -107,37 +107,97 @@ pub(super) struct Ir {
 #[derive(Debug, Default)]
 pub(super) struct Values {
     pub list: Vec<(u32, Value)>,
-    table: HashTable<u32>,
-    hasher: ahash::RandomState,
+    table: HashTable<Hashed>,
+    hasher: WordHasher,
 }
 
 impl Values {
     fn intern(&mut self, attribute: u32, value: &Value) -> u32 {
-        let hash = self.hasher.hash_one((attribute, value.as_ref()));
-        let same = |&number: &u32| {
-            let (of, known) = &self.list[number as usize];
-            *of == attribute && known == value
+        let hash = self.hasher.value(attribute, value.as_ref());
+        let same = |entry: &Hashed| {
+            entry.hash == hash && {
+                let (of, known) = &self.list[entry.number as usize];
+                *of == attribute && known == value
+            }
         };
-        if let Some(&number) = self.table.find(hash, same) {
-            return number;
+        if let Some(entry) = self.table.find(spread(hash), same) {
+            return entry.number;
         }
         let number = self.list.len() as u32;
         self.list.push((attribute, value.clone()));
-        let (list, hasher) = (&self.list, &self.hasher);
-        self.table.insert_unique(hash, number, |&number| {
-            let (attribute, value) = &list[number as usize];
-            hasher.hash_one((*attribute, value.as_ref()))
-        });
+        self.table.insert_unique(spread(hash), Hashed { hash, number }, |entry| spread(entry.hash));
         number
     }
 
     pub fn find(&self, attribute: u32, value: ValueRef<'_>) -> Option<u32> {
-        let hash = self.hasher.hash_one((attribute, value));
-        let same = |&number: &u32| {
-            let (of, known) = &self.list[number as usize];
-            *of == attribute && known.as_ref() == value
+        let hash = self.hasher.value(attribute, value);
+        let same = |entry: &Hashed| {
+            entry.hash == hash && {
+                let (of, known) = &self.list[entry.number as usize];
+                *of == attribute && known.as_ref() == value
+            }
         };
-        self.table.find(hash, same).copied()
+        self.table.find(spread(hash), same).map(|entry| entry.number)
+    }
+}
+
+/// An entry of a table. The hash is kept beside the number, so that neither a table that grows nor a lookup of what is
+/// not there reads what the numbers stand for.
+#[derive(Debug, Clone, Copy)]
+struct Hashed {
+    hash: u32,
+    number: u32,
+}
+
+/// A hash as tables take it, which use its first and its last bits.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) | u64::from(hash) << 32
+}
+
+/// Hashes words and values with random keys, so that nobody can write expressions that collide.
+#[derive(Debug)]
+struct WordHasher {
+    keys: [u64; 2],
+    others: ahash::RandomState,
+}
+
+impl Default for WordHasher {
+    fn default() -> Self {
+        let others = ahash::RandomState::new();
+        WordHasher { keys: [0, 1].map(|number: u64| others.hash_one(number) | 1), others }
+    }
+}
+
+impl WordHasher {
+    /// Mixes a word into a hash: both halves of a product.
+    fn mix(&self, hash: u64, word: u64) -> u64 {
+        let product = u128::from(hash ^ word) * u128::from(self.keys[1]);
+        product as u64 ^ (product >> 64) as u64
+    }
+
+    fn words(&self, words: &[u32]) -> u32 {
+        let (pairs, last) = words.as_chunks::<2>();
+        let pairs = pairs.iter().map(|&[low, high]| u64::from(low) | u64::from(high) << 32);
+        let last = last.iter().map(|&word| u64::from(word));
+        let hash =
+            pairs.chain(last).fold(self.keys[0] ^ words.len() as u64, |hash, word| self.mix(hash, word));
+        (hash >> 32) as u32
+    }
+
+    fn value(&self, attribute: u32, value: ValueRef<'_>) -> u32 {
+        let begun = self.mix(self.keys[0], attribute.into());
+        let hash = match value {
+            ValueRef::Integer(number) => self.mix(begun, number as u64),
+            ValueRef::String(text) => {
+                let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+                let hash =
+                    chunks.iter().fold(begun, |hash, chunk| self.mix(hash, u64::from_le_bytes(*chunk)));
+                let rest = rest.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+                self.mix(self.mix(hash, rest), !(text.len() as u64))
+            }
+            other => self.mix(begun, self.others.hash_one(other)),
+        };
+        (hash >> 32) as u32
     }
 }
 
@@ -222,22 +282,19 @@ impl Ir {
     }
 
     fn intern(&mut self, words: &[u32]) -> PartId {
-        let hash = self.hasher.hash_one(words);
+        let hash = self.hasher.words(words);
         let slice = |part: PartId| {
             let start = if part == 0 { 0 } else { self.ends[part as usize - 1] as usize };
             &self.words[start..self.ends[part as usize] as usize]
         };
-        if let Some(&part) = self.table.find(hash, |&part| slice(part) == words) {
-            return part;
+        let same = |entry: &Hashed| entry.hash == hash && slice(entry.number) == words;
+        if let Some(entry) = self.table.find(spread(hash), same) {
+            return entry.number;
         }
         let part = self.ends.len() as PartId;
         self.words.extend_from_slice(words);
         self.ends.push(self.words.len() as u32);
-        let (all, ends, hasher) = (&self.words, &self.ends, &self.hasher);
-        self.table.insert_unique(hash, part, |&part| {
-            let start = if part == 0 { 0 } else { ends[part as usize - 1] as usize };
-            hasher.hash_one(&all[start..ends[part as usize] as usize])
-        });
+        self.table.insert_unique(spread(hash), Hashed { hash, number: part }, |entry| spread(entry.hash));
         part
     }
 }

@@ -1,7 +1,7 @@
 //! How is what was compiled laid out, so that matching reads consecutive words?
 //!
-//! Triggers of all kinds are numbered one behind the other, their entries sorted together, and every
-//! relation becomes a list of starts and a list of items.
+//! Triggers of all kinds are numbered consecutively, their entries sorted together, and every relation becomes a list
+//! of starts and a list of items.
 
 use super::choice::Choice;
 use super::entry_list::{PendingEntry, write_entry_list};
@@ -28,8 +28,8 @@ impl Lowering {
             self.enter_parts(part, NO_RESIDUAL, node);
         }
         let first_slot = first_slot(&self.levels);
-        // Expressions entered under the same trigger are compiled one behind the other, so that what
-        // remains to be checked of them is read consecutively.
+        // Expressions with the same trigger are compiled one after the other, so that their residuals are read
+        // consecutively.
         let mut order: Vec<Slot> =
             (0..roots.len() as Slot).filter(|&slot| roots[slot as usize] != PartId::MAX).collect();
         order.sort_by_cached_key(|&slot| self.likeliest_trigger(roots[slot as usize]));
@@ -71,8 +71,8 @@ impl Lowered {
             Trigger::Always => always,
             Trigger::Node(node) => node_triggers + node,
         };
-        // By trigger and, within one, by first test: what is skipped together stands together, and what
-        // decides one of the others decides its neighbours, so that the processor guesses right.
+        // By trigger and, within one, by first test: entries that are skipped together are adjacent, and so are
+        // entries decided by the same values, so that branches are predicted well.
         let mut pending: Vec<(u32, PendingEntry)> =
             lowering.entries.iter().map(|&(trigger, pending)| (number(trigger), pending)).collect();
         pending.sort_by_key(|(trigger, pending)| (*trigger, pending.tests));

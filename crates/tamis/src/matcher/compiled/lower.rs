@@ -35,8 +35,9 @@ pub(super) enum Trigger {
 /// The sets that residuals check or that entries are stored under.
 #[derive(Debug, Default)]
 pub(super) struct Sets {
-    /// The part of each set, and its keys, ascending.
+    /// The keys of each set, ascending.
     pub keys: Vec<Vec<u32>>,
+    /// The set of each part.
     numbers: HashMap<PartId, u32, ahash::RandomState>,
     /// Sets that entries are stored under, which therefore must be found through their keys.
     pub entered: Vec<bool>,

@@ -116,13 +116,20 @@
 //!
 //! **Nodes** (`Compiled::follow_all`). Targets are numbered: nodes first, level by level, then slots. A node of one
 //! level needs only nodes of lower levels. Once the entry lists of all literals were read, the nodes of the first level
-//! that are true are known; their triggers are followed next, then those of the second level, and so on. A residual
-//! that needs a node of a level not yet reached is put off until that level is known. So no node is
-//! evaluated twice, and none that no trigger leads to.
+//! that are true are known; their triggers are followed next, then those of the second level, and so on. An entry
+//! whose residual needs a node that is not true so far is deferred until all levels below its target are settled. So
+//! the entries under a node are read at most once, and no node is evaluated that no trigger leads to.
+//!
+//! **Patterns** (`patterns`, `text_match`). While an event is loaded, its texts are searched for the literals of all
+//! patterns of their attributes. A pattern that its literals decide is a trigger like any other; one that they do not
+//! decide is tried if something is entered under it, or else when a residual asks for it.
+//!
+//! `matcher::Counters` has what each step reads: `lists` and `entries` of the groups that are open, `candidates` that
+//! pass both tests, `nodes` that are true, and patterns that were `tried`.
 //!
 //! **Many events** (`batch_state`, `batch_match`, `event_set`). Up to 512 events can be matched together:
 //! each bit, trigger and node then has a set of events, and every entry list is read once for all of them.
-//! Unless forced, this is done only if it was measured to be faster than one event at a time (`choice`).
+//! Unless forced, both ways are measured and the faster one is taken (`choice`); at first, the cost is estimated.
 //!
 //! # Departures from the paper
 //!
@@ -184,18 +191,18 @@ pub use stats::ExpressionStats;
 pub(crate) use working::Working;
 use working::{EventAttribute, Known};
 
-/// Events with a longer list are looked at one by one: of a batch, every value is looked at for every check.
+/// Events with a longer list are matched one by one: in a batch, every check goes through all values.
 const MOST_VALUES: usize = 256;
-/// The entry lists of so many triggers are read together.
+/// The entry lists of this many triggers are read together.
 const LISTS: usize = 256;
 
-/// Fewer events are looked at one by one.
+/// Fewer events are matched one by one.
 const LEAST_BATCH: usize = 64;
 /// A compiled set of expressions.
 #[derive(Debug)]
 pub struct Compiled {
     missing: Missing,
-    /// The number here of each attribute of the index; 0 where no expression asks about it.
+    /// This matcher's number of each attribute of the index; 0 if no expression tests it.
     attributes: Vec<u32>,
     keys: Keys,
     bounds: Bounds,
@@ -228,9 +235,9 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Compiles expressions, whose slots are their positions. `sample` holds events like those to
-    /// come, decoded by the same attributes; it may be empty. Fails where there are too many expressions, or too
-    /// many patterns in them.
+    /// Compiles expressions, whose slots are their positions. `sample` holds events that resemble those to come,
+    /// decoded with the same attributes; it may be empty. Fails if there are too many expressions, or too many
+    /// patterns in them.
     pub fn new<'a>(
         expressions: impl IntoIterator<Item = &'a Expression>,
         attributes: &Attributes,
@@ -317,7 +324,7 @@ impl Compiled {
         ]
     }
 
-    /// Finds a matcher of so many slots in a file; `expression` gives the expression of a slot.
+    /// Reads a matcher of this many slots from a file; `expression` returns the expression of a slot.
     pub(crate) fn read(
         reader: &mut SectionReader,
         attributes: &Attributes,
@@ -367,7 +374,7 @@ impl Compiled {
         Ok(compiled)
     }
 
-    /// The names of the attributes that the expressions ask about, but for those that are scanned.
+    /// The names of the attributes that the expressions test, except those that are scanned.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         (0..self.names.len()).filter_map(|position| self.names.get(position))
     }
@@ -441,7 +448,7 @@ impl Compiled {
         let [sets, _, attributes, always, _] = self.triggers();
         let ranges = sets + self.sets.len() as u32;
         working.triggers.push(always);
-        // Often nothing waits for the mere presence of an attribute.
+        // Often the mere presence of an attribute is not a trigger of anything.
         let presence_matters = self.starts[attributes as usize] < self.starts[always as usize];
         working.probes.clear();
         for (attribute, _, presence) in self.known(event) {
@@ -452,7 +459,7 @@ impl Compiled {
             }
         }
         self.keys.prefetch(&working.probes);
-        let mut probe = 0;
+        let (mut probe, mut repeated) = (0, false);
         for (attribute, global, presence) in self.known(event) {
             let first = working.values.len() as u32;
             working.touched.push(attribute);
@@ -498,10 +505,16 @@ impl Compiled {
                 working.triggers.clear();
                 return;
             }
+            repeated |= values > 1;
+        }
+        // Several values can lie in one range: its entry list is read once.
+        if repeated {
+            working.triggers.sort_unstable();
+            working.triggers.dedup();
         }
     }
 
-    /// The attributes of the event that expressions ask about: their numbers here and in the event.
+    /// The attributes of the event that expressions test: their numbers in this matcher and in the event.
     fn known<'e>(&self, event: &'e Event) -> impl Iterator<Item = (u32, u32, Presence<'e>)> {
         event.iter().filter_map(|(global, presence)| match self.attributes.get(global as usize) {
             Some(&attribute) if attribute > 0 => Some((attribute, global, presence)),

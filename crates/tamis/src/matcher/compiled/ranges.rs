@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::sections::{SectionReader, Sections};
 use crate::value::{Family, Value, ValueRef};
 
-/// No rank: a boolean, or a value of a type that no range asks about.
+/// No rank: a boolean, or a value of a type that no range tests.
 pub(super) const NO_RANK: u32 = u32::MAX;
 
 /// The ends of the ranges of every attribute.
@@ -53,7 +53,7 @@ impl Bounds {
         csr::range(&self.starts, attribute)
     }
 
-    /// How many ranks the values of an attribute have: none where no range asks about it.
+    /// How many ranks the values of an attribute have: none if no range tests it.
     pub fn ranks(&self, attribute: u32) -> u32 {
         match self.of(attribute).len() as u32 {
             0 => 0,
@@ -61,7 +61,7 @@ impl Bounds {
         }
     }
 
-    /// Whether the ends of so many attributes are there.
+    /// Whether there are the bounds of exactly this many attributes.
     pub fn is_whole(&self, attributes: usize) -> bool {
         self.starts.len() == attributes + 2
             && is_ascending(&self.starts, self.values.len())
@@ -69,7 +69,7 @@ impl Bounds {
             && self.values.are_whole()
     }
 
-    /// The rank of a value: odd where it is an end itself, even between two ends.
+    /// The rank of a value: odd if it is a bound itself, even between two bounds.
     pub fn rank(&self, attribute: u32, value: ValueRef<'_>) -> u32 {
         let ends = self.of(attribute);
         if ends.is_empty() {
@@ -78,7 +78,7 @@ impl Bounds {
         match value {
             ValueRef::Integer(_) | ValueRef::Float(_) | ValueRef::Decimal(_) | ValueRef::String(_) => {}
             ValueRef::Boolean(_) | ValueRef::Network(_) | ValueRef::Local(_) => return NO_RANK,
-            // The ends of an attribute that is asked about one type have the first values of all.
+            // If an attribute has bounds of one typed family, it has the first values of all.
             _ if self.values.is_typed(ends.end - 1) => {}
             _ => return NO_RANK,
         }
@@ -88,7 +88,7 @@ impl Bounds {
         }
     }
 
-    /// The first and last rank of a range; the last is the lesser where nothing lies in it.
+    /// The first and last rank of a range; the last is smaller if the range is empty.
     pub fn interval(&self, attribute: u32, comparison: u32, low: &Value, high: &Value) -> (u32, u32) {
         let family = low.family();
         let begin = |family: Family| self.rank(attribute, family.first().as_ref());
@@ -197,7 +197,7 @@ impl Stabbing {
         self.intervals.len()
     }
 
-    /// Whether the intervals of so many attributes are there.
+    /// Whether there are the intervals of exactly this many attributes.
     pub fn is_whole(&self, attributes: usize) -> bool {
         self.starts.len() == attributes + 2
             && is_ascending(&self.starts, self.intervals.len())
@@ -242,13 +242,13 @@ impl Stabbing {
     }
 }
 
-/// Where the blocks of an attribute begin whose first interval stands at `start`: there is room for all blocks of
-/// the attributes before it, the last of which may not be full.
+/// Where the blocks of an attribute begin whose first interval is at `start`: there is room for all blocks of the
+/// attributes before it, the last of which may not be full.
 fn first_block(start: usize, attribute: usize) -> usize {
     start / BLOCK + attribute
 }
 
-/// The intervals of an attribute that are asked for a rank.
+/// The intervals of an attribute that are searched for a rank.
 struct Blocks<'a> {
     start: u32,
     intervals: &'a [Interval],
@@ -259,7 +259,7 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// Looks at the subtree over the blocks `low..high`.
+    /// Searches the subtree over the blocks `low..high`.
     fn visit(&self, mut low: usize, high: usize, found: &mut impl FnMut(u32)) {
         while low < high {
             let middle = low.midpoint(high);

@@ -1,7 +1,7 @@
-//! What does a match write down while it runs?
+//! What is the working memory of a match?
 //!
-//! Everything here is sized to the matcher once and emptied by undoing what the event did, so that
-//! no event costs work proportional to the number of expressions.
+//! Everything here is sized to the matcher once and emptied by undoing what the event did, so the work of
+//! an event hardly depends on the number of expressions: reading what was reached takes a step per 4,096 of them.
 
 use super::entry_list::{Candidate, Stages};
 use super::keys::Probe;
@@ -36,7 +36,7 @@ pub(super) struct Known {
     pub rank: u32,
 }
 
-/// What is known of a pattern.
+/// What is known about a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Guess {
     /// It may be true and must be tried.
@@ -48,7 +48,7 @@ pub(super) enum Guess {
 /// Working memory of one match.
 #[derive(Debug, Default)]
 pub(crate) struct Working {
-    /// What the event has, as bits; see [`Bits`](super::bits::Bits).
+    /// The bits that the event has; see [`Bits`](super::bits::Bits).
     pub(super) bits: Vec<u64>,
     /// The words of `bits` that are not empty.
     filled: Vec<u32>,
@@ -68,7 +68,7 @@ pub(crate) struct Working {
     /// The sets that were found: the stamp.
     sets: Vec<u32>,
     pub(in crate::matcher) counters: Counters,
-    /// Tells when to give up.
+    /// Decides when to give up.
     pub(in crate::matcher) timer: Timer,
     stamp: u32,
     /// The targets that were reached: nodes that are true, and slots that match.
@@ -115,7 +115,7 @@ impl Working {
         self.values.clear();
         self.triggers.clear();
         self.deferred.iter_mut().for_each(Vec::clear);
-        // What a long list took is given back, so that one event does not cost memory for ever.
+        // The memory of a long list is released, so that one event does not cost memory for ever.
         shrink(&mut self.filled);
         shrink(&mut self.probes);
         shrink(&mut self.values);
@@ -123,7 +123,7 @@ impl Working {
         self.deferred.iter_mut().for_each(shrink);
     }
 
-    /// Notes a bit that the event has.
+    /// Sets a bit that the event has.
     pub(super) fn set(&mut self, word: u32, bit: u64) {
         self.bits[word as usize] |= bit;
         self.filled.push(word);
@@ -146,7 +146,7 @@ impl Working {
         &self.values[field.first as usize..(field.first + field.values) as usize]
     }
 
-    /// What is known of a pattern on this event.
+    /// What is known about a pattern on this event.
     pub(super) fn guess(&self, pattern: u32) -> Option<Guess> {
         let noted = self.patterns[pattern as usize];
         let guess = match noted & 3 {
@@ -167,7 +167,7 @@ impl Working {
         if values.len() <= UNSORTED {
             return values.iter().any(|value| first <= value.rank && value.rank <= last);
         }
-        // The values of a long list ascend; booleans, of which there are two, come first and have no rank.
+        // The values of a long list ascend; the at most two booleans come first and have no rank.
         let booleans = values.iter().take(2).take_while(|value| value.rank == NO_RANK).count();
         let values = &values[booleans..];
         debug_assert!(values.is_sorted_by_key(|value| value.rank));
@@ -175,7 +175,7 @@ impl Working {
         values.get(position).is_some_and(|value| value.rank <= last)
     }
 
-    /// Notes that the event has one of a set's values; false where that was noted before.
+    /// Marks a set of which the event has a value; false if it was marked before.
     pub(super) fn find_set(&mut self, set: u32) -> bool {
         std::mem::replace(&mut self.sets[set as usize], self.stamp) != self.stamp
     }

@@ -41,11 +41,21 @@ impl Session<'_> {
         attributes: &mut Vec<Written<'t>>,
     ) -> Result<()> {
         let written = tag.name().into_inner();
-        let raw = tag.attributes_raw();
-        let inside = start + 1 + written.len();
-        if let Err((at, message)) = split(raw, attributes) {
-            return self.fail(inside + at, message);
+        if let Err((at, message)) = split(tag.attributes_raw(), attributes) {
+            return self.fail(start + 1 + written.len() + at, message);
         }
+        self.open_element(written, dtd, start, attributes)
+    }
+
+    /// Adds an element, opened, with its attributes; its tag begins at `start`.
+    pub(super) fn open_element<'t>(
+        &mut self,
+        written: &'t str,
+        dtd: &'t Dtd,
+        start: usize,
+        attributes: &mut Vec<Written<'t>>,
+    ) -> Result<()> {
+        let inside = start + 1 + written.len();
         check("attributes of an element", "attributes", attributes.len(), self.limits.attributes)?;
         let declared = dtd.attributes(written);
         if let Some(declared) = declared {

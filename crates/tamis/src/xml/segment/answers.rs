@@ -96,7 +96,8 @@ impl Bits {
         }
     }
 
-    pub fn drain(&mut self, mut found: impl FnMut(u32)) {
+    /// Empties the set, and calls `found` with what it held, in order, some at a time.
+    pub fn drain(&mut self, mut found: impl FnMut(&[u32])) {
         // Numbers are written down first, eight at once whether they are there or not, so that how
         // many a word holds need not be guessed. With 12 of 64 bits set, matching 500,000 filters took
         // 2.9 ns per match instead of 3.1 (`make bench`).
@@ -111,7 +112,7 @@ impl Bits {
                 let first = ((block * BLOCK + at) * 64) as u32;
                 count += write_numbers(std::mem::take(word), first, &mut numbers[count..]);
             }
-            numbers[..count].iter().for_each(|number| found(*number));
+            found(&numbers[..count]);
         }
     }
 }
@@ -147,16 +148,16 @@ mod tests {
             expected.iter().rev().for_each(|bit| bits.set(*bit));
             assert!(bits.is_set(0) && bits.is_set(step as u32 % 2000) && (step == 1 || !bits.is_set(1)));
             let mut found = Vec::new();
-            bits.drain(|bit| found.push(bit));
+            bits.drain(|some| found.extend_from_slice(some));
             assert_eq!(found, expected);
-            bits.drain(|_| panic!("nothing is left"));
+            bits.drain(|some| assert!(some.is_empty(), "nothing is left"));
             bits.set(7);
             bits.set_all(&expected);
             found.clear();
-            bits.drain(|bit| found.push(bit));
+            bits.drain(|some| found.extend_from_slice(some));
             let with_seven: std::collections::BTreeSet<u32> = expected.into_iter().chain([7]).collect();
             assert!(found.into_iter().eq(with_seven));
-            bits.drain(|_| panic!("nothing is left"));
+            bits.drain(|some| assert!(some.is_empty(), "nothing is left"));
         }
     }
 }

@@ -223,15 +223,15 @@ impl Segment {
         }
     }
 
-    /// Calls `found` with the filters that a document satisfies, in order. If the meter is exhausted, returns which
-    /// filter's evaluation exhausted it, if one did.
+    /// Calls `found` with the filters that a document satisfies, in order, some at a time. Where the meter is
+    /// exhausted, says by which filter, if it was one's evaluation.
     pub fn matches(
         &self,
         document: &Document,
         scratch: &mut SegmentScratch,
         evaluation: &mut EvaluationScratch,
         meter: &mut Meter,
-        found: impl FnMut(Slot),
+        found: impl FnMut(&[Slot]),
     ) -> Result<(), (Option<Slot>, Exhausted)> {
         let matched = self.find(document, scratch, evaluation, meter);
         let answers = &mut scratch.answers;

@@ -5,6 +5,7 @@
 //! that there is one root element. A document is well formed and within its limits, or an error.
 
 mod build;
+mod plain;
 mod prolog;
 #[cfg(test)]
 mod tests;
@@ -208,7 +209,7 @@ impl<'s> Session<'s> {
             },
         };
         let dtd = progress.prolog.dtd.get_or_insert_default();
-        self.content(frame, dtd, &mut progress.rooted)?;
+        self.content(frame, dtd, end, &mut progress.rooted)?;
         let nodes = self.document.nodes.len() as NodeIndex;
         let text = self.document.text.len() as u32;
         let root = &mut self.document.nodes[0];
@@ -251,15 +252,28 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Reads the root element and what follows it.
-    fn content<'t>(&mut self, main: Frame<'t>, dtd: &'t Dtd, rooted: &mut bool) -> Result<()> {
+    /// Reads the root element and what follows it, up to `end`.
+    fn content<'t>(&mut self, main: Frame<'t>, dtd: &'t Dtd, end: usize, rooted: &mut bool) -> Result<()>
+    where
+        's: 't,
+    {
         let mut frames: Vec<Frame<'t>> = vec![main];
         let mut attributes = Vec::new();
+        let mut plain_attributes = Vec::new();
         // The position in the document's own text; the content of an entity is reported at its reference.
         let mut place = 0;
         while let Some(frame) = frames.last_mut() {
             if frame.name.is_empty() {
                 place = self.base + frame.position();
+                let read = self.plain_content(place, end, dtd, &mut plain_attributes)?;
+                if read > place {
+                    // A new reader would drop it. It can be there only behind the root element.
+                    if self.text[read..end].starts_with('\u{FEFF}') {
+                        return self.fail(read, "text outside the root element");
+                    }
+                    frame.reader = Frame::new(&self.text[read..end], "", 0).reader;
+                    (self.base, place) = (read, read);
+                }
             }
             let start = place;
             let event = self.next(frame, start)?;

@@ -50,6 +50,8 @@ fn documents_become_nodes() {
         ("\u{FEFF}<a/>", "<a"),
         ("<!DOCTYPE a [<!ENTITY e '&#xFEFF;'>]><a>&e;x</a>", "<a \"\\u{feff}x\""),
         ("<a><!----><b></b\n></a>", "<a #\"\" <b"),
+        ("<a><b>x</b>\u{FEFF}y<b/>\u{FEFF}</a>", "<a <b \"x\" \"\\u{feff}y\" <b \"\\u{feff}\""),
+        ("<a><b c='>' d=\"/>\" /><b\n e = '&gt;'\t></b></a>", "<a <b @c=\">\" @d=\"/>\" <b @e=\">\""),
     ] {
         assert_eq!(show(text), expected, "{text}");
     }
@@ -72,7 +74,7 @@ fn what_is_not_well_formed_is_an_error_with_its_place() {
         ("<a b=1/>", "without quotes"),
         ("<a b/>", "without `=`"),
         ("<a b='1'c='2'/>", "white space is expected"),
-        ("<a b='<'/>", "`<` inside an attribute's value"),
+        ("<a b='<'/>", "`<` inside"),
         ("<a b='&x;'/>", "the entity `x` is not declared"),
         ("<a b='&'/>", "a reference without `;`"),
         ("<a>&x;</a>", "the entity `x` is not declared"),
@@ -82,8 +84,8 @@ fn what_is_not_well_formed_is_an_error_with_its_place() {
         ("<a>]]></a>", "`]]>` stands in text"),
         ("<a><!-- -- --></a>", "`--` inside a comment"),
         ("<a><!-- ---></a>", "`--` inside a comment"),
-        ("<a><?xml version='1.0'?></a>", "an XML declaration stands only"),
-        (" <?xml version='1.0'?><a/>", "an XML declaration stands only"),
+        ("<a><?xml version='1.0'?></a>", "an XML declaration is allowed only"),
+        (" <?xml version='1.0'?><a/>", "an XML declaration is allowed only"),
         ("<?xml encoding='utf-8'?><a/>", "begins with its version"),
         ("<a><?Xml x?></a>", "proper target"),
         ("<a><? x?></a>", "proper target"),
@@ -111,6 +113,15 @@ fn what_is_not_well_formed_is_an_error_with_its_place() {
         ("<a><![CDATA[x</a>", "column 4"),
         ("<a><!--x</a>", "column 4"),
         ("<a></a x='1'>", "where `</a>` is expected"),
+        ("<a><b></b></a>\u{FEFF}", "line 1, column 15: text outside"),
+        ("<a><b/>x]]></a>", "line 1, column 9: `]]>` stands in text"),
+        ("<a><b/><c d='<'/></a>", "line 1, column 14: `<` inside"),
+        ("<a><b/><c/d></c></a>", "`c/d` is not a name"),
+        ("<a><b/><1/></a>", "`1` is not a name"),
+        ("<a><b/><c d='1' d='2'/></a>", "the attribute `d` is given twice"),
+        ("<a><b/></a ></a>", "an end tag without its start tag"),
+        ("<a><b></b x></a>", "the end tag `</b x>` where `</b>` is expected"),
+        ("<a><b><c></b></a>", "line 1, column 10: the end tag `</b>` where `</c>` is expected"),
     ] {
         let shown = show(text);
         assert!(shown.contains(expected) && shown.starts_with("line"), "{text}: {shown}");
@@ -142,4 +153,54 @@ fn hostile_documents_end_at_a_limit() {
     assert!(Document::default().read(format!("{long}<a><b/></a>").as_bytes(), &default).is_ok());
     let names: String = (0..2000).map(|number| format!("<a{number}/>")).collect();
     assert_eq!(limit(&format!("<a>{names}</a>"), &Limits { names: 1000, ..default }), "names");
+}
+
+#[test]
+fn plain_tags_and_text_are_read_like_events() {
+    let pieces = [
+        "<b>",
+        "</b>",
+        "<b/>",
+        "<c d='1'>",
+        "</c>",
+        "<c  e = \"&lt;\" f=''/>",
+        "x",
+        " ",
+        "]]>",
+        "\u{FEFF}",
+        "&amp;",
+        "<!-- -->",
+        "<?p?>",
+        "<![CDATA[<b>]]>",
+        "<p:b xmlns:p='u' p:c='>'/>",
+        "<b",
+        ">",
+        "</b >",
+        "<c d=1/>",
+        "&e;",
+    ];
+    let mut state = 7_u64;
+    let mut random = |bound: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % bound
+    };
+    let mut read = 0;
+    for _ in 0..20_000 {
+        let content: String = (0..random(8)).map(|_| pieces[random(pieces.len())]).collect();
+        let text = format!(
+            "<!DOCTYPE a [<!ENTITY e '<b>y</b>'>]><a>{content}</a>{}",
+            ["", "", " ", "\u{FEFF}"][random(4)]
+        );
+        let mut plain = Document::default();
+        // Documents whose lines are recorded are read event by event.
+        let mut events = Document::default();
+        events.record_lines();
+        let results = [&mut plain, &mut events].map(|document| document.read_text(&text, &Limits::default()));
+        assert_eq!(results[0], results[1], "{text}");
+        read += usize::from(results[0].is_ok());
+        let shown = [&plain, &events]
+            .map(|document| format!("{:?}{:?}{:?}", document.nodes, document.text, document.values));
+        assert_eq!(shown[0], shown[1], "{text}");
+    }
+    assert!(read > 1000, "{read}");
 }

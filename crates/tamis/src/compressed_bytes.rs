@@ -1,7 +1,7 @@
-//! How are many texts stored in little memory?
+//! How are many short byte strings stored in little memory?
 //!
-//! Consecutive texts are compressed together in LZ4 blocks of some kilobytes. Reading a text decompresses its
-//! block. Each thread keeps the block that it read last, because texts are mostly read in order.
+//! Consecutive strings are compressed together in LZ4 blocks of some kilobytes. Reading a string decompresses its
+//! block. Each thread keeps the block that it read last, because strings are mostly read in order.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,12 +19,12 @@ const WORTH_PACKING: usize = 512;
 /// At most so many bytes come out of one that goes in.
 const MOST_RATIO: usize = 255;
 
-/// Texts by their position.
+/// Byte strings by their position.
 #[derive(Debug)]
-pub(crate) struct CompressedStrings {
-    /// Where each text ends in its block.
+pub(crate) struct CompressedBytes {
+    /// Where each string ends in its block.
     ends: Column<u32>,
-    /// The position of the first text of each block.
+    /// The position of the first string of each block.
     firsts: Column<u32>,
     /// Where each block ends in `bytes`.
     blocks: Column<u64>,
@@ -33,9 +33,9 @@ pub(crate) struct CompressedStrings {
     identity: u64,
 }
 
-/// Texts on their way into blocks.
+/// Byte strings on their way into blocks.
 #[derive(Debug, Default)]
-pub(crate) struct CompressedStringsBuilder {
+pub(crate) struct CompressedBytesBuilder {
     ends: Vec<u32>,
     firsts: Vec<u32>,
     blocks: Vec<u64>,
@@ -44,18 +44,11 @@ pub(crate) struct CompressedStringsBuilder {
     open: Vec<u8>,
 }
 
-impl CompressedStringsBuilder {
-    pub fn push(&mut self, text: &str) {
+impl CompressedBytesBuilder {
+    /// Appends the string that `write` appends to what it is given.
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.begin();
-        self.open.extend_from_slice(text.as_bytes());
-        self.end();
-    }
-
-    /// Appends what something is displayed as.
-    pub fn push_display(&mut self, text: &impl std::fmt::Display) {
-        self.begin();
-        // Writing into memory does not fail.
-        let _ = std::io::Write::write_fmt(&mut self.open, format_args!("{text}"));
+        write(&mut self.open);
         self.end();
     }
 
@@ -89,11 +82,11 @@ impl CompressedStringsBuilder {
         self.open.clear();
     }
 
-    pub fn finish(mut self) -> CompressedStrings {
+    pub fn finish(mut self) -> CompressedBytes {
         if self.firsts.len() > self.blocks.len() {
             self.close();
         }
-        CompressedStrings::new(self.ends.into(), self.firsts.into(), self.blocks.into(), self.bytes.into())
+        CompressedBytes::new(self.ends.into(), self.firsts.into(), self.blocks.into(), self.bytes.into())
     }
 }
 
@@ -102,23 +95,24 @@ thread_local! {
     static LAST: RefCell<(u64, usize, Vec<u8>)> = const { RefCell::new((0, 0, Vec::new())) };
 }
 
-impl CompressedStrings {
+impl CompressedBytes {
     fn new(
         ends: Column<u32>,
         firsts: Column<u32>,
         blocks: Column<u64>,
         bytes: Column<u8>,
-    ) -> CompressedStrings {
+    ) -> CompressedBytes {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        CompressedStrings { ends, firsts, blocks, bytes, identity: NEXT.fetch_add(1, Ordering::Relaxed) }
+        CompressedBytes { ends, firsts, blocks, bytes, identity: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The text at a position; `None` if the file it lives in is damaged.
-    pub fn get(&self, position: usize) -> Option<String> {
+    /// What `read` makes of the string at a position; `None` if the file it lives in is damaged. `read` must
+    /// not read another string.
+    pub fn read_at<T>(&self, position: usize, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
         let block = self.firsts.partition_point(|&first| first as usize <= position).checked_sub(1)?;
         let start = match position.checked_sub(*self.firsts.get(block)? as usize)? {
             0 => 0,
@@ -131,7 +125,7 @@ impl CompressedStrings {
                 self.unpack(block, bytes)?;
                 (*identity, *last) = (self.identity, block);
             }
-            std::str::from_utf8(bytes.get(start..end)?).ok().map(str::to_owned)
+            read(bytes.get(start..end)?)
         })
     }
 
@@ -165,11 +159,11 @@ impl CompressedStrings {
         sections.push(&self.bytes);
     }
 
-    pub fn read(reader: &mut SectionReader) -> Result<CompressedStrings> {
-        let texts = CompressedStrings::new(reader.next()?, reader.next()?, reader.next()?, reader.next()?);
+    pub fn read(reader: &mut SectionReader) -> Result<CompressedBytes> {
+        let texts = CompressedBytes::new(reader.next()?, reader.next()?, reader.next()?, reader.next()?);
         let whole =
             texts.firsts.len() == texts.blocks.len() && texts.firsts.is_empty() == texts.ends.is_empty();
-        if whole { Ok(texts) } else { Err(reader.damaged("the texts are incomplete")) }
+        if whole { Ok(texts) } else { Err(reader.damaged("the expressions are incomplete")) }
     }
 }
 
@@ -177,10 +171,14 @@ impl CompressedStrings {
 mod tests {
     use super::*;
 
-    fn texts(all: &[String]) -> CompressedStrings {
-        let mut builder = CompressedStringsBuilder::default();
-        all.iter().for_each(|text| builder.push(text));
+    fn texts(all: &[String]) -> CompressedBytes {
+        let mut builder = CompressedBytesBuilder::default();
+        all.iter().for_each(|text| builder.push_with(|bytes| bytes.extend_from_slice(text.as_bytes())));
         builder.finish()
+    }
+
+    fn get(texts: &CompressedBytes, position: usize) -> Option<String> {
+        texts.read_at(position, |bytes| String::from_utf8(bytes.to_vec()).ok())
     }
 
     #[test]
@@ -193,18 +191,18 @@ mod tests {
             let kept = texts(all);
             assert_eq!(kept.len(), all.len());
             for (position, text) in all.iter().enumerate() {
-                assert_eq!(kept.get(position).as_ref(), Some(text));
+                assert_eq!(get(&kept, position).as_ref(), Some(text));
             }
             for (position, text) in all.iter().enumerate().rev() {
-                assert_eq!(kept.get(position).as_ref(), Some(text));
+                assert_eq!(get(&kept, position).as_ref(), Some(text));
             }
-            assert_eq!(kept.get(all.len()), None);
+            assert_eq!(get(&kept, all.len()), None);
         }
         let (one, other) = (texts(&alike), texts(&uneven));
         assert!(one.bytes() < alike.iter().map(String::len).sum::<usize>() / 2);
         for position in 0..uneven.len() {
-            assert_eq!(one.get(position).as_ref(), Some(&alike[position]));
-            assert_eq!(other.get(position).as_ref(), Some(&uneven[position]));
+            assert_eq!(get(&one, position).as_ref(), Some(&alike[position]));
+            assert_eq!(get(&other, position).as_ref(), Some(&uneven[position]));
         }
     }
 
@@ -216,14 +214,14 @@ mod tests {
             let mut bytes = whole.bytes.to_vec();
             bytes[position] ^= 0x5a;
             let ends: Vec<u32> = whole.ends.iter().map(|end| end ^ (position as u32 & 0x300_0001)).collect();
-            let damaged = CompressedStrings::new(
+            let damaged = CompressedBytes::new(
                 ends.into(),
                 whole.firsts.to_vec().into(),
                 whole.blocks.to_vec().into(),
                 bytes.into(),
             );
             for text in [0, 77, 499] {
-                let _ = damaged.get(text);
+                let _ = get(&damaged, text);
             }
         }
     }
