@@ -131,7 +131,7 @@ proptest! {
                         FindingKind::Always => held == [true],
                         FindingKind::Equal => held.iter().all(|one| *one == held[0]),
                         FindingKind::Subsumed => !held[0] || held.iter().all(|one| *one),
-                        FindingKind::Bound | FindingKind::QuotedName => true,
+                        FindingKind::Bound | FindingKind::QuotedName | FindingKind::EmptyRange => true,
                         _ => false,
                     };
                     let told: Vec<String> = finding.subscriptions.iter().map(|id| {
