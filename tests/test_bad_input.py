@@ -117,7 +117,7 @@ def test_text_of_another_type(index: Any, text: Any) -> None:
         ('{"attribute": "a"}', "lacks `operator`"),
         ('{"operator": "exists"}', "lacks `attribute`"),
         ('{"attribute": "", "operator": "exists"}', "empty"),
-        ('{"attribute": "a", "operator": "~"}', "no operator"),
+        ('{"attribute": "a", "operator": "~"}', "not an operator"),
         ('{"attribute": "a", "operator": "=", "value": null}', "a string, a number"),
         ('{"attribute": "a", "operator": "=", "value": 1, "value": 2}', "once"),
         ('{"attribute": "a", "operator": "=", "value": 1, "values": [1]}', "one of them"),
