@@ -1,7 +1,7 @@
 //! How are many ids stored in columns, and what is the position of a given id?
 //!
 //! Ids are stored by position, and a hash table maps an id to its position. The seed of the hash is derived from
-//! the ids (see `probing`).
+//! the ids (see `probing`). Consecutive integers, such as row numbers, need neither: the first one is enough.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -15,51 +15,58 @@ use crate::strings::{Strings, StringsBuilder};
 /// Distinct ids by their position.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
-    /// The ids, if all are integers; otherwise they are in `texts`.
+    /// The ids, if all are integers; otherwise they are in `texts`. Empty if the ids are consecutive.
     integers: Column<i64>,
     texts: Strings,
-    /// Open addressing with linear probing; a position plus one, or 0 if the slot is free.
+    /// Open addressing with linear probing; a position plus one, or 0 if the slot is free. Empty if the ids are
+    /// consecutive.
     table: Column<u32>,
-    /// The seed of the hash, and nothing else.
-    seed: Column<u64>,
+    /// The seed of the hash. If the ids are consecutive integers, the first one and their number follow.
+    numbers: Column<u64>,
 }
 
 /// Ids to be stored in columns.
 #[derive(Debug, Default)]
 pub(crate) struct IdsBuilder {
-    /// All of them, encoded.
-    encoded: StringsBuilder,
+    /// All of them, encoded, from the first string on.
+    encoded: Option<StringsBuilder>,
     /// Those that are integers.
     integers: Vec<i64>,
 }
 
 impl IdsBuilder {
     pub fn push(&mut self, id: IdRef<'_>) {
-        self.encoded.push(&id.encode());
         if let IdRef::Integer(number) = id {
             self.integers.push(number);
+        } else if self.encoded.is_none() {
+            let mut encoded = StringsBuilder::default();
+            self.integers.iter().for_each(|&number| encoded.push(&IdRef::Integer(number).encode()));
+            self.encoded = Some(encoded);
+        }
+        if let Some(encoded) = &mut self.encoded {
+            encoded.push(&id.encode());
         }
     }
 
     /// How many are strings, and how many integers.
     pub fn kinds(&self) -> (usize, usize) {
-        (self.encoded.len() - self.integers.len(), self.integers.len())
+        let strings = self.encoded.as_ref().map_or(0, |encoded| encoded.len() - self.integers.len());
+        (strings, self.integers.len())
     }
 
     /// Stores the ids, which must be distinct.
     pub fn finish(self) -> Ids {
-        let only_integers = self.kinds().0 == 0;
-        let texts = self.encoded.finish();
-        let capacity = (texts.len() * 3 / 2 + 1).next_power_of_two();
-        let (seed, table) = place(texts.len(), capacity, |position, seed| {
-            xxh3_64_with_seed(texts.bytes_of(position).unwrap_or_default(), seed)
-        });
-        let (table, seed) = (table.into(), vec![seed].into());
-        match only_integers {
-            true => Ids { integers: self.integers.into(), texts: Strings::default(), table, seed },
-            false => Ids { integers: Column::default(), texts, table, seed },
-        }
+        let Some(encoded) = self.encoded else { return Ids::of_integers(self.integers) };
+        let texts = encoded.finish();
+        let hash = |position, seed| xxh3_64_with_seed(texts.bytes_of(position).unwrap_or_default(), seed);
+        let (seed, table) = place(texts.len(), capacity(texts.len()), hash);
+        Ids { integers: Column::default(), texts, table: table.into(), numbers: vec![seed].into() }
     }
+}
+
+/// The size of the hash table of so many ids.
+fn capacity(ids: usize) -> usize {
+    (ids * 3 / 2 + 1).next_power_of_two()
 }
 
 impl Ids {
@@ -70,14 +77,43 @@ impl Ids {
         builder.finish()
     }
 
+    fn of_integers(ids: Vec<i64>) -> Ids {
+        if let Some(&first) = ids.first()
+            && ids.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]))
+        {
+            return Ids { numbers: vec![0, first as u64, ids.len() as u64].into(), ..Ids::default() };
+        }
+        let hash = |position: usize, seed| xxh3_64_with_seed(&IdRef::Integer(ids[position]).encode(), seed);
+        let (seed, table) = place(ids.len(), capacity(ids.len()), hash);
+        let (table, numbers) = (table.into(), vec![seed].into());
+        Ids { integers: ids.into(), texts: Strings::default(), table, numbers }
+    }
+
+    /// The first id and their number, if they are consecutive integers.
+    #[inline]
+    fn consecutive(&self) -> Option<(i64, u64)> {
+        match *self.numbers {
+            [_, first, count] => Some((first as i64, count)),
+            _ => None,
+        }
+    }
+
     pub fn len(&self) -> usize {
-        self.integers.len().max(self.texts.len())
+        match self.consecutive() {
+            Some((_, count)) => count as usize,
+            None => self.integers.len().max(self.texts.len()),
+        }
     }
 
     /// The position of an id.
     pub fn find(&self, id: IdRef<'_>) -> Option<u32> {
+        if let Some((first, count)) = self.consecutive() {
+            let IdRef::Integer(number) = id else { return None };
+            let position = u64::try_from(i128::from(number) - i128::from(first)).ok()?;
+            return (position < count).then_some(position as u32);
+        }
         let mask = self.table.len().checked_sub(1)?;
-        let mut at = xxh3_64_with_seed(&id.encode(), *self.seed.first()?) as usize & mask;
+        let mut at = xxh3_64_with_seed(&id.encode(), *self.numbers.first()?) as usize & mask;
         // At least a third of the table is free; the bound protects against a damaged file.
         for _ in 0..self.table.len() {
             match self.table[at] {
@@ -92,6 +128,10 @@ impl Ids {
     /// The id at a position; `None` if its file is damaged.
     #[inline]
     pub fn get(&self, position: u32) -> Option<IdRef<'_>> {
+        if let Some((first, count)) = self.consecutive() {
+            let number = (u64::from(position) < count).then(|| first.wrapping_add(i64::from(position)));
+            return number.map(IdRef::Integer);
+        }
         match self.integers.get(position as usize) {
             Some(&number) => Some(IdRef::Integer(number)),
             None => IdRef::decode(self.texts.bytes_of(position as usize)?),
@@ -112,6 +152,10 @@ impl Ids {
 
     /// Appends the ids at these positions, which are integers; `None` if one is not.
     pub fn integers(&self, positions: &[u32], ids: &mut Vec<i64>) -> Option<()> {
+        if let Some((first, count)) = self.consecutive() {
+            ids.extend(positions.iter().map(|&position| first.wrapping_add(i64::from(position))));
+            return positions.iter().all(|&position| u64::from(position) < count).then_some(());
+        }
         if !self.integers.is_empty() {
             let mut missing = 0;
             ids.extend(positions.iter().map(|&position| match self.integers.get(position as usize) {
@@ -190,7 +234,7 @@ impl Ids {
         sections.push(&self.integers);
         self.texts.write(sections);
         sections.push(&self.table);
-        sections.push(&self.seed);
+        sections.push(&self.numbers);
     }
 
     pub fn read(reader: &mut SectionReader) -> Result<Ids> {
@@ -198,12 +242,21 @@ impl Ids {
             integers: reader.next()?,
             texts: Strings::read(reader)?,
             table: reader.next()?,
-            seed: reader.next()?,
+            numbers: reader.next()?,
         };
-        let whole = ids.seed.len() == 1
-            && (ids.integers.is_empty() || ids.texts.len() == 0)
-            && ids.table.len().is_power_of_two()
-            && ids.table.len() > ids.len();
+        let stored = ids.integers.len().max(ids.texts.len());
+        let whole = match *ids.numbers {
+            [_] => {
+                (ids.integers.is_empty() || ids.texts.len() == 0)
+                    && ids.table.len().is_power_of_two()
+                    && ids.table.len() > stored
+            }
+            [_, first, count] => {
+                let last = i128::from(first as i64) + i128::from(count) - 1;
+                stored == 0 && ids.table.is_empty() && count <= u32::MAX.into() && i64::try_from(last).is_ok()
+            }
+            _ => false,
+        };
         if whole { Ok(ids) } else { Err(reader.damaged("the ids are incomplete")) }
     }
 }
@@ -225,6 +278,34 @@ mod tests {
             }
             assert_eq!(kept.find(IdRef::Integer(-1)), None);
             assert_eq!(kept.find(IdRef::String("-1")), None);
+        }
+    }
+
+    #[test]
+    fn consecutive_integers_take_no_room() {
+        for first in [0, -5, 1 << 40, i64::MAX - 9] {
+            let ids: Vec<Id> = (0..10).map(|number| (first + number).into()).collect();
+            let kept = Ids::new(&ids);
+            assert_eq!((kept.len(), kept.bytes()), (10, 0));
+            for (id, position) in ids.iter().zip(0..) {
+                assert_eq!(kept.find(id.as_ref()), Some(position));
+                assert_eq!(kept.get(position), Some(id.as_ref()));
+            }
+            let others = [first.checked_sub(1), first.checked_add(10), Some(i64::MIN), Some(42 - first / 2)];
+            for other in others.into_iter().flatten() {
+                assert_eq!(kept.find(IdRef::Integer(other)), None);
+            }
+            assert_eq!((kept.find(IdRef::String("0")), kept.get(10)), (None, None));
+            let mut found = vec![7];
+            assert_eq!(kept.integers(&[0, 9], &mut found), Some(()));
+            assert_eq!(found, [7, first, first + 9]);
+            assert_eq!(kept.integers(&[10], &mut found), None);
+        }
+        // Neither a gap nor another order is consecutive.
+        for ids in [[1, 2, 4], [3, 2, 1], [i64::MAX, i64::MIN, 0]] {
+            let kept = Ids::new(&ids.map(Id::from));
+            assert!(kept.bytes() > 0);
+            assert_eq!(ids.map(|id| kept.find(IdRef::Integer(id))), [Some(0), Some(1), Some(2)]);
         }
     }
 
@@ -260,7 +341,7 @@ mod tests {
         let mask = kept.table.len() - 1;
         let furthest = ids.iter().zip(0..).map(|(id, position)| {
             assert_eq!(kept.find(id.as_ref()), Some(position));
-            let own = xxh3_64_with_seed(&id.as_ref().encode(), kept.seed[0]) as usize & mask;
+            let own = xxh3_64_with_seed(&id.as_ref().encode(), kept.numbers[0]) as usize & mask;
             let slot = kept.table.iter().position(|&found| found == position + 1).unwrap_or_default();
             slot.wrapping_sub(own) & mask
         });

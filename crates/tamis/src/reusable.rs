@@ -155,6 +155,45 @@ impl OrderedSet {
         }
     }
 
+    /// Appends the numbers from `first` on to `found`, less `first` and ascending, and empties the set. `first` is a
+    /// multiple of 64.
+    ///
+    /// Few words have more than two members, so two are written whether they exist or not, and only a third is a
+    /// branch: for 15,476 members of 1.4 million, 3.4 instead of 6.5 ns each.
+    pub fn drain_from(&mut self, first: u32, found: &mut Vec<u32>) {
+        debug_assert_eq!(first % 64, 0);
+        let below = first as usize / 64;
+        let mut members = [0; 128];
+        let mut count = 0;
+        for (group, filled) in self.filled.iter_mut().enumerate() {
+            let mut rest = std::mem::take(filled);
+            while rest != 0 {
+                let word = group * 64 + rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let bits = std::mem::take(&mut self.words[word]);
+                if word < below {
+                    continue;
+                }
+                let start = (word - below) as u32 * 64;
+                let second = bits & bits.wrapping_sub(1);
+                members[count] = start + bits.trailing_zeros();
+                members[count + 1] = start + second.trailing_zeros();
+                count += 1 + usize::from(second != 0);
+                let mut more = second & second.wrapping_sub(1);
+                while more != 0 {
+                    members[count] = start + more.trailing_zeros();
+                    count += 1;
+                    more &= more - 1;
+                }
+                if count >= 64 {
+                    found.extend_from_slice(&members[..count]);
+                    count = 0;
+                }
+            }
+        }
+        found.extend_from_slice(&members[..count]);
+    }
+
     /// Calls `found` with all numbers, ascending, and empties the set.
     pub fn drain(&mut self, mut found: impl FnMut(u32)) {
         for (group, filled) in self.filled.iter_mut().enumerate() {
@@ -244,6 +283,17 @@ mod tests {
         let mut drained = Vec::new();
         set.drain(|number| drained.push(number));
         assert_eq!(drained, numbers.into_iter().chain([19_999]).collect::<Vec<_>>());
+        set.drain(|number| panic!("{number} is left"));
+
+        let full = 640..768;
+        numbers.into_iter().chain(full.clone()).for_each(|number| set.insert(number));
+        let mut drained = vec![7];
+        set.drain_from(64, &mut drained);
+        let slots: Vec<u32> = [64].into_iter().chain(full).chain([4095, 4096, 4100, 9_999]).collect();
+        assert_eq!(
+            drained,
+            [7].into_iter().chain(slots.iter().map(|number| number - 64)).collect::<Vec<_>>()
+        );
         set.drain(|number| panic!("{number} is left"));
     }
 }

@@ -496,8 +496,9 @@ impl Compiled {
                 working.triggers.push(attributes + attribute);
             }
             let values = working.values.len() as u32 - first;
-            let key = working.values.get(first as usize).map_or(NO_KEY, |value| value.key);
-            working.fields[attribute as usize] = EventAttribute { first, values, key, global, present: true };
+            let Known { key, rank } = working.values.get(first as usize).copied().unwrap_or(Known::NONE);
+            working.fields[attribute as usize] =
+                EventAttribute { first, values, key, rank, global, present: true };
             if values > 0 {
                 self.find_patterns(attribute, global, event, working);
             }
@@ -674,11 +675,7 @@ impl Matcher for Compiled {
         for position in deep {
             working.reached.insert(first_slot + self.deep[position as usize]);
         }
-        working.reached.drain(|target| {
-            if target >= first_slot {
-                found.push(target - first_slot);
-            }
-        });
+        working.reached.drain_from(first_slot, found);
         working.end();
     }
 

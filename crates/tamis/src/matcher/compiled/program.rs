@@ -63,8 +63,8 @@ pub(super) trait Context {
     fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
 }
 
-/// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes, and keys of
-/// single-valued attributes.
+/// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes, and keys
+/// and ranges of single-valued attributes.
 #[inline]
 pub(super) fn evaluate<C: Context>(
     context: &C,
@@ -88,6 +88,13 @@ pub(super) fn evaluate<C: Context>(
                 EventAttribute { values: 1, key, .. } => {
                     let next = position + 1 + key_count(head);
                     (program[position + 1..next].contains(&key), next)
+                }
+                _ => return evaluate_any(context, program, position, working),
+            },
+            RANGE => match working.fields[(head >> 10) as usize] {
+                EventAttribute { values: 0, .. } => return Outcome::False,
+                EventAttribute { values: 1, rank, .. } => {
+                    (program[position + 1] <= rank && rank <= program[position + 2], position + 3)
                 }
                 _ => return evaluate_any(context, program, position, working),
             },

@@ -4,7 +4,7 @@
 //! an event hardly depends on the number of expressions: reading what was reached takes a step per 4,096 of them.
 
 use super::entry_list::{Candidate, Stages};
-use super::keys::Probe;
+use super::keys::{NO_KEY, Probe};
 use super::patterns::TextScratch;
 use super::ranges::NO_RANK;
 use crate::deadline::Timer;
@@ -21,6 +21,8 @@ pub(super) struct EventAttribute {
     pub values: u32,
     /// The key of its first value.
     pub key: u32,
+    /// The rank of its first value.
+    pub rank: u32,
     /// Its number in the event.
     pub global: u32,
     /// Whether the event has it, if only as a null.
@@ -34,6 +36,11 @@ pub(super) struct Known {
     pub key: u32,
     /// Its rank among the ends of ranges, or `NO_RANK`.
     pub rank: u32,
+}
+
+impl Known {
+    /// A value that no expression tests.
+    pub const NONE: Known = Known { key: NO_KEY, rank: NO_RANK };
 }
 
 /// What is known about a pattern.
