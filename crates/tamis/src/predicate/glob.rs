@@ -11,15 +11,23 @@
 
 use std::collections::HashMap;
 
-/// A compiled `like` pattern.
+use memchr::{memchr, memmem};
+
+/// A compiled `like` pattern: the pieces between its `%`. A single piece means that there is none.
 #[derive(Debug, Clone)]
-pub(crate) struct Glob {
-    /// The pieces between the `%`; a single piece means that there was none.
-    pieces: Vec<Piece>,
+pub(crate) enum Glob {
+    /// All pieces are plain text.
+    Plain(PlainPieces),
+    Pieces(Vec<Piece>),
 }
 
+/// Pieces in one allocation, each a length and that many bytes: the first, the last, then those between. Usually, a
+/// pattern is in no cache when it is tried, and every further allocation would be another read from memory.
 #[derive(Debug, Clone)]
-enum Piece {
+pub(crate) struct PlainPieces(Box<[u8]>);
+
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
     /// Plain text.
     Plain(Box<str>),
     /// Text with this many `_` before and after it.
@@ -45,12 +53,19 @@ impl Glob {
             }
         }
         pieces.push(Piece::new(piece));
-        Glob { pieces }
+        match PlainPieces::new(&pieces) {
+            Some(plain) => Glob::Plain(plain),
+            None => Glob::Pieces(pieces),
+        }
     }
 
     pub fn is_match(&self, text: &str) -> bool {
-        let [first, middle @ .., last] = &self.pieces[..] else {
-            return self.pieces[0].prefix(text) == Some(text.len());
+        let pieces = match self {
+            Glob::Plain(pieces) => return pieces.is_match(text.as_bytes()),
+            Glob::Pieces(pieces) => pieces,
+        };
+        let [first, middle @ .., last] = &pieces[..] else {
+            return pieces[0].prefix(text) == Some(text.len());
         };
         let Some(begin) = first.prefix(text) else { return false };
         let mut rest = &text[begin..];
@@ -60,6 +75,72 @@ impl Glob {
         }
         last.ends(rest)
     }
+}
+
+/// The bytes of a piece's length.
+const LENGTH: usize = size_of::<u32>();
+
+impl PlainPieces {
+    /// `None` if a piece is not plain text.
+    fn new(pieces: &[Piece]) -> Option<PlainPieces> {
+        let plain = |piece: &Piece| match piece {
+            Piece::Plain(text) => Some((u32::try_from(text.len()).ok()?, text.clone())),
+            _ => None,
+        };
+        let mut plain: Vec<(u32, Box<str>)> = pieces.iter().map(plain).collect::<Option<_>>()?;
+        if plain.len() > 1 {
+            plain[1..].rotate_right(1);
+        }
+        let bytes = plain.iter().flat_map(|(length, text)| {
+            length.to_le_bytes().into_iter().chain(text.bytes()).collect::<Vec<u8>>()
+        });
+        Some(PlainPieces(bytes.collect()))
+    }
+
+    /// Splits the first of some pieces from the others.
+    fn split(pieces: &[u8]) -> Option<(&[u8], &[u8])> {
+        let (length, rest) = pieces.split_first_chunk::<LENGTH>()?;
+        rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+    }
+
+    /// A piece is UTF-8 like the text, so where its bytes occur, it occurs.
+    fn is_match(&self, text: &[u8]) -> bool {
+        let Some((first, rest)) = PlainPieces::split(&self.0) else { return false };
+        let Some((last, mut middle)) = PlainPieces::split(rest) else { return text == first };
+        // The end is the cheapest to look at.
+        let Some(text) = text.strip_suffix(last) else { return false };
+        let Some(mut text) = text.strip_prefix(first) else { return false };
+        while let Some((piece, rest)) = PlainPieces::split(middle) {
+            let Some(end) = find(piece, text) else { return false };
+            (text, middle) = (&text[end..], rest);
+        }
+        true
+    }
+}
+
+/// Where the leftmost occurrence of a piece in a text ends.
+///
+/// Pieces and texts are short, and a searcher takes longer to set up than a search for the first byte takes. Where that
+/// does not get on, the searcher goes on from there, so the work is linear.
+fn find(piece: &[u8], text: &[u8]) -> Option<usize> {
+    let [first, tail @ ..] = piece else { return Some(0) };
+    let Some(second) = tail.first() else { return Some(memchr(*first, text)? + 1) };
+    let starts = text.len().checked_sub(tail.len())?;
+    let (mut from, mut compared) = (0, 0);
+    while let Some(at) = memchr(*first, &text[from..starts]) {
+        from += at + 1;
+        compared += 1;
+        if text[from] == *second {
+            if text[from..].starts_with(tail) {
+                return Some(from + tail.len());
+            }
+            compared += tail.len();
+        }
+        if compared > text.len() / 4 + 64 {
+            return Some(from + memmem::find(&text[from..], piece)? + piece.len());
+        }
+    }
+    None
 }
 
 impl Piece {
@@ -91,10 +172,10 @@ impl Piece {
     /// Where the leftmost occurrence of the piece in `text` ends.
     fn find(&self, text: &str) -> Option<usize> {
         match self {
-            Piece::Plain(plain) => text.find(&**plain).map(|start| start + plain.len()),
+            Piece::Plain(plain) => find(plain.as_bytes(), text.as_bytes()),
             Piece::Framed(before, plain, after) => {
                 let start = skip(text, *before)?;
-                let end = start + text[start..].find(&**plain)? + plain.len();
+                let end = start + find(plain.as_bytes(), &text.as_bytes()[start..])?;
                 Some(end + skip(&text[end..], *after)?)
             }
             Piece::Mixed(wanted) if wanted.len() <= SHORT => {
@@ -220,7 +301,27 @@ mod tests {
         assert!(like(&"%_a".repeat(100_000), &text));
     }
 
+    #[test]
+    fn repeated_letters_are_linear() {
+        let text = "a".repeat(1 << 20);
+        let begun = std::time::Instant::now();
+        for piece in ["a".repeat(4_000) + "b", "ab".into(), "aab".repeat(900)] {
+            assert!(!like(&format!("%{piece}%"), &text));
+            assert!(like(&format!("%{piece}%"), &format!("{text}{piece}")));
+            assert!(like(&format!("%a%{piece}"), &format!("{text}{piece}")));
+        }
+        // Naively, it would be more than a minute.
+        assert!(begun.elapsed().as_secs() < 10);
+    }
+
     proptest! {
+        #[test]
+        fn plain_pieces_equal_the_regular_expression(pattern in "[abü%]{0,9}", text in "[abü]{0,200}") {
+            let regex = pattern.replace('%', ".*");
+            let regex = regex::Regex::new(&format!("(?s)^(?:{regex})$")).unwrap();
+            prop_assert_eq!(like(&pattern, &text), regex.is_match(&text));
+        }
+
         #[test]
         fn long_pieces_equal_the_regular_expression(
             piece in "[abü_]{10,140}",

@@ -21,6 +21,7 @@
 //! depend on each other and hardly branch, so many reads are in flight at once, and little has to be predicted.
 
 use super::bits::BitTest;
+use super::program::{KIND, LAST, NEGATED};
 use crate::matcher::Counters;
 
 /// Entries that pass their first bit test are processed further this many at a time.
@@ -38,6 +39,8 @@ const TARGETS: u32 = 1;
 const MIXED: u32 = 2;
 const CONTENT: u32 = 3;
 const CONTENT_BITS: u32 = CONTENT.count_ones();
+/// What the first word of a residual says about its first check, except for the attribute.
+const FIRST_CHECK: u32 = KIND | NEGATED | LAST;
 /// The most that the rest of the first word counts.
 const MOST_COUNTED: usize = (u32::MAX >> CONTENT_BITS) as usize;
 
@@ -117,8 +120,14 @@ const MASK: usize = size_of::<Mask>() / 4;
 const ENTRY: usize = size_of::<Entry>() / 4;
 const CANDIDATE: usize = size_of::<Candidate>() / 4;
 
-/// Appends the entry list of a trigger, unless it is empty. The entries are sorted by their tests.
-pub(super) fn write_entry_list<'a>(pending: impl Iterator<Item = &'a PendingEntry>, list: &mut Vec<u32>) {
+/// Appends the entry list of a trigger, unless it is empty. The entries are sorted by their tests; those that are only
+/// checked are sorted here by the first word of their residual in `program`, so that equal kinds of checks follow one
+/// another and the branches between kinds are predicted.
+pub(super) fn write_entry_list<'a>(
+    pending: impl Iterator<Item = &'a PendingEntry>,
+    program: &[u32],
+    list: &mut Vec<u32>,
+) {
     let (mut targets, mut checked): (Vec<u32>, Vec<Candidate>) = (Vec::new(), Vec::new());
     let mut grouped: Vec<&PendingEntry> = Vec::new();
     for pending in pending {
@@ -128,6 +137,7 @@ pub(super) fn write_entry_list<'a>(pending: impl Iterator<Item = &'a PendingEntr
             PendingEntry { residual, target, .. } => checked.push(Candidate { residual, target }),
         }
     }
+    checked.sort_by_key(|&Candidate { residual, .. }| (program[residual as usize] & FIRST_CHECK, residual));
     let mut members: Vec<&[&PendingEntry]> =
         grouped.chunk_by(|one, other| one.tests[0].word == other.tests[0].word).collect();
     members.sort_by_key(|members| members.len() == 1);
@@ -459,6 +469,7 @@ mod tests {
     use proptest::prelude::*;
 
     const WORDS: usize = 5;
+    const PROGRAM: [u32; 9] = [3, 1, 4, 1, 5, 9, 2, 6, 5];
 
     fn test() -> impl Strategy<Value = BitTest> {
         (0..WORDS as u32, 1..16u64).prop_map(|(word, mask)| match word {
@@ -478,7 +489,7 @@ mod tests {
     fn write(mut pending: Vec<PendingEntry>) -> Vec<u32> {
         pending.sort_by_key(|pending| pending.tests);
         let mut list = Vec::new();
-        write_entry_list(pending.iter(), &mut list);
+        write_entry_list(pending.iter(), &PROGRAM, &mut list);
         list
     }
 

@@ -82,7 +82,7 @@ impl Lowered {
             starts.push(entry_lists.len() as u32);
             let list;
             (list, rest) = rest.split_at(rest.partition_point(|(of, _)| *of == trigger));
-            write_entry_list(list.iter().map(|(_, pending)| pending), &mut entry_lists);
+            write_entry_list(list.iter().map(|(_, pending)| pending), &lowering.program, &mut entry_lists);
         }
         starts.push(entry_lists.len() as u32);
 

@@ -22,6 +22,9 @@ pub(super) const KIND: u32 = 15;
 pub(super) const NEGATED: u32 = 1 << 4;
 pub(super) const LAST: u32 = 1 << 5;
 const NEGATED_BITS: u32 = BITS | NEGATED;
+const NEGATED_KEYS: u32 = KEYS | NEGATED;
+const NEGATED_RANGE: u32 = RANGE | NEGATED;
+const NEGATED_PATTERN: u32 = PATTERN | NEGATED;
 /// The maximum number of keys in a check; more become a set.
 pub(super) const MOST_KEYS: usize = 15;
 /// The largest attribute number that fits into a head.
@@ -63,8 +66,8 @@ pub(super) trait Context {
     fn has_key(&self, attribute: u32, key: u32, working: &Working) -> bool;
 }
 
-/// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes, and keys
-/// and ranges of single-valued attributes.
+/// Evaluates the residual at `position`. The most common checks are decided inline: bit tests, nodes,
+/// patterns, and keys and ranges of single-valued attributes.
 #[inline]
 pub(super) fn evaluate<C: Context>(
     context: &C,
@@ -83,21 +86,35 @@ pub(super) fn evaluate<C: Context>(
             }
             NODE if working.is_true(program[position + 1]) => (true, position + 2),
             NODE => return Outcome::Open(position as u32),
-            KEYS => match working.fields[(head >> 10) as usize] {
-                EventAttribute { values: 0, .. } => return Outcome::False,
-                EventAttribute { values: 1, key, .. } => {
-                    let next = position + 1 + key_count(head);
-                    (program[position + 1..next].contains(&key), next)
-                }
-                _ => return evaluate_any(context, program, position, working),
-            },
-            RANGE => match working.fields[(head >> 10) as usize] {
-                EventAttribute { values: 0, .. } => return Outcome::False,
-                EventAttribute { values: 1, rank, .. } => {
-                    (program[position + 1] <= rank && rank <= program[position + 2], position + 3)
-                }
-                _ => return evaluate_any(context, program, position, working),
-            },
+            KEYS | NEGATED_KEYS => {
+                let next = position + 1 + key_count(head);
+                let holds = match working.fields[(head >> 10) as usize] {
+                    EventAttribute { values: 0, .. } => negated_without_value(context, head),
+                    EventAttribute { values: 1, key, .. } => {
+                        program[position + 1..next].contains(&key) != (head & NEGATED != 0)
+                    }
+                    _ => return evaluate_any(context, program, position, working),
+                };
+                (holds, next)
+            }
+            RANGE | NEGATED_RANGE => {
+                let holds = match working.fields[(head >> 10) as usize] {
+                    EventAttribute { values: 0, .. } => negated_without_value(context, head),
+                    EventAttribute { values: 1, rank, .. } => {
+                        let found = program[position + 1] <= rank && rank <= program[position + 2];
+                        found != (head & NEGATED != 0)
+                    }
+                    _ => return evaluate_any(context, program, position, working),
+                };
+                (holds, position + 3)
+            }
+            PATTERN | NEGATED_PATTERN => {
+                let holds = match working.fields[(head >> 10) as usize] {
+                    EventAttribute { values: 0, .. } => negated_without_value(context, head),
+                    _ => context.pattern(program[position + 1], working) != (head & NEGATED != 0),
+                };
+                (holds, position + 2)
+            }
             _ => return evaluate_any(context, program, position, working),
         };
         if !holds {
@@ -108,6 +125,12 @@ pub(super) fn evaluate<C: Context>(
         }
         position = next;
     }
+}
+
+/// Whether the check with this head holds for an attribute without a value: the predicate is unknown, and so is its
+/// negation; or it is false.
+fn negated_without_value<C: Context>(context: &C, head: u32) -> bool {
+    head & NEGATED != 0 && context.missing() == Missing::False
 }
 
 /// Evaluates the residual at `position`, whatever it checks. The recursion through alternatives is as deep as the
@@ -195,8 +218,7 @@ fn evaluate_any<C: Context>(
         };
         let holds = match found {
             Some(found) => found != negated,
-            // Without a value, the predicate and its negation are unknown; or the predicate is false.
-            None => negated && context.missing() == Missing::False,
+            None => negated_without_value(context, word),
         };
         if !holds {
             return Outcome::False;
