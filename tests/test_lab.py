@@ -443,17 +443,17 @@ def test_what_the_command_refuses(tamis: Call) -> None:
         (("compare", *FILES, "--events", "0"), 2, "tamis: --events and"),
         (("compare", "none.parquet", FILES[1]), 2, "tamis: cannot read none.parquet: "),
         (("compare", "-", "-"), 2, "tamis: subscriptions and events cannot both"),
-        (("generate", "nothing", "3", "--out", "w"), 2, 'tamis: there is no workload "nothing"'),
+        (("generate", "nothing", "3", "--out", "w"), 2, 'tamis: unknown workload "nothing"'),
         (("generate", "xml", "3", "--out", "w", "--set", "x"), 2, "tamis: --set takes name=value"),
         (
             ("generate", "xml", "3", "--out", "w", "--set", "depth=40"),
             2,
-            "tamis: depth is from 1 to 32, not 40",
+            "tamis: depth must be from 1 to 32, not 40",
         ),
         (
             ("generate", "xml", "3", "--out", "w", "--set", "schema=news", "width=1"),
             2,
-            'tamis: there is no parameter "width", but ',
+            'tamis: unknown parameter "width"; known: ',
         ),
     ):
         found, out, err = tamis("lab", *words)

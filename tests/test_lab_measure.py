@@ -64,8 +64,8 @@ def test_what_is_measurable_has_names() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"workload": "whang", "matcher": "skan"}, "there is no matcher"),
-        ({"workload": "wang", "matcher": "scan"}, "there is no workload"),
+        ({"workload": "whang", "matcher": "skan"}, "unknown matcher"),
+        ({"workload": "wang", "matcher": "scan"}, "unknown workload"),
         (
             {"workload": "whang", "matcher": "compact", "parameters": {"size": 9}},
             "cannot express: ",
@@ -84,7 +84,7 @@ def test_parameters_of_a_workload() -> None:
     assert usual.expressions(0, 10) != other.expressions(0, 10)
     with pytest.raises(ValueError, match='no parameter "month", but attribute_exponent'):
         Workload("whang", parameters='{"month": 12}')
-    with pytest.raises(ValueError, match="months is from 1 to 12, not 13"):
+    with pytest.raises(ValueError, match="months must be from 1 to 12, not 13"):
         Workload("whang", parameters='{"months": 13}')
     with pytest.raises(ValueError, match="parameters are a JSON object"):
         Workload("whang", parameters="months")

@@ -34,7 +34,7 @@ def test_events(spark: SparkSession) -> None:
     given = {"event_attributes": 3}
     few = ts.generate_events(spark, "dense", 5, size=100, parameters=given).collect()
     assert [len(json.loads(row["event"])) for row in few] == [3] * 5
-    with pytest.raises(ValueError, match="there is no parameter"):
+    with pytest.raises(ValueError, match="unknown parameter"):
         ts.generate_subscriptions(spark, "dense", 5, parameters={"attribute": 3})
-    with pytest.raises(ValueError, match='there is no workload "sparse", but conjunctive'):
+    with pytest.raises(ValueError, match='unknown workload "sparse"; known: conjunctive'):
         ts.generate_events(spark, "sparse", 20, size=100)

@@ -48,9 +48,9 @@ def generate(
     """
     for name, number in (("count", count), ("events", events)):
         if not 0 <= number < 1 << 32:
-            raise ValueError(f"{name} is from 0 to {(1 << 32) - 1}, not {number}")
+            raise ValueError(f"{name} must be from 0 to {(1 << 32) - 1}, not {number}")
     if not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed is from 0 to {(1 << 64) - 1}, not {seed}")
+        raise ValueError(f"seed must be from 0 to {(1 << 64) - 1}, not {seed}")
     given = dict(parameters or {})
     if "seed" in given or "size" in given:
         raise ValueError("the seed and the number of subscriptions are not parameters here")
