@@ -52,9 +52,9 @@ WRONG_IDS = [None, 1.0, 2.5, True, False, (1, 2), ("one",), b"one", [], {}, obje
 
 @pytest.mark.parametrize("id", WRONG_IDS, ids=short)
 def test_ids_of_another_type(index: Any, id: Any) -> None:
-    with refused(SubscriptionError, "an id is a string", "64-bit integer", index=index):
+    with refused(SubscriptionError, "an id must be a string", "64-bit integer", index=index):
         index.add(id, "true")
-    with refused(SubscriptionError, "item 1", "an id is a string", index=index) as caught:
+    with refused(SubscriptionError, "item 1", "an id must be a string", index=index) as caught:
         index.add_many([("fine", "true"), (id, "true")])
     assert caught.value.item == 1
 
@@ -69,7 +69,7 @@ def test_an_id_whose_repr_fails(index: Any) -> None:
         def __repr__(self) -> str:
             raise RuntimeError("no")
 
-    with refused(SubscriptionError, "an id is a string", index=index):
+    with refused(SubscriptionError, "an id must be a string", index=index):
         index.add(Hostile(), "true")
     with refused(SubscriptionError, "item 0", index=index):
         index.add_many([(Hostile(), "true")])
@@ -84,7 +84,7 @@ def test_an_id_whose_repr_fails(index: Any) -> None:
     "metadata", [object(), {1, 2}, b"x", float("nan"), [float("inf")], {("a",): 1}, 1j], ids=short
 )
 def test_metadata_that_json_cannot_hold(index: Any, metadata: Any) -> None:
-    with refused(SubscriptionError, "metadata is what JSON can hold", index=index):
+    with refused(SubscriptionError, "metadata must be a JSON value", index=index):
         index.add("new", "true", metadata=metadata)
     with refused(SubscriptionError, "item 1", "'new'", "metadata", index=index) as caught:
         index.add_many([("fine", "true"), ("new", "true", metadata)])

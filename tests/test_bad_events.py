@@ -26,7 +26,7 @@ from tamis import (
 
 @pytest.mark.parametrize("event", [None, 3, 1.5, True, ["a"], [("a", 1)], {"a"}, object(), attr.a])
 def test_events_of_another_type(index: Any, event: Any) -> None:
-    words = "an event is a mapping, or JSON as str or bytes", type(event).__name__
+    words = "an event must be a mapping, or JSON as str or bytes", type(event).__name__
     with refused(EventError, *words, index=index):
         index.match(event)
     with refused(EventError, *words, index=index):

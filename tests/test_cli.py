@@ -171,9 +171,9 @@ class TestCheck:
             ('{"id": "x", "expression": 5}', 'id "x": JSON form .* expected an object'),
             ('{"id": "x", "expresion": "a"}', 'unknown key "expresion".* mean `expression`'),
             ('{"id": "x", "expression": "a", "to": 1}', 'unknown key "to".* own in `metadata`'),
-            ('{"id": true, "expression": "a"}', "id true: an id is a string .* not True"),
-            ('{"id": [1], "expression": "a"}', "id .* an id is a string"),
-            ('{"id": "\\ud800", "expression": "a"}', "id .* an id is a string of Unicode text"),
+            ('{"id": true, "expression": "a"}', "id true: an id must be a string .* not True"),
+            ('{"id": [1], "expression": "a"}', "id .* an id must be a string"),
+            ('{"id": "\\ud800", "expression": "a"}', "id .* an id must be a string of Unicode text"),
             ('{"id": 9223372036854775808, "expression": "a"}', "id .* 64-bit integer"),
             ('{"id": "x", "id": "y", "expression": "a"}', "the key `id` occurs twice"),
             ('{"id": "x"}', "a subscription needs the key `expression`"),
@@ -304,7 +304,7 @@ class TestMatch:
         [
             ('{"id": 8, "expression": "a <"}', "id 8: column 4: expected a value"),
             ('{"id": 8, "expression": {"an": []}}', "id 8: JSON form of an expression"),
-            ('{"id": null, "expression": "a"}', "id null: an id is a string"),
+            ('{"id": null, "expression": "a"}', "id null: an id must be a string"),
             ('{"id": 7, "expression": "a"}', "the id 7 is already on line 4"),
             ("age > 3", "the line is not valid JSON: column 1: expected a JSON object, found `a`"),
         ],
@@ -332,7 +332,7 @@ class TestMatch:
         assert (found.code, found.json) == (1, [{"line": 1, "matches": ["a", "d"]}])
         beginnings = [
             'rules.jsonl:2: id "b": column 4: expected a value',
-            "rules.jsonl:4: id []: an id is a string",
+            "rules.jsonl:4: id []: an id must be a string",
             'rules.jsonl:5: the id "a" is already on line 1',
             "rules.jsonl:6: the line is not valid JSON: column 2",
             'rules.jsonl:7: id "c": line 2, column 7: expected',

@@ -155,7 +155,7 @@ def test_a_broken_document_is_an_error_whoever_asks() -> None:
         assert caught.value.item == 1
         with pytest.raises(tamis.DocumentError):
             index.explain("x", {}, document="<a")
-        with pytest.raises(TypeError, match="a document is bytes"):
+        with pytest.raises(TypeError, match="a document must be bytes"):
             index.match({}, document=3)  # type: ignore[arg-type]
     small = Index(limits=tamis.Limits(xml=xml.Limits(document=10)))
     assert small.limits.xml.document == 10

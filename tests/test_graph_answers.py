@@ -82,7 +82,7 @@ def test_top() -> None:
     graph.add_node("adv3", "age > 30")
     assert [found.id for found in graph.top(EVENT, "pub1", 2)] == ["adv1", "net1"]
     for wrong in (-1, float("nan")):
-        with pytest.raises(GraphError, match="max_cost is a number from 0"):
+        with pytest.raises(GraphError, match="max_cost must be a number of at least 0"):
             graph.top(EVENT, "pub1", max_cost=wrong)
     with pytest.raises(UnknownIdError):
         graph.top(EVENT, "nobody")

@@ -324,7 +324,7 @@ def test_what_the_commands_refuse(tamis: Call) -> None:
         (("run", "none.toml"), "tamis: cannot read none.toml: No such file"),
         (("draw",), "tamis: there are no records of these at scale full in benchmarks"),
         (("rivals",), "tamis: there are no records in benchmarks"),
-        (("rivals", "--runs", "0"), "tamis: --runs is at least 1"),
+        (("rivals", "--runs", "0"), "tamis: --runs must be at least 1"),
         (("report", "page.pdf"), "tamis: a report is a file that ends with .html or .md, not"),
     ):
         code, out, err = tamis(*words)

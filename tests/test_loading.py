@@ -63,7 +63,7 @@ def test_one_bad_item_adds_nothing() -> None:
         index.add_many(ITEMS)
     with pytest.raises(ExpressionError, match=r"item 0 \(id 'b'\)"):
         index.add_many(ITEMS[1:2])
-    with pytest.raises(ValueError, match="on_error is"):
+    with pytest.raises(ValueError, match="on_error must be"):
         index.add_many(ITEMS, on_error="ignore")  # type: ignore[call-overload]
     assert len(index) == 0
 

@@ -28,7 +28,7 @@ def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
             assert filters.match(document) == ["q"]
     with (tmp_path / "utf-16.xml").open("rb") as stream:
         assert filters.match(stream) == ["q"]
-    with pytest.raises(TypeError, match="a stream gives bytes, not str"):
+    with pytest.raises(TypeError, match="a stream must return bytes, not str"):
         filters.match(io.StringIO("<a/>"))  # type: ignore[arg-type]
     endless = open("/dev/zero", "rb")  # noqa: PTH123, SIM115
     with endless, pytest.raises(tamis.LimitError):
@@ -39,7 +39,7 @@ def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
     assert "missing.xml" in str(missing.value)
     with pytest.raises(IsADirectoryError, match=tmp_path.name):
         xml.Filter().match(tmp_path)
-    with pytest.raises(TypeError, match="a document is bytes, text, a path or a binary stream"):
+    with pytest.raises(TypeError, match="a document must be bytes, text, a path or a binary stream"):
         xml.Filter().match(3)  # type: ignore[call-overload]
 
 
@@ -146,7 +146,7 @@ def test_entities_that_only_an_external_dtd_declares_are_a_choice() -> None:
     ):
         with pytest.raises(tamis.DocumentError):
             matches("/a", broken, ignore)
-    with pytest.raises(ValueError, match="undeclared_entities is one of error, ignore, keep"):
+    with pytest.raises(ValueError, match="undeclared_entities must be one of error, ignore, keep"):
         xml.Limits(undeclared_entities="drop")  # type: ignore[arg-type]
 
 

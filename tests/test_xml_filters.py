@@ -121,7 +121,7 @@ def test_limits_can_be_set() -> None:
     assert filters.match("<a><b/></a>") == ["q"]
     with pytest.raises(tamis.LimitError, match="nesting of a document: 3 exceeds the limit of 2"):
         filters.match("<a><b><c/></b></a>")
-    with pytest.raises(ValueError, match="engine is one of auto, yfilter"):
+    with pytest.raises(ValueError, match="engine must be one of auto, yfilter"):
         xml.Filter(engine="zfilter")  # type: ignore[arg-type]
 
 
@@ -153,7 +153,7 @@ def test_variables_are_given_with_a_filter(tmp_path: Path) -> None:
     opened = xml.open(tmp_path)
     assert opened.match(document) == ["most", "name", "flag"]
     assert opened["flag"].variables == {"on": True}
-    with pytest.raises(TypeError, match="the variable `x` is a string, a number or a boolean"):
+    with pytest.raises(TypeError, match="the variable `x` must be a string, a number or a boolean"):
         filters.add("q", "$x", variables={"x": []})  # type: ignore[dict-item]
     with pytest.raises(tamis.ExpressionSyntaxError, match="a node-set"):
         filters.add("q", "count($x)", variables={"x": "a"})

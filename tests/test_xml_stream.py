@@ -193,7 +193,7 @@ def test_limits_hold_while_a_document_arrives() -> None:
     with pytest.raises(tamis.LimitError) as caught:
         feed_all(stream, [b"<a>"] * 1000)
     assert caught.value.limit == "document_depth"
-    with pytest.raises(TypeError, match="a piece of a document is bytes"):
+    with pytest.raises(TypeError, match="a piece of a document must be bytes"):
         stream.feed("<a/>")  # type: ignore[arg-type]
 
 

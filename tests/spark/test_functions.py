@@ -189,7 +189,7 @@ def test_what_workers_refuse(path: Path) -> None:
         evaluating.call("match", pinned, {}, pa.array([1]), there)
     with pytest.raises(TypeError, match="tamis_top takes event, index, n, and optionally now"):
         evaluating.call("top", pinned, {}, event, there)
-    with pytest.raises(ValueError, match="n is at least 1, not 0"):
+    with pytest.raises(ValueError, match="n must be at least 1, not 0"):
         evaluating.call("top", pinned, {}, event, there, pa.array([0]))
     months = pa.array([{"age": None}], pa.struct([("age", pa.month_day_nano_interval())]))
     with pytest.raises(tamis.EventError, match="Interval"):

@@ -344,5 +344,5 @@ def test_rankings_are_those_of_a_local_index(spark: SparkSession, tmp_path: Path
         assert found.columns == ["number", "subscription", "score", "rank"]
         rows_found = sorted(tuple(row) for row in found.collect())
         assert sorted(rows_found) == sorted(expected)
-    with pytest.raises(ValueError, match="n is at least 1"):
+    with pytest.raises(ValueError, match="n must be at least 1"):
         ts.top(frame, tmp_path, 0)

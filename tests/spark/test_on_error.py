@@ -145,7 +145,7 @@ def test_graphs(spark: SparkSession, tmp_path: Path, lines: DataFrame) -> None:
 def test_other_words(spark: SparkSession, path: Path, lines: DataFrame) -> None:
     """Another word for `on_error` is refused."""
     wrong: Any = "ignore"
-    with pytest.raises(ValueError, match="on_error is"):
+    with pytest.raises(ValueError, match="on_error must be"):
         ts.match(lines, path, event="e", on_error=wrong)
     with pytest.raises(tamis.EventError, match="have a column `event_error`"):
         ts.match(spark.sql("select 1 as a, '' as event_error"), path, on_error="collect")

@@ -82,9 +82,9 @@ def settings_of(
 ) -> dict[str, Any]:
     """The settings in a manifest, from the arguments of `compile`."""
     if shards is not None and shards < 1:
-        raise ValueError(f"shards is at least 1, not {shards}")
+        raise ValueError(f"shards must be at least 1, not {shards}")
     if missing not in ("unknown", "false"):
-        raise ValueError(f'missing is "unknown" or "false", not {missing!r}')
+        raise ValueError(f'missing must be "unknown" or "false", not {missing!r}')
     empty = building.saved_empty(hierarchies or {}, time_zone, list(metadata_columns))
     named = ("format", "hierarchies", "metadata_columns", "time_zone")
     return {"missing": missing, "shards": shards} | {key: empty[key] for key in named}

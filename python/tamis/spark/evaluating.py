@@ -188,7 +188,7 @@ def _question(given: dict[str, Any]) -> Question | None:
     if given["index"] is None:
         return None
     if "n" in given and (given["n"] is None or given["n"] < 1):
-        raise ValueError(f"n is at least 1, not {given['n']}")
+        raise ValueError(f"n must be at least 1, not {given['n']}")
     if isinstance(given.get("now"), str):
         given["now"] = moment_of(given["now"])
     return Question(**given)

@@ -259,7 +259,7 @@ def count(
     if events.isStreaming:
         raise ValueError("count takes a batch; in a stream, count what `match` gives")
     if on_error not in ("raise", "skip"):
-        raise ValueError(f'on_error is "raise" or "skip" here, not {on_error!r}')
+        raise ValueError(f'on_error must be "raise" or "skip" here, not {on_error!r}')
     index = index_of(events, path, version)
     sharded = _is_sharded(index, placement)
     index.check_files()
@@ -351,7 +351,7 @@ def _answer(
     weights: dict[str, Any] | None = None,
 ) -> DataFrame:
     if most is not None and most < 1:
-        raise ValueError(f"n is at least 1, not {most}")
+        raise ValueError(f"n must be at least 1, not {most}")
     index = index_of(events, rules, version)
     sharded = _is_sharded(index, placement)
     on_error = what_on_error(events, on_error)
@@ -414,7 +414,7 @@ def _answer(
 def what_on_error(events: DataFrame, on_error: OnError | None) -> OnError:
     """What to do with events that cannot be read: a stream continues."""
     if on_error not in (None, "raise", "skip", "collect"):
-        message = f'on_error is "raise", "skip" or "collect", not {on_error!r}'
+        message = f'on_error must be "raise", "skip" or "collect", not {on_error!r}'
         raise ValueError(message)
     return on_error or ("collect" if events.isStreaming else "raise")
 
@@ -561,7 +561,7 @@ def _to_shards(frame: DataFrame, index: Manifest, slices: int) -> DataFrame:
     An event that cannot be read goes to one shard only, so that it comes out once.
     """
     if slices < 1:
-        raise ValueError(f"slices is at least 1, not {slices}")
+        raise ValueError(f"slices must be at least 1, not {slices}")
     assert index.shards is not None
     shards = sf.sequence(sf.lit(0), sf.lit(index.shards - 1))
     if REFUSED in frame.columns:

@@ -56,7 +56,7 @@ def vacuum(path: str | PathLike[str], *, keep: int = 1, unfinished: timedelta = 
         The names of the files that were deleted.
     """
     if keep < 1:
-        raise ValueError(f"keep is at least 1, not {keep}")
+        raise ValueError(f"keep must be at least 1, not {keep}")
     folder = Folder(path)
     kind = _kind(folder)
     manifests.read(folder, kind=kind)  # an error where there is nothing

@@ -113,7 +113,7 @@ impl ATree {
             let id = built[operand as usize];
             let node = self.graph.node(id);
             if node.kind == kind && !self.options.binary {
-                // The operand turned out to be the same node for all of its own operands.
+                // An operand of the other kind collapsed to a node of this kind, so flatten it.
                 members.extend_from_slice(&node.members);
             } else {
                 members.push(id);

@@ -25,7 +25,7 @@ const LARGEST: usize = 7;
 /// Flags that a negated predicate holds.
 const RULED_OUT: u8 = 1 << 7;
 
-/// The number of ids whose bytes are cleared together.
+/// Ids per group. Only groups with nonzero bytes are visited.
 const GROUP: usize = 8;
 
 /// Working memory of [`Postings::gather`].

@@ -32,7 +32,7 @@ def rivals(
         machine: The folder within it; named after this machine by default.
     """
     if runs < 1:
-        raise CommandError("--runs is at least 1")
+        raise CommandError("--runs must be at least 1")
     with errors():
         kept = open_records(records, machine)
         found = verdicts.rivals(kept.all(), factor, runs)
