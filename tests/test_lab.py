@@ -223,8 +223,8 @@ def test_tests_know_every_matcher() -> None:
 @pytest.mark.parametrize(
     ("matcher", "reason"),
     [
-        ("Forgetful", r"event \d: [01] matches, [12] by scan"),
-        ("Confused", r"event \d: [12] matches as by scan, but others"),
+        ("Forgetful", r"event \d: [01] matches, but scan finds [12]"),
+        ("Confused", r"event \d: [12] matches like scan, but different ones"),
     ],
 )
 def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -> None:
@@ -240,7 +240,7 @@ def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -
 
 def test_a_matcher_that_is_wrong_outside_the_sample(folder: Path) -> None:
     wrong = only("strangers:Tiring", sample=1)
-    reason = "0.333333 matches per event over 3 events, 1 by scan"
+    reason = "0.333333 matches per event over 3 events, but scan finds 1"
     assert (wrong.status, wrong.reason) == ("differs", reason)
     assert {getattr(wrong, name) for name in FIGURES} == {None}
 
@@ -439,7 +439,7 @@ def test_what_the_command_refuses(tamis: Call) -> None:
             1,
             "worse.jsonl:3: the event is invalid JSON: column 7",
         ),
-        (("compare", *FILES, "--matchers", "skan"), 2, "tamis: there is no matcher 'skan', but"),
+        (("compare", *FILES, "--matchers", "skan"), 2, "tamis: unknown matcher 'skan'; known:"),
         (("compare", *FILES, "--events", "0"), 2, "tamis: --events and"),
         (("compare", "none.parquet", FILES[1]), 2, "tamis: cannot read none.parquet: "),
         (("compare", "-", "-"), 2, "tamis: subscriptions and events cannot both"),

@@ -116,7 +116,7 @@ def test_every_figure_is_recorded(folder: Path) -> None:
     ("matcher", "reason"),
     [
         ("Forgetful", "event 1: "),
-        ("Confused", "as many matches as by scan, but others"),
+        ("Confused", "as many matches as scan, but different ones"),
     ],
 )
 def test_a_wrong_matcher_gets_no_time(folder: Path, matcher: str, reason: str) -> None:
@@ -320,7 +320,7 @@ def test_the_command_lists_rivals(tamis: Call) -> None:
 
 def test_what_the_commands_refuse(tamis: Call) -> None:
     for words, message in (
-        (("run", "fig99"), "tamis: there is no experiment 'fig99': name a figure such as"),
+        (("run", "fig99"), "tamis: unknown experiment 'fig99': name a figure such as"),
         (("run", "none.toml"), "tamis: cannot read none.toml: No such file"),
         (("draw",), "tamis: there are no records of these at scale full in benchmarks"),
         (("rivals",), "tamis: there are no records in benchmarks"),
