@@ -82,7 +82,9 @@ def test_blocks_of_events_match_what_single_events_match(
 
 
 def test_evaluations_have_names(index: Index) -> None:
-    with pytest.raises(ValueError, match='evaluation must be "auto", "events" or "blocks", not "fast"'):
+    with pytest.raises(
+        ValueError, match='evaluation must be "auto", "events" or "blocks", not "fast"'
+    ):
         index.match_batch(pa.table({"age": [1]}), evaluation="fast")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="`evaluation` with Arrow data only"):
         index.match_batch([{"age": 1}], evaluation="blocks")

@@ -173,7 +173,10 @@ class TestCheck:
             ('{"id": "x", "expression": "a", "to": 1}', 'unknown key "to".* own in `metadata`'),
             ('{"id": true, "expression": "a"}', "id true: an id must be a string .* not True"),
             ('{"id": [1], "expression": "a"}', "id .* an id must be a string"),
-            ('{"id": "\\ud800", "expression": "a"}', "id .* an id must be a string of Unicode text"),
+            (
+                '{"id": "\\ud800", "expression": "a"}',
+                "id .* an id must be a string of Unicode text",
+            ),
             ('{"id": 9223372036854775808, "expression": "a"}', "id .* 64-bit integer"),
             ('{"id": "x", "id": "y", "expression": "a"}', "the key `id` occurs twice"),
             ('{"id": "x"}', "a subscription needs the key `expression`"),

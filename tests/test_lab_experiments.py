@@ -116,8 +116,16 @@ def test_cells_of_another_file(tmp_path: Path) -> None:
         ('log = ["y"]', 'log = ["z"]', "`draw.log` may contain 'x' and 'y', not 'z'"),
         ('log = ["y"]', 'kind = "pie"', "`draw.kind` is 'lines' or 'bars' or 'table', not 'pie'"),
         ('log = ["y"]', 'kind = "table"', "`draw.rows` and `columns` leave out 2 metrics"),
-        ('order = ["kindex"', 'order = ["kidnex"', "`order` has 'kidnex', but the series are kin"),
-        ('matcher = "scan"', 'matcher = "kindex"', "`series[2].name` is 'kindex', which another series has"),
+        (
+            'order = ["kindex"',
+            'order = ["kidnex"',
+            "`order` contains 'kidnex', but the series are kin",
+        ),
+        (
+            'matcher = "scan"',
+            'matcher = "kindex"',
+            "`series[2].name` is 'kindex', which another series has",
+        ),
         ('matcher = "scan"', "", "`series[2].matcher` is missing: a text"),
         ("times = 1.0", "time = 1.0", "`draw.y.time` is not a key here; did you mean `times`?"),
         ('["time", {', "[3, {", "`draw.y` must be the name of a metric or a table, not 3"),

@@ -380,7 +380,7 @@ def test_claims_are_judged_by_the_records(folder: Path) -> None:
     assert told([1, 1], [1.05, 1])["the first has less"][0] == "no difference"
     assert told([1, 1], [3, 3])["a hundred times"][0] == "partly"
     page = report.page([found])
-    assert page.index("What the papers say") < page.index("<svg")
+    assert page.index("claims, and our results") < page.index("<svg")
 
 
 def test_no_bars_on_a_logarithmic_axis(folder: Path) -> None:

@@ -39,7 +39,9 @@ def test_documents_are_bytes_text_or_paths(tmp_path: Path) -> None:
     assert "missing.xml" in str(missing.value)
     with pytest.raises(IsADirectoryError, match=tmp_path.name):
         xml.Filter().match(tmp_path)
-    with pytest.raises(TypeError, match="a document must be bytes, text, a path or a binary stream"):
+    with pytest.raises(
+        TypeError, match="a document must be bytes, text, a path or a binary stream"
+    ):
         xml.Filter().match(3)  # type: ignore[call-overload]
 
 

@@ -172,7 +172,9 @@ def compare(
     if reference["status"] == "refused":
         raise SubscriptionError(reference["reason"])
     if "answers" not in reference:
-        raise ValueError(f"scan, the reference for the others, gave no results: {reference['reason']}")
+        raise ValueError(
+            f"scan, the reference for the others, gave no results: {reference['reason']}"
+        )
     expected = [(count, digest) for count, digest in reference["answers"]]
     found = []
     for matcher in dict.fromkeys(matchers):

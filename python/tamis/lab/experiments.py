@@ -360,7 +360,9 @@ def _series(table: Table) -> tuple[Series, ...]:
         matcher = each.take("matcher", str)
         name = each.take("name", str, matcher)
         if name in found:
-            raise each.error("name", f"is {name!r}, which another series has: give each a different one")
+            raise each.error(
+                "name", f"is {name!r}, which another series has: give each a different one"
+            )
         found[name] = Series(
             name=name,
             label=each.take("label", str, name),

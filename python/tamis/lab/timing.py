@@ -76,7 +76,8 @@ def half_of_memory() -> int | None:
 
 def _end(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = done.stderr.decode(errors="replace").strip().splitlines()
-    if any(line.startswith("memory allocation of ") for line in lines):  # written by Rust's allocator
+    # The message of Rust's allocator.
+    if any(line.startswith("memory allocation of ") for line in lines):
         return "out of memory"
     ended = f"ended with code {done.returncode}"
     if done.returncode < 0:

@@ -129,7 +129,9 @@ def match_graph(
     if source is not None and source not in graph:
         raise UnknownIdError(f"no node has the id {source!r}")
     if strategy not in get_args(Strategy):
-        raise ValueError(f"strategy must be one of {', '.join(get_args(Strategy))}, not {strategy!r}")
+        raise ValueError(
+            f"strategy must be one of {', '.join(get_args(Strategy))}, not {strategy!r}"
+        )
     added = "nodes" if output == "lists" else "node"
     follows = events.isStreaming and version is None
     on_error = what_on_error(events, on_error)
