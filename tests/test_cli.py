@@ -494,8 +494,8 @@ class TestUsage:
         ("arguments", "message"),
         [
             (["chek"], 'Unknown command "chek". Did you mean "check"?'),
-            (["check"], "check takes expressions or --file"),
-            (["check", "a", "--file", "events.jsonl"], "check takes expressions or --file"),
+            (["check"], "check takes either expressions or --file"),
+            (["check", "a", "--file", "events.jsonl"], "check takes either expressions or --file"),
             (["check", "events.jsonl"], "events.jsonl is a file; to check what it holds: --file"),
             (["check", "--jsn", "a"], "Unknown option: --jsn"),
             (["match"], 'Command "match" parameter SUBSCRIPTIONS requires an argument'),

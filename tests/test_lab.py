@@ -327,7 +327,7 @@ def test_compare_as_text_and_recorded(tamis: Call) -> None:
     assert head.split()[:3] == ["matcher", "build", "s"]
     assert compiled.split()[-2:] == ["1.0", "3"]
     assert wrong.split()[:2] == ["strangers:Forgetful", "differs:"]
-    assert "2 subscriptions, 3 events; answers to 3 of them compared with scan" in out
+    assert "2 subscriptions, 3 events; matches of 3 of them compared with scan" in out
     assert "use compiled: " in out
     (kept,) = Path("kept").iterdir()
     rows = parquet.read_table(kept).to_pylist()
@@ -416,10 +416,10 @@ def test_filters_that_cannot_be_compared(tamis: Call) -> None:
         Path(f"{name}.jsonl").write_text(text, encoding="utf-8")
     for filters, documents, message in (
         ("bad", "documents", "bad.jsonl: item 0 (id 1): line 1, column 5:"),
-        ("mixed", "documents", "mixed.jsonl:2: a line is a JSON object with `id` and `xpath`"),
-        ("untyped", "documents", "untyped.jsonl:1: `xpath` is a text"),
+        ("mixed", "documents", "mixed.jsonl:2: a line must be a JSON object with `id` and `xpath`"),
+        ("untyped", "documents", "untyped.jsonl:1: `xpath` must be a text"),
         ("filters", "broken", "broken.jsonl:2: "),
-        ("filters", "events", "events.jsonl:1: a line is a JSON object with `document`"),
+        ("filters", "events", "events.jsonl:1: a line must be a JSON object with `document`"),
     ):
         words = (f"{filters}.jsonl", f"{documents}.jsonl", "--matchers", "auto")
         code, out, err = tamis("lab", "compare", *words)

@@ -247,7 +247,7 @@ def test_the_commands(tamis: Call) -> None:
     kept = Path("benchmarks/record/this")
     assert len(list(kept.glob("*.parquet"))) == 1
     code, out, _ = tamis("run", "mine.toml", "--machine", "this", "--seed", "3")
-    assert "4 of all known before, 0.0 s" in out
+    assert "4 of them recorded before, 0.0 s" in out
     drawing = ("draw", "mine.toml", "--machine", "this", "--seed", "3", "--out", "drawn")
     code, out, _ = tamis(*drawing)
     assert (code, out.split()) == (0, [str(Path("drawn/mine.svg")), str(Path("drawn/mine.png"))])
@@ -325,7 +325,7 @@ def test_what_the_commands_refuse(tamis: Call) -> None:
         (("draw",), "tamis: there are no records of these at scale full in benchmarks"),
         (("rivals",), "tamis: there are no records in benchmarks"),
         (("rivals", "--runs", "0"), "tamis: --runs must be at least 1"),
-        (("report", "page.pdf"), "tamis: a report is a file that ends with .html or .md, not"),
+        (("report", "page.pdf"), "tamis: a report must be a file that ends with .html or .md, not"),
     ):
         code, out, err = tamis(*words)
         assert (code, out) == (2, "")

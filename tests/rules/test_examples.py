@@ -1,4 +1,4 @@
-"""Rules that carry examples: `tamis test` says which are not as they must be, and why."""
+"""Rules that carry examples: `tamis test` reports those that fail, and why."""
 
 import io
 import json
@@ -53,7 +53,7 @@ def test_good_rules_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert tests.refused == []
     assert list(tests.run()) == []
     assert run(["test", str(file)]) == 0
-    assert capsys.readouterr().out == "5 rules, 8 of 8 examples as they must be\n"
+    assert capsys.readouterr().out == "5 rules, 8 of 8 examples pass\n"
 
 
 def test_failures_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,7 @@ def test_failures_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[st
     out = capsys.readouterr().out
     assert out.startswith(f"{file}:11: young-west: example 2 must not match: ")
     assert "age between 18 and 25" in out
-    assert out.endswith("5 rules, 7 of 8 examples as they must be\n")
+    assert out.endswith("5 rules, 7 of 8 examples pass\n")
     assert run(["test", str(file), "--json"]) == 1
     record = json.loads(capsys.readouterr().out)
     assert (record["id"], record["line"], record["must_match"]) == ("young-west", 11, False)

@@ -199,7 +199,7 @@ def test_everything(owned: Running, driver: Any) -> None:
     page.click("#examine")
     page.wait("#examined", lambda text: "findings in 65 of 65" in text)
     told = page.find("#findings").text
-    assert "again asks the same as 'rule-5'" in told
+    assert "again has the same expression as 'rule-5'" in told
     assert "always always matches" in told
     page.shoot(f"findings-{theme}")
     page.check()

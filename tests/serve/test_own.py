@@ -461,5 +461,5 @@ def test_links_and_pipes_are_no_log(written: Path, tmp_path: Path) -> None:
     log.unlink()
     (written / "changes").rename(tmp_path / "changes")
     (written / "changes").symlink_to(tmp_path / "changes")
-    with pytest.raises(StorageError, match="it is a link"):
+    with pytest.raises(StorageError, match="this is a link"):
         create(written, OWN)

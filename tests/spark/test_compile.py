@@ -232,7 +232,7 @@ def test_a_refused_change_leaves_the_subscription(spark: SparkSession, tmp_path:
     index = tamis.open(tmp_path)
     assert [str(index[id].expression) for id in ("x", "y")] == ["a = 1", "a = 1"]
     wrong = spark.createDataFrame([("x", "a = 2", "remove")], schema)
-    with pytest.raises(Exception, match="operation is 'upsert' or 'delete', not remove"):
+    with pytest.raises(Exception, match="operation must be 'upsert' or 'delete', not remove"):
         ts.update(tmp_path, wrong)
     assert ts.versions(tmp_path) == [1, 2]
 

@@ -178,13 +178,11 @@ def test_what_workers_refuse(path: Path) -> None:
     with pytest.raises(tamis.StorageError, match=r"nowhere: not an index.* there is none$"):
         evaluating.call("match", pinned, {}, event, pa.array(["nowhere"]))
     named = evaluating.Pinned({"b": ("there", "1"), "a": ("there", "1")}, "bigint", None)
-    known = (
-        "nor is it a name that was given to `register`, whose last call counts: there is 'a', 'b'$"
-    )
+    known = "nor is it a name passed to `register`, whose last call counts: there is 'a', 'b'$"
     with pytest.raises(tamis.StorageError, match=known):
         evaluating.call("match", named, {}, event, pa.array(["c"]))
     with pytest.raises(
-        tamis.EventError, match=r"is of the type int64; it is a struct, such as str"
+        tamis.EventError, match=r"is of the type int64; it must be a struct, such as str"
     ):
         evaluating.call("match", pinned, {}, pa.array([1]), there)
     with pytest.raises(TypeError, match="tamis_top takes event, index, n, and optionally now"):
@@ -194,7 +192,7 @@ def test_what_workers_refuse(path: Path) -> None:
     months = pa.array([{"age": None}], pa.struct([("age", pa.month_day_nano_interval())]))
     with pytest.raises(tamis.EventError, match="Interval"):
         evaluating.call("match", evaluating.Pinned({}, "string", None), {}, months, there)
-    with pytest.raises(ValueError, match="now is a timestamp, not '2026-01-01'"):
+    with pytest.raises(ValueError, match="now must be a timestamp, not '2026-01-01'"):
         evaluating.call("match", pinned, {}, event, there, now=pa.array(["2026-01-01"]))
     empty = evaluating.call("match", pinned, {}, event.slice(1), there.slice(1))
     assert len(empty) == 0
@@ -246,7 +244,7 @@ def test_the_table_function(spark: SparkSession, path: Path, events: DataFrame) 
         lateral tamis_matches(e.event, 'rules', where => "tenant = 'c'") m on true"""
     nothing = [(number, None) for number in range(len(EVENTS))]
     assert sorted(tuple(row) for row in spark.sql(outer).collect()) == nothing
-    with pytest.raises(Exception, match=r"the event is of the type .*int; it is a struct"):
+    with pytest.raises(Exception, match=r"the event is of the type .*int; it must be a struct"):
         spark.sql("select * from events, lateral tamis_matches(age, 'rules')").collect()
     with pytest.raises(Exception, match="index is the same for all rows"):
         spark.sql("select * from events, lateral tamis_matches(struct(age), user.name)").collect()

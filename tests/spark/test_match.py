@@ -238,7 +238,7 @@ def test_now_may_be_given(spark: SparkSession, tmp_path: Path) -> None:
     assert row["node"] == "n"
     (row,) = ts.explain(events, index, subscription="then", now=noon).collect()
     assert row["explanation"].startswith("false")
-    with pytest.raises(ValueError, match="now is a datetime with a time zone"):
+    with pytest.raises(ValueError, match="now must be a datetime with a time zone"):
         ts.match(events, index, now=datetime(2026, 1, 1))
 
 
