@@ -78,7 +78,7 @@ def test_json_and_options(tmp_path: Path) -> None:
 
 
 BAD_RULES: list[tuple[Any, str]] = [
-    (3, "a rule is an object"),
+    (3, "a rule must be an object"),
     ({"expression": "a"}, "has an `id`"),
     ({"id": True, "expression": "a"}, "has an `id`"),
     ({"id": "x"}, "one of expression"),

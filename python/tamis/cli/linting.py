@@ -169,7 +169,7 @@ class _Sample:
         """The line or row of the event that a finding is about, if it is about one."""
         if finding.kind != "event" or finding.position is None:
             return {}
-        # After the first hundred, unreadable events are counted, with a position after the last row.
+        # After the first hundred, unreadable events are counted, at a position after the last row.
         return {self._key: self._numbers[min(finding.position, len(self._numbers) - 1)]}
 
 
