@@ -36,7 +36,7 @@ MATCHES = [
 ]
 
 
-Start = Callable[..., Any]  # a Popen whose streams are there
+Start = Callable[..., Any]  # a Popen with its streams
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts the command as a process of its own."""
+    """Starts the command as a separate process."""
     (tmp_path / "subscriptions.jsonl").write_text(SUBSCRIPTIONS, encoding="utf-8")
     started = []
 
@@ -113,7 +113,7 @@ class TestCheck:
         assert (error["line"], error["column"], error["suggestion"]) == (1, 5, "between")
 
     def test_finds_contradictions_without_events(self, run: Run) -> None:
-        # Whether subscriptions equal or imply others is looked for with events only.
+        # Equal and implied subscriptions are only searched for with events.
         result = run("check", "a > 3 and not a > 2", "b = 1", "b in (1)", "lower(c) = 'X'", "b > 0")
         assert (result.code, result.err) == (1, "")
         *_, last, case, never, summary = result.out.splitlines()
@@ -351,7 +351,9 @@ class TestMatch:
         both = run("top", *command, "-n1", stdin='{"x": }\n{"x": 2}')
         assert both.code == 1
         assert both.json[-1] == {"line": 2, "top": [{"id": "a", "score": 1.0}]}
-        assert run("match", "rules.jsonl", "-", stdin='{"x": 3}').out == ""  # by default none goes
+        assert (
+            run("match", "rules.jsonl", "-", stdin='{"x": 3}').out == ""
+        )  # by default, nothing is skipped
 
     def test_agrees_with_the_library(self, run: Run) -> None:
         index = tamis.Index()
@@ -470,7 +472,7 @@ class TestExplain:
         result = run("explain", "-", "2", "{}", stdin=lines)
         assert result.code == 1
         assert result.err.startswith("<stdin>:2: column 4: expected")
-        lines += "{\n"  # no subscription at all
+        lines += "{\n"  # not a subscription
         assert run("explain", "-", "1", "{}", stdin=lines).code == 0
         result = run("explain", "-", "3", "{}", stdin=lines)
         assert result.code == 1
@@ -747,7 +749,7 @@ class TestCompile:
             code, _, err = run("compile", "rules.csv", name, "--replace")
             assert (code, "is a symbolic link" in err) == (2, True)
         assert {path.name: path.read_bytes() for path in Path("saved").iterdir()} == before
-        # A manifest that is a link is replaced, and what it points to stays.
+        # A manifest that is a link is replaced, and its target stays.
         Path("saved/index.json").rename("kept.json")
         Path("saved/index.json").symlink_to("../kept.json")
         kept = Path("kept.json").read_bytes()

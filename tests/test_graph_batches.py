@@ -1,4 +1,4 @@
-"""Many events that go through a graph at once: lists, JSON lines and Arrow data."""
+"""Searching a graph for many events at once: lists, JSON lines and Arrow data."""
 
 import json
 from typing import Any

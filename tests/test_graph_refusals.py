@@ -1,4 +1,4 @@
-"""What a graph refuses, and that it stays as it was."""
+"""Input that a graph refuses, without being changed."""
 
 from typing import Any
 

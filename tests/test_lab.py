@@ -1,4 +1,4 @@
-"""The laboratory: the same bytes from the same seed, and no time for a wrong answer."""
+"""The laboratory: the same bytes from the same seed, and no times for wrong results."""
 
 import json
 import re
@@ -72,7 +72,7 @@ class Crashing(Forgetful):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where matchers of others and the files of a user are; the current folder."""
+    """The current folder, with external matchers and a user's files."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
     (tmp_path / "random.py").write_text("raise SystemExit('not the library')", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Experiments as files: what they say is read, and what they should say is told."""
+"""Experiment files: reading them, and the errors of invalid ones."""
 
 import re
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_cells_and_their_judges(tmp_path: Path) -> None:
     ]
     _, _, cell, judge = cells[0]
     assert cell.parameters == {"depth": [1, 2], "seed": 7, "size": 100}
-    assert judge.key == cells[1][2].key  # scan is measured anyway
+    assert judge.key == cells[1][2].key  # scan is also a series
     alone = GOOD.replace('[[series]]\nmatcher = "scan"\n', "").replace(', "scan"]', "]")
     _, _, cell, judge = next(read(tmp_path, alone).cells("full", 7))
     assert (judge.matcher, judge.effort.events) == ("scan", cell.effort.sample)

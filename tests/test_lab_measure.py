@@ -46,7 +46,7 @@ def test_the_digest_can_be_computed_elsewhere() -> None:
     found = measured(**spec, events=3)
     assert found["counts"] == [0, 0, 0]
     value = 0xCBF29CE484222325
-    for byte in b"\n\n\n":  # the numbers of an event's matches, with commas, would stand before
+    for byte in b"\n\n\n":  # the numbers of an event's matches, with commas, would come first
         value = (value ^ byte) * 0x100000001B3 % (1 << 64)
     assert found["digest"] == f"{value:016x}"
 

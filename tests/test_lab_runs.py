@@ -1,4 +1,4 @@
-"""Running experiments: right before fast, recorded one by one, and drawn from records alone."""
+"""Running experiments: checked before timed, recorded one by one, drawn from records."""
 
 import json
 import re
@@ -75,7 +75,7 @@ memory_limit = 1024
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, in which matchers of others lie."""
+    """The current folder, with external matchers."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
     return tmp_path
@@ -300,7 +300,7 @@ def test_rivals_are_what_is_faster_than_the_default() -> None:
     assert (found.compared, found.incomparable) == (2, 1)
     assert [each.factor for each in verdicts.rivals(rows, 1.5).rivals] == [2.0]
     assert verdicts.rivals(rows, runs=2).rivals == []
-    # In the second run the gain of one is gone.
+    # In the second run, one of them is no longer faster.
     again = [_row("auto", 10, 1, "2"), _row("atree", 9.5, 1, "2")]
     assert verdicts.rivals([*rows, *again], runs=2).rivals == []
     again = [_row("auto", 10, 1, "2"), _row("atree", 8, 1, "2")]

@@ -1,4 +1,4 @@
-"""Many subscriptions at once: tables, CSV files, what is refused, progress, Ctrl-C."""
+"""Many subscriptions at once: tables, CSV files, refused rows, progress, Ctrl-C."""
 
 import io
 import json
@@ -93,7 +93,7 @@ def test_progress_is_told_and_can_stop() -> None:
         index.add_many(
             [(-1 - number % 60_000, "x = 1 and y = 2") for number in range(60_000)], progress=stop
         )
-    assert len(index) == 30_000 or -1 in index  # it may be done before anybody looks
+    assert len(index) == 30_000 or -1 in index  # it may finish before the signal is checked
 
 
 def test_remove_many_is_all_or_nothing() -> None:

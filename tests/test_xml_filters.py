@@ -1,4 +1,4 @@
-"""`tamis.xml.Filter`: filters that come and go, what it refuses, and why a filter is true."""
+"""`tamis.xml.Filter`: adding and removing filters, refusals, and explanations."""
 
 import itertools
 import threading
@@ -95,7 +95,7 @@ def test_threads_match_while_filters_change() -> None:
         while not stop.is_set():
             found = filters.match(document)
             steady = [at for at in found if at < 100]
-            # The other filters come and go in pairs, both or neither.
+            # The other filters are added and removed in pairs, both or neither.
             others = [at for at in found if at >= 100]
             if steady != list(range(100)) or len(others) % 2:
                 wrong.append(found)

@@ -178,7 +178,7 @@ def test_sigma_rules_carry_tests(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_reading_tells_how_far_it_is(tmp_path: Path) -> None:
-    """Every importer counts what it read and refused; the commands show that on a terminal."""
+    """Every importer counts the rules read and refused; the commands show that on a terminal."""
     pytest.importorskip("sigma.collection")
     pytest.importorskip("sqlglot")
     counts: list[int] = []

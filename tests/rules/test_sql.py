@@ -1,4 +1,4 @@
-"""WHERE clauses of other dialects: what they become, what is refused, and what a database finds."""
+"""WHERE clauses of other dialects: translations, refusals, and the results of databases."""
 
 import os
 from random import Random
@@ -64,7 +64,7 @@ READ = [
     ("mysql", "a REGEXP 'x'", "a matches 'x'"),
 ]  # fmt: skip
 
-# condition, what the refusal says
+# condition, message of the error
 REFUSED = [
     ("", "empty|not a condition"),
     ("a =", "not a condition"),

@@ -10,7 +10,7 @@ from tamis._tamis import Workload
 
 
 def test_the_same_seed_gives_the_same_rows(spark: SparkSession) -> None:
-    """Subscriptions depend on the seed alone, not on the number of tasks."""
+    """Subscriptions depend only on the seed, not on the number of tasks."""
     one = ts.generate_subscriptions(spark, "abe-gen", 500, seed=3)
     local = Workload("abe-gen", size=500, seed=3).expressions(0, 500)
     rows = {row["id"]: row["expression"] for row in one.collect()}
@@ -27,7 +27,7 @@ def test_the_same_seed_gives_the_same_rows(spark: SparkSession) -> None:
 
 
 def test_events(spark: SparkSession) -> None:
-    """So do events."""
+    """The same for events."""
     events = ts.generate_events(spark, "dense", 20, size=100)
     local = Workload("dense", size=100).events(0, 20).column("text").to_pylist()
     assert [row["event"] for row in events.orderBy("number").collect()] == local
