@@ -170,7 +170,10 @@ class TestCheck:
             ('{"id": "x", "expression": {"an": []}}', 'id "x": JSON form .* not `an`'),
             ('{"id": "x", "expression": 5}', 'id "x": JSON form .* expected an object'),
             ('{"id": "x", "expresion": "a"}', 'unknown key "expresion".* mean `expression`'),
-            ('{"id": "x", "expression": "a", "to": 1}', 'unknown key "to".* own in `metadata`'),
+            (
+                '{"id": "x", "expression": "a", "to": 1}',
+                'unknown key "to".* own data in `metadata`',
+            ),
             ('{"id": true, "expression": "a"}', "id true: an id must be a string .* not True"),
             ('{"id": [1], "expression": "a"}', "id .* an id must be a string"),
             (

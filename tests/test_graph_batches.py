@@ -67,7 +67,7 @@ def test_arrow_data_that_cannot_be_searched() -> None:
     table = pyarrow.table({"age": [1, 2], "from": ["pub1", "x"], "none": ["pub1", None]})
     both: dict[str, Any] = {"source": "pub1", "sources": "from"}
     for arguments in ({}, both):
-        with pytest.raises(ValueError, match="give `source`, a node, or `sources`"):
+        with pytest.raises(ValueError, match="pass `source`, a node, or `sources`"):
             graph.match_batch(table, **arguments)
     with pytest.raises(UnknownIdError):
         graph.match_batch(table, "pub7")

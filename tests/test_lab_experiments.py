@@ -114,7 +114,11 @@ def test_cells_of_another_file(tmp_path: Path) -> None:
         ("size = [50]", "size = []", "`small.varied.size` must be a list of values, not []"),
         ("size = [50]", "depth = [50]", "`varied` must have one parameter, not size, depth"),
         ('log = ["y"]', 'log = ["z"]', "`draw.log` may contain 'x' and 'y', not 'z'"),
-        ('log = ["y"]', 'kind = "pie"', "`draw.kind` is 'lines' or 'bars' or 'table', not 'pie'"),
+        (
+            'log = ["y"]',
+            'kind = "pie"',
+            "`draw.kind` must be 'lines' or 'bars' or 'table', not 'pie'",
+        ),
         ('log = ["y"]', 'kind = "table"', "`draw.rows` and `columns` leave out 2 metrics"),
         (
             'order = ["kindex"',
@@ -180,7 +184,8 @@ def test_names_of_experiments() -> None:
     with pytest.raises(ExperimentError, match=r"a/x.toml and b/x.toml are both called x"):
         names("a/x.toml", "b/x.toml")
     with pytest.raises(
-        ExperimentError, match=r"no experiment 'fig99': .*\(broder, diao, fontoura, ji, whang\)"
+        ExperimentError,
+        match=r"unknown experiment 'fig99': .*\(broder, diao, fontoura, ji, whang\)",
     ):
         names("fig99")
 

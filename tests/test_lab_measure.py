@@ -82,7 +82,7 @@ def test_parameters_of_a_workload() -> None:
         Workload("whang", size=10, parameters=text) for text in ("{}", '{"months": 12}')
     )
     assert usual.expressions(0, 10) != other.expressions(0, 10)
-    with pytest.raises(ValueError, match='no parameter "month", but attribute_exponent'):
+    with pytest.raises(ValueError, match='unknown parameter "month"; known: attribute_exponent'):
         Workload("whang", parameters='{"month": 12}')
     with pytest.raises(ValueError, match="months must be from 1 to 12, not 13"):
         Workload("whang", parameters='{"months": 13}')

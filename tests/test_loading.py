@@ -210,7 +210,7 @@ def test_a_table_that_is_none(table: Any, message: str) -> None:
 
 
 def test_no_table() -> None:
-    with pytest.raises(TypeError, match="not list"):
+    with pytest.raises(TypeError, match="unlike list"):
         Index.from_table([("a", "true")])
     with pytest.raises(TypeError, match="colour"):
         Index.from_table(pa.table({"id": ["a"], "expression": ["a"]}), colour="red")

@@ -79,8 +79,8 @@ def test_json_and_options(tmp_path: Path) -> None:
 
 BAD_RULES: list[tuple[Any, str]] = [
     (3, "a rule must be an object"),
-    ({"expression": "a"}, "has an `id`"),
-    ({"id": True, "expression": "a"}, "has an `id`"),
+    ({"expression": "a"}, "must have an `id`"),
+    ({"id": True, "expression": "a"}, "must have an `id`"),
     ({"id": "x"}, "one of expression"),
     ({"id": "x", "expression": "a", "sql": "a"}, "one of expression"),
     ({"id": "x", "expression": "a ="}, "expected"),

@@ -83,7 +83,7 @@ REFUSED = [
     ("a[0] = 1", "position of an array"),
     ("1 = 1", "two constants"),
     ("a LIKE b", "constant pattern"),
-    ("a LIKE 'x\\\\y'", "escapes something else"),
+    ("a LIKE 'x\\\\y'", "escapes something other"),
     ("ts > current_timestamp() - INTERVAL '1' MONTH", "not an exact duration"),
     ("cast(a AS int) = 1", "cast to INT"),
     ("round(a, 2) = 1.5", "number of digits"),

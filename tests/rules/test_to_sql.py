@@ -102,7 +102,7 @@ REFUSED = [
     ("items.price > tags", True, "several lists"),
     ("tags = tags", True, "several lists"),
     ("coalesce(tags, 'x') = 'x'", True, "of a list"),
-    ("coalesce(name, age) = 1", True, "has no type"),
+    ("coalesce(name, age) = 1", True, "has no SQL type"),
     ("cast(name as integer) = 1", True, "differs between databases"),
     ("any(items.sku, it = 'x')", True, "lists in a list"),
 ]  # fmt: skip

@@ -246,7 +246,7 @@ def test_the_table_function(spark: SparkSession, path: Path, events: DataFrame) 
     assert sorted(tuple(row) for row in spark.sql(outer).collect()) == nothing
     with pytest.raises(Exception, match=r"the event is of the type .*int; it must be a struct"):
         spark.sql("select * from events, lateral tamis_matches(age, 'rules')").collect()
-    with pytest.raises(Exception, match="index is the same for all rows"):
+    with pytest.raises(Exception, match="index must be constant"):
         spark.sql("select * from events, lateral tamis_matches(struct(age), user.name)").collect()
 
 

@@ -231,8 +231,8 @@ def test_graphs_are_saved_while_micro_batches_read(spark: SparkSession, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({}, ValueError, "give `source`, a node, or `sources`"),
-        ({"source": "n1", "sources": "start"}, ValueError, "give `source`, a node"),
+        ({}, ValueError, "pass `source`, a node, or `sources`"),
+        ({"source": "n1", "sources": "start"}, ValueError, "pass `source`, a node"),
         ({"source": "n999"}, UnknownIdError, "no node has the id 'n999'"),
         ({"source": 1}, UnknownIdError, "no node has the id 1"),
         ({"sources": "begin"}, EventError, "need the column `begin`"),
