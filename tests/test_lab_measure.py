@@ -86,7 +86,7 @@ def test_parameters_of_a_workload() -> None:
         Workload("whang", parameters='{"month": 12}')
     with pytest.raises(ValueError, match="months must be from 1 to 12, not 13"):
         Workload("whang", parameters='{"months": 13}')
-    with pytest.raises(ValueError, match="parameters are a JSON object"):
+    with pytest.raises(ValueError, match="the parameters must be a JSON object"):
         Workload("whang", parameters="months")
 
 
